@@ -1,0 +1,5 @@
+"""`python -m graphlint`: the command."""
+
+from graphlint.cli import main
+
+main()

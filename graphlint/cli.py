@@ -1,0 +1,161 @@
+"""Command line in; one pipeline function, one reporter and an exit status out."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from graphlint import __version__
+from graphlint.config import ALLOCATIONS, CONFIDENCES, Config, check_codes, extend_config, load_config
+from graphlint.errors import UsageError
+from graphlint.finding import Confidence, Report
+from graphlint.progress import progress_on
+from graphlint.report import REPORTERS
+from graphlint.rulebook import Rule, Rulebook, builtin_rules, load_rulebook
+
+FOUND = 1
+FAILED = 2
+INTERRUPTED = 130
+DEBUG = "GRAPHLINT_DEBUG"
+
+DIRECTORY = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def main() -> NoReturn:
+    """Run the command; every way of failing is one line on stderr and a status of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = commands.main(prog_name="graphlint", standalone_mode=False)
+    except UsageError as error:
+        status = fail(f"error: {error}")
+    except click.ClickException as error:
+        status = fail(f"error: {error.format_message().rstrip('.')} (see `graphlint --help`)")
+    except (click.Abort, KeyboardInterrupt):
+        status = fail("interrupted", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            traceback.print_exc()
+        about = f"{type(error).__name__}: {error}".splitlines()[0]
+        status = fail(f"internal error: {about}; please report it with the output of a run with {DEBUG}=1")
+    sys.exit(status)
+
+
+def fail(message: str, status: int = FAILED) -> int:
+    click.echo(f"graphlint: {message}", err=True)
+    return status
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="graphlint")
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Is it safe to capture this into a CUDA graph and replay it?"""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+        context.exit(FAILED)
+
+
+def codes(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Codes are repeated or separated by commas."""
+    return tuple(code.strip() for value in values for code in value.split(",") if code.strip())
+
+
+@commands.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("--region", "regions", multiple=True, metavar="MODULE:QUALNAME", help="Declare a capture region.")
+@click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
+@click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
+@click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
+@click.option("--follow-installed", multiple=True, metavar="PACKAGE", help="Follow calls into an installed package.")
+@click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
+@click.option("--confidence", type=click.Choice(CONFIDENCES), help="The lowest confidence to report.")
+@click.option("--allocations", type=click.Choice(ALLOCATIONS), help="Which allocations to report.")
+@click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
+@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
+@click.option("--statistics", is_flag=True, help="List the callees that no call could be resolved to.")
+def check(
+    paths: tuple[Path, ...],
+    style: str,
+    output_file: Path | None,
+    confidence: str | None,
+    config_file: Path | None,
+    statistics: bool,
+    **options: Any,
+) -> int:
+    """Look at all code that a capture region can reach."""
+    if output_file and not output_file.absolute().parent.is_dir():
+        raise UsageError(f"cannot write the report to {output_file}: the folder does not exist")
+    paths = paths or (Path(),)
+    lowest = Confidence[confidence.upper()] if confidence else None
+    config = extend_config(load_config(paths[0], config_file), confidence=lowest, **options)
+    rulebook = load_rulebook(builtin_rules(), *config.rules)
+    check_codes(config, rulebook)
+    report = look(paths, config, rulebook)
+    color = output_file is None and wants_color()
+    write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
+    if statistics:
+        click.echo(unresolved(report), nl=False, err=style != "text")
+    return FOUND if report.findings else 0
+
+
+def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
+    from graphlint import static
+
+    with progress_on(sys.stderr) as progress:
+        return static.check(paths, config, rulebook, progress)
+
+
+@commands.command()
+@click.argument("code", required=False)
+@click.option("--all", "everything", is_flag=True, help="Print every page.")
+@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
+def rule(code: str | None, everything: bool, rules: tuple[Path, ...]) -> None:
+    """Print the page of a rule, or the table of all rules."""
+    rulebook = load_rulebook(builtin_rules(), *load_config(Path()).rules, *rules)
+    if everything:
+        click.echo("\n".join(rule.text for rule in rulebook.rules), nl=False)
+    elif code is None:
+        click.echo(table(rulebook.rules), nl=False)
+    else:
+        click.echo(rulebook.rule(code).text, nl=False)
+
+
+def table(rules: Iterable[Rule]) -> str:
+    """One line a rule: code, name, severity, summary."""
+    rows = [(rule.code, rule.slug, str(rule.severity), rule.summary) for rule in rules]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) + "\n"
+        for row in rows
+    )
+
+
+def unresolved(report: Report) -> str:
+    """The callees that no call could be resolved to, most frequent first."""
+    lines = [f"{count:7}  {callee}\n" for callee, count in report.statistics]
+    return "".join(["unresolved callees:\n", *lines]) if lines else "every call was resolved\n"
+
+
+def wants_color() -> bool:
+    """Colour is for terminals, and for nobody who declines it."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def write(text: str, file: Path | None) -> None:
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"cannot write the report to {file}: {error.strerror}") from error

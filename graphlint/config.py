@@ -1,0 +1,203 @@
+"""The `[tool.graphlint]` table of the nearest pyproject.toml and the command's options in, a frozen Config out."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphlint.errors import UsageError, nearest
+from graphlint.finding import Confidence
+from graphlint.globs import compile_globs, is_valid_glob
+from graphlint.rulebook import Rulebook
+
+ALLOCATIONS = ("default", "strict")
+CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
+PROJECT_FILE = "pyproject.toml"
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a run is told; relative patterns are relative to `root`."""
+
+    root: Path
+    regions: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    exclude: tuple[str, ...] = ()
+    follow_installed: tuple[str, ...] = ()
+    allocations: str = "default"
+    confidence: Confidence = Confidence.MEDIUM
+    rules: tuple[Path, ...] = ()
+
+    def ignored_in(self, path: Path) -> tuple[str, ...]:
+        """The code prefixes that `per-file-ignores` switches off in this file."""
+        path = path.absolute()
+        if not self.per_file_ignores or not path.is_relative_to(self.root):
+            return ()
+        place = path.relative_to(self.root).as_posix()
+        matching = (codes for glob, codes in self.per_file_ignores if compile_globs((glob,)).match_file(place))
+        return tuple(code for codes in matching for code in codes)
+
+
+def load_config(start: Path, file: Path | None = None) -> Config:
+    """The configuration of `file`, else of the nearest pyproject.toml at or above `start`, else the defaults."""
+    start = start.absolute()
+    folder = start if start.is_dir() else start.parent
+    found = file or next((p for parent in (folder, *folder.parents) if (p := parent / PROJECT_FILE).is_file()), None)
+    if found is None:
+        return Config(root=folder)
+    table = read_table(found, required=file is not None)
+    config = Config(root=found.absolute().parent)
+    changes: dict[str, Any] = {}
+    for key, value in table.items():
+        where = f"`{key}` in [tool.graphlint] of {found}"
+        if key not in READERS:
+            raise UsageError(f"unknown key {where}{nearest(key, READERS)}")
+        changes[key.replace("-", "_")] = READERS[key](value, where)
+        if key == "rules":
+            changes[key] = tuple(existing_directory(config.root / directory, where) for directory in changes[key])
+    return dataclasses.replace(config, **changes)
+
+
+def extend_config(
+    config: Config,
+    *,
+    regions: tuple[str, ...] = (),
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    follow_installed: tuple[str, ...] = (),
+    rules: tuple[Path, ...] = (),
+    allocations: str | None = None,
+    confidence: Confidence | None = None,
+) -> Config:
+    """The configuration with the command's options: a selection starts anew, the other lists grow."""
+    return dataclasses.replace(
+        config,
+        regions=(*config.regions, *read_regions(list(regions), "--region")),
+        select=select or config.select,
+        ignore=ignore if select else (*config.ignore, *ignore),
+        follow_installed=(*config.follow_installed, *read_packages(list(follow_installed), "--follow-installed")),
+        rules=(*config.rules, *rules),
+        allocations=allocations or config.allocations,
+        confidence=config.confidence if confidence is None else confidence,
+    )
+
+
+def check_codes(config: Config, rulebook: Rulebook) -> None:
+    """Refuse a configured code that no rule begins with."""
+    rulebook.selected(config.select, config.ignore)
+    for glob, codes in config.per_file_ignores:
+        for code in codes:
+            rulebook.matching(code, f"per-file-ignores.{glob}")
+
+
+def read_table(file: Path, *, required: bool) -> Mapping[str, object]:
+    try:
+        document = tomllib.loads(file.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{file} is not valid TOML: {error}") from error
+    tool = document.get("tool", {})
+    table = tool.get("graphlint") if isinstance(tool, dict) else None
+    if table is None:
+        if required:
+            raise UsageError(f"{file} has no [tool.graphlint] table")
+        return {}
+    if not isinstance(table, dict):
+        raise UsageError(f"`tool.graphlint` in {file}: expected a table, found {describe(table)}")
+    return table
+
+
+def describe(value: object) -> str:
+    names: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "a table"}
+    return names.get(type(value), f"`{value}`")
+
+
+def read_strings(value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise UsageError(f"{where}: expected a list of strings, found {describe(value)}")
+    for item in value:
+        if not isinstance(item, str):
+            raise UsageError(f"{where}: expected a list of strings, found {describe(item)} in it")
+    return tuple(value)
+
+
+def read_globs(value: object, where: str) -> tuple[str, ...]:
+    globs = read_strings(value, where)
+    for glob in globs:
+        check_glob(glob, where)
+    return globs
+
+
+def check_glob(glob: str, where: str) -> None:
+    if not is_valid_glob(glob):
+        raise UsageError(f"{where}: `{glob}` is not a valid glob; write it as in a .gitignore file")
+
+
+def read_regions(value: object, where: str) -> tuple[str, ...]:
+    regions = read_strings(value, where)
+    for region in regions:
+        if not re.fullmatch(r"[^\s:]+:[^\s:]+", region):
+            raise UsageError(f"{where}: `{region}` is not `module:qualname`, as in `pkg.model:Decoder.step`")
+        if not all(is_valid_glob(side) for side in region.split(":")):
+            raise UsageError(f"{where}: `{region}` is not a valid glob")
+    return regions
+
+
+def read_packages(value: object, where: str) -> tuple[str, ...]:
+    packages = read_strings(value, where)
+    for package in packages:
+        if not all(part.isidentifier() for part in package.split(".")):
+            raise UsageError(f"{where}: `{package}` is not the name of a package to import")
+    return packages
+
+
+def read_per_file_ignores(value: object, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where}: expected a table of globs and codes, found {describe(value)}")
+    for glob in value:
+        check_glob(glob, where)
+        if glob.startswith("!"):
+            raise UsageError(f"{where}: `{glob}` is negated and matches no file")
+    return tuple((glob, read_strings(codes, f"{where}, `{glob}`")) for glob, codes in value.items())
+
+
+def existing_directory(directory: Path, where: str) -> Path:
+    if not directory.is_dir():
+        raise UsageError(f"{where}: {directory} is not a directory")
+    return directory
+
+
+def read_choice(choices: tuple[str, ...]) -> Callable[[object, str], str]:
+    def read(value: object, where: str) -> str:
+        if not isinstance(value, str) or value not in choices:
+            expected = ", ".join(f'"{choice}"' for choice in choices)
+            found = f'"{value}"' if isinstance(value, str) else describe(value)
+            raise UsageError(f"{where}: expected one of {expected}, found {found}")
+        return value
+
+    return read
+
+
+def read_confidence(value: object, where: str) -> Confidence:
+    return Confidence[read_choice(CONFIDENCES)(value, where).upper()]
+
+
+READERS: Mapping[str, Callable[[object, str], object]] = {
+    "regions": read_regions,
+    "select": read_strings,
+    "ignore": read_strings,
+    "per-file-ignores": read_per_file_ignores,
+    "exclude": read_globs,
+    "follow-installed": read_packages,
+    "allocations": read_choice(ALLOCATIONS),
+    "rules": read_strings,
+    "confidence": read_confidence,
+}

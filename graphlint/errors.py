@@ -1,0 +1,16 @@
+"""Errors that the user can act on, and the nearest match that helps to do so."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UsageError(Exception):
+    """One clear line that names the cause and the way out; the command prints it and exits with status 2."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known words closest to `word`, as the end of a sentence; empty where none is close."""
+    matches = difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(f'`{match}`' for match in matches)}?" if matches else ""

@@ -1,0 +1,115 @@
+"""Findings and what they are made of: plain frozen data, shared by both halves and all reporters."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from graphlint import __version__
+
+
+class Severity(enum.IntEnum):
+    """The consequence: a note costs time or memory, a warning loses an effect, an error breaks capture or replay."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Confidence(enum.IntEnum):
+    """How sure the witness is that this very line does it."""
+
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of source: lines and columns count from 1, and the end column is exclusive."""
+
+    path: str
+    line: int
+    column: int = 1
+    end_line: int = 0
+    end_column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One call on the way from the region to the finding: where it stands, and the function that makes it."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Region:
+    """A capture region: its kind (the spelling that opens it), where it opens, and its declared entry if it has one."""
+
+    kind: str
+    path: str
+    line: int
+    entry: str | None = None
+    soft: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A replacement of the text at `span`; `safe` says that it cannot change what the program computes."""
+
+    span: Span
+    text: str
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule at one place, with every region that reaches it and the shortest way there."""
+
+    code: str
+    rule: str
+    severity: Severity
+    confidence: Confidence
+    span: Span
+    function: str
+    message: str
+    help: str
+    why: str = ""
+    regions: tuple[Region, ...] = ()
+    chain: tuple[Hop, ...] = ()
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run looked at; the calls it could not follow are counted, never hidden."""
+
+    files: int = 0
+    regions: int = 0
+    functions: int = 0
+    unresolved_calls: int = 0
+    suppressed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a reporter needs: the witness, the findings in order of place, and the summary.
+
+    `statistics` holds the callees that no call could be resolved to, with the number of call sites, most frequent
+    first. `version` is the graphlint that made the report.
+    """
+
+    witness: str
+    findings: tuple[Finding, ...]
+    summary: Summary
+    statistics: tuple[tuple[str, int], ...] = ()
+    version: str = __version__

@@ -1,0 +1,175 @@
+"""One rule page in, the Rule that it declares out."""
+
+from __future__ import annotations
+
+import re
+import string
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphlint.errors import UsageError, nearest
+from graphlint.finding import Severity
+
+OUTCOMES = ("capture-error", "replay-divergence", "replay-fault", "lost-effect", "slow")
+FIXES = ("none", "safe", "unsafe", "display-only")
+STATUSES = ("stable", "preview", "retired")
+SEVERITIES = tuple(str(severity) for severity in Severity)
+CHOICES = {"severity": SEVERITIES, "outcome": OUTCOMES, "fix": FIXES, "status": STATUSES, "profile": ("strict",)}
+REQUIRED = ("summary", "severity", "outcome", "message", "help", "why", "fix", "since", "status")
+KEYS = (*REQUIRED, "effects", "profile")
+HEADINGS = (
+    "What it finds",
+    "Why capture cannot do this",
+    "What to write instead",
+    "When it is silent, and when it is wrong",
+    "Programs",
+)
+SUMMARY_WIDTH = 72
+TOOL_FAMILY = "GL0"
+STEM = re.compile(r"(?P<code>[a-z]{2,}[0-9]{3})_(?P<slug>[a-z0-9]+(?:_[a-z0-9]+)*)")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A runnable example of a page; `line` is the line of the page where its first line stands."""
+
+    label: str
+    line: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a page declares; `message` has the operation's source text in place of `{operation}`."""
+
+    code: str
+    slug: str
+    summary: str
+    severity: Severity
+    outcome: str
+    effects: tuple[str, ...]
+    message: str
+    help: str
+    why: str
+    fix: str
+    since: str
+    status: str
+    page: Path
+    programs: tuple[Program, ...]
+    text: str
+    profile: str | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: the words behind the fence, the line of its first line, its text, and the heading it is under."""
+
+    info: tuple[str, ...]
+    line: int
+    source: str
+    heading: str | None
+
+
+def read_page(page: Path) -> Rule:
+    """The rule of one page; what the page lacks is an error that names the page and the key."""
+    stem = STEM.fullmatch(page.stem)
+    if stem is None:
+        raise UsageError(f"{page}: a rule page is named like gl101_scalar_readback.md: the code, then the name")
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{page}: cannot be read: {error}") from error
+    code, slug = stem["code"].upper(), stem["slug"].replace("_", "-")
+    lines = text.split("\n")
+    title = f"# {code} {slug}"
+    if lines[0].rstrip() != title:
+        raise UsageError(f"{page}: the first line is not `{title}`")
+    headings, blocks = outline(lines)
+    if headings != HEADINGS:
+        raise UsageError(f"{page}: the headings are not {', '.join(f'`## {name}`' for name in HEADINGS)} in this order")
+    declaration = read_declaration(page, blocks)
+    declaration["severity"] = Severity[declaration["severity"].upper()]
+    declaration["effects"] = tuple(declaration.get("effects", ()))
+    programs = tuple(read_programs(page, blocks))
+    if not code.startswith(TOOL_FAMILY):
+        check_proof(page, declaration["effects"], programs)
+    return Rule(code=code, slug=slug, page=page, programs=programs, text=text, **declaration)
+
+
+def check_proof(page: Path, effects: tuple[str, ...], programs: tuple[Program, ...]) -> None:
+    if not effects:
+        raise UsageError(f"{page}: key `effects` is missing: no operation could lead to a finding of this rule")
+    for label in ("bad", "good"):
+        if not any(program.label == label for program in programs):
+            raise UsageError(f"{page}: no ```python {label} program under `## Programs`")
+
+
+def outline(lines: list[str]) -> tuple[tuple[str, ...], tuple[Block, ...]]:
+    """The second-level headings and the fenced blocks; what stands inside a fence is no heading."""
+    headings: list[str] = []
+    blocks: list[Block] = []
+    opening: tuple[int, str] | None = None
+    for number, line in enumerate(lines, start=1):
+        if opening is not None:
+            start, fence = opening
+            if line.rstrip() == fence:
+                info = tuple(lines[start - 1].lstrip("`").split())
+                source = "".join(f"{inner}\n" for inner in lines[start : number - 1])
+                blocks.append(Block(info, start + 1, source, headings[-1] if headings else None))
+                opening = None
+        elif line.startswith("```"):
+            opening = number, "`" * (len(line) - len(line.lstrip("`")))
+        elif line.startswith("## "):
+            headings.append(line.removeprefix("## ").strip())
+    return tuple(headings), tuple(blocks)
+
+
+def read_declaration(page: Path, blocks: tuple[Block, ...]) -> dict[str, Any]:
+    block = next((block for block in blocks if block.info[:1] == ("toml",)), None)
+    if block is None or block.heading is not None:
+        raise UsageError(f"{page}: no ```toml declaration between the title and the first heading")
+    try:
+        declaration = tomllib.loads(block.source)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{page}: the declaration is not valid TOML: {error}") from error
+    for key in REQUIRED:
+        if key not in declaration:
+            raise UsageError(f"{page}: key `{key}` is missing from the declaration")
+    for key, value in declaration.items():
+        check_key(page, key, value)
+    return declaration
+
+
+def check_key(page: Path, key: str, value: object) -> None:
+    if key not in KEYS:
+        raise UsageError(f"{page}: unknown key `{key}`{nearest(key, KEYS)}")
+    if key == "effects":
+        if not isinstance(value, list) or not all(isinstance(effect, str) and effect for effect in value):
+            raise UsageError(f"{page}: key `effects`: expected a list of strings")
+        return
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{page}: key `{key}`: expected a string that is not empty")
+    if key in CHOICES and value not in CHOICES[key]:
+        raise UsageError(f"{page}: key `{key}`: `{value}` is not one of {', '.join(CHOICES[key])}")
+    if key == "summary" and len(value) > SUMMARY_WIDTH:
+        raise UsageError(f"{page}: key `summary`: {len(value)} characters, of which {SUMMARY_WIDTH} fit into a table")
+    if key == "message" and not is_template(value):
+        raise UsageError(f"{page}: key `message`: the only placeholder is {{operation}}; double any other brace")
+
+
+def is_template(message: str) -> bool:
+    try:
+        return {field for _, field, _, _ in string.Formatter().parse(message)} <= {None, "operation"}
+    except ValueError:
+        return False
+
+
+def read_programs(page: Path, blocks: tuple[Block, ...]) -> Iterator[Program]:
+    for block in blocks:
+        if block.heading == HEADINGS[-1] and block.info[:1] == ("python",):
+            if block.info[1:] not in (("bad",), ("good",)):
+                raise UsageError(f"{page}:{block.line - 1}: a program is labelled `bad` or `good`")
+            yield Program(block.info[1], block.line, block.source)

@@ -1,0 +1,42 @@
+"""A report in, workflow commands that annotate a pull request out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphlint.finding import Finding, Report, Severity
+from graphlint.report.place import shown_path, shown_region
+
+COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+PROPERTY = {**DATA, ":": "%3A", ",": "%2C"}
+
+
+def render(report: Report, *, color: bool = False, base: Path) -> str:
+    """One annotation a finding."""
+    return "".join(f"{annotation(finding, base)}\n" for finding in report.findings)
+
+
+def annotation(finding: Finding, base: Path) -> str:
+    properties = {
+        "file": shown_path(finding.span.path, base),
+        "line": finding.span.line,
+        "endLine": max(finding.span.line, finding.span.end_line),
+        "title": f"{finding.code} {finding.rule}",
+    }
+    listed = ",".join(f"{name}={escape(str(value), PROPERTY)}" for name, value in properties.items())
+    return f"::{COMMANDS[finding.severity]} {listed}::{escape(chr(10).join(body(finding, base)), DATA)}"
+
+
+def body(finding: Finding, base: Path) -> Iterator[str]:
+    yield finding.message
+    if finding.regions:
+        yield f"region: {shown_region(finding.regions[0], base)}"
+    for hop in finding.chain:
+        yield f"by way of {shown_path(hop.path, base)}:{hop.line} in {hop.function}"
+    yield f"help: {finding.help}"
+
+
+def escape(text: str, characters: dict[str, str]) -> str:
+    return "".join(characters.get(character, character) for character in text)

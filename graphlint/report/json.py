@@ -1,0 +1,60 @@
+"""A report in, one JSON document out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+from graphlint.finding import Finding, Fix, Report
+from graphlint.report.place import shown_path
+
+
+def render(report: Report, *, color: bool = False, base: Path) -> str:
+    """The document of both commands."""
+    document = {
+        "graphlint": report.version,
+        "witness": report.witness,
+        "findings": [finding_entry(finding, base) for finding in report.findings],
+        "summary": dataclasses.asdict(report.summary),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
+    span = finding.span
+    return {
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": str(finding.severity),
+        "confidence": str(finding.confidence),
+        "path": shown_path(span.path, base),
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "function": finding.function,
+        "message": finding.message,
+        "help": finding.help,
+        "regions": [
+            {"kind": region.kind, "path": shown_path(region.path, base), "line": region.line, "entry": region.entry}
+            for region in finding.regions
+        ],
+        "chain": [
+            {"path": shown_path(hop.path, base), "line": hop.line, "function": hop.function} for hop in finding.chain
+        ],
+        "fix": fix_entry(finding.fix, base) if finding.fix else None,
+    }
+
+
+def fix_entry(fix: Fix, base: Path) -> dict[str, object]:
+    span = fix.span
+    return {
+        "path": shown_path(span.path, base),
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "text": fix.text,
+        "safe": fix.safe,
+    }

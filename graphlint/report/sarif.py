@@ -1,0 +1,127 @@
+"""A report in, a SARIF 2.1.0 log out; the way from the region to the finding becomes a code flow."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import urllib.parse
+from collections import Counter
+from pathlib import Path
+
+from graphlint.finding import Finding, Fix, Region, Report, Span
+from graphlint.report.place import shown_path, shown_region
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "SRCROOT"
+
+Node = dict[str, object]
+
+
+def render(report: Report, *, color: bool = False, base: Path) -> str:
+    """A log of one run."""
+    rules = {finding.code: finding for finding in reversed(report.findings)}
+    index = {code: number for number, code in enumerate(sorted(rules))}
+    seen: Counter[tuple[str, ...]] = Counter()
+    results = []
+    for finding in report.findings:
+        identity = finding.code, shown_path(finding.span.path, base), finding.function, finding.message
+        results.append(result(finding, index[finding.code], fingerprint(identity, seen[identity]), base))
+        seen[identity] += 1
+    driver = {
+        "name": "graphlint",
+        "version": report.version,
+        "rules": [descriptor(rules[code]) for code in sorted(rules)],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"uri": f"{base.as_uri().rstrip('/')}/"}},
+        "results": results,
+        "properties": {"witness": report.witness, "summary": dataclasses.asdict(report.summary)},
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def descriptor(finding: Finding) -> Node:
+    """The rule of a finding, as far as the finding tells it."""
+    name = finding.rule.replace("-", " ")
+    return {
+        "id": finding.code,
+        "name": finding.rule,
+        "shortDescription": {"text": name},
+        "fullDescription": {"text": finding.why or name},
+        "help": {"text": finding.help},
+        "defaultConfiguration": {"level": str(finding.severity)},
+    }
+
+
+def result(finding: Finding, rule: int, identity: str, base: Path) -> Node:
+    entry: Node = {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": str(finding.severity),
+        "message": {"text": finding.message},
+        "locations": [location(finding.span, finding.function, base)],
+        "partialFingerprints": {"graphlint/v1": identity},
+        "properties": {"confidence": str(finding.confidence), "help": finding.help},
+    }
+    if finding.regions:
+        entry["codeFlows"] = [code_flow(finding, base)]
+        entry["relatedLocations"] = [
+            {"id": number, **region_location(region, base)} for number, region in enumerate(finding.regions)
+        ]
+    if finding.fix:
+        entry["fixes"] = [fix_entry(finding.fix, base)]
+    return entry
+
+
+def code_flow(finding: Finding, base: Path) -> Node:
+    """The way: the region opens, each call is made, the operation runs."""
+    steps = [region_location(finding.regions[0], base)]
+    for hop in finding.chain:
+        steps.append({**location(Span(hop.path, hop.line), hop.function, base), "message": {"text": "calls"}})
+    last = location(finding.span, finding.function, base)
+    steps.append({**last, "message": {"text": finding.message}})
+    return {"threadFlows": [{"locations": [{"location": step} for step in steps]}]}
+
+
+def region_location(region: Region, base: Path) -> Node:
+    opened = location(Span(region.path, region.line), "", base)
+    return {**opened, "message": {"text": f"capture region: {shown_region(region, base)}"}}
+
+
+def location(span: Span, function: str, base: Path) -> Node:
+    place: Node = {"physicalLocation": {"artifactLocation": artifact(span.path, base), "region": extent(span)}}
+    if function:
+        place["logicalLocations"] = [{"fullyQualifiedName": function, "kind": "function"}]
+    return place
+
+
+def extent(span: Span) -> Node:
+    """The span as a region of SARIF, whose end column is exclusive as well."""
+    if not span.end_line or not span.end_column:
+        return {"startLine": span.line, "startColumn": span.column}
+    ends = {"endLine": span.end_line, "endColumn": span.end_column}
+    return {"startLine": span.line, "startColumn": span.column, **ends}
+
+
+def artifact(path: str, base: Path) -> Node:
+    shown = shown_path(path, base)
+    if Path(shown).is_absolute():
+        return {"uri": Path(shown).as_uri()}
+    return {"uri": urllib.parse.quote(os.fsencode(shown)), "uriBaseId": ROOT}
+
+
+def fix_entry(fix: Fix, base: Path) -> Node:
+    replacement = {"deletedRegion": extent(fix.span), "insertedContent": {"text": fix.text}}
+    change = {"artifactLocation": artifact(fix.span.path, base), "replacements": [replacement]}
+    safety = "safe" if fix.safe else "unsafe"
+    return {"description": {"text": f"{safety} replacement"}, "artifactChanges": [change]}
+
+
+def fingerprint(identity: tuple[str, ...], occurrence: int) -> str:
+    """What stays the same when lines move: everything but the place, and which of several alike it is."""
+    text = "\0".join((*identity, str(occurrence)))
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -1,0 +1,108 @@
+"""A report in, text for people out: a code frame, why it matters, the way there, and what to write instead."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from graphlint.finding import Confidence, Finding, Region, Report, Severity
+from graphlint.report.frame import Row, cells, code_frame, source_lines
+from graphlint.report.place import counted, shown_path, shown_region
+
+NAMED_REGIONS = 3
+BOLD = "1"
+CYAN = "1;36"
+COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+UNDECLARED = "no capture region was found; name what is captured with `--region module:qualname`"
+
+Paint = Callable[[str, str], str]
+
+
+def render(report: Report, *, color: bool = False, base: Path) -> str:
+    """Every finding as a block of its own, and a line that says what was looked at."""
+    paint = colored if color else plain
+    read = functools.cache(source_lines)
+    blocks = []
+    for finding in report.findings:
+        frame = code_frame(finding.span, read(base / finding.span.path))
+        blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
+    return "\n\n".join([*blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+
+
+def finding_lines(finding: Finding, frame: list[Row], paint: Paint, base: Path) -> Iterator[str]:
+    tint = COLORS[finding.severity]
+    head = paint(f"{finding.severity}[{finding.code}]", tint)
+    yield f"{head} {finding.rule}: {paint(one_line(finding.message), BOLD)}"
+    margin = max((len(row.margin) for row in frame), default=1)
+    doubt = "" if finding.confidence is Confidence.HIGH else f" ({finding.confidence} confidence)"
+    place = f"{cells(shown_path(finding.span.path, base))}:{finding.span.line}:{finding.span.column}"
+    yield f"{' ' * margin}{paint('-->', CYAN)} {place}{doubt}"
+    bar = paint("|", CYAN)
+    for row in [Row("", ""), *frame, Row("", "")] if frame else []:
+        text = paint(row.text, tint) if row.is_caret else row.text
+        yield f"{paint(row.margin.rjust(margin), CYAN)} {bar} {text}".rstrip()
+    for label, lines in notes(finding, base):
+        first, *rest = lines
+        yield f"{' ' * margin} {paint('=', CYAN)} {paint(f'{label}:', BOLD)} {first}"
+        yield from (f"{' ' * (margin + len(label) + 5)}{line}" for line in rest)
+
+
+def notes(finding: Finding, base: Path) -> Iterator[tuple[str, list[str]]]:
+    """What stands below the frame: a label and its lines."""
+    if finding.why:
+        yield "why", [one_line(finding.why)]
+    if finding.regions:
+        reached, *others = finding.regions
+        yield "region", [cells(shown_region(reached, base)) + softness(reached)]
+        if finding.chain:
+            hops = [(hop.path, hop.line, hop.function) for hop in finding.chain]
+            hops.append((finding.span.path, finding.span.line, finding.function))
+            yield "way", [cells(f"{shown_path(path, base)}:{line} in {function}") for path, line, function in hops]
+        if others:
+            yield "also", [cells(other_regions(others, base))]
+    yield "help", [one_line(finding.help)]
+
+
+def softness(region: Region) -> str:
+    return ", which falls back to eager where capture cannot go on" if region.soft else ""
+
+
+def other_regions(regions: Sequence[Region], base: Path) -> str:
+    named = [shown_region(region, base) for region in regions[:NAMED_REGIONS]]
+    if len(regions) > NAMED_REGIONS:
+        named.append(f"{len(regions) - NAMED_REGIONS} more")
+    reach = "reaches" if len(regions) == 1 else "reach"
+    return f"{counted(len(regions), 'other region')} {reach} this line: {', '.join(named)}"
+
+
+def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
+    summary = report.summary
+    found = Counter(finding.severity for finding in report.findings)
+    parts = [counted(found[severity], str(severity)) for severity in sorted(found, reverse=True)]
+    seen = [
+        counted(summary.files, "file"),
+        counted(summary.regions, "region"),
+        f"{counted(summary.functions, 'function')} followed",
+        counted(summary.unresolved_calls, "unresolved call"),
+        f"{summary.suppressed} suppressed",
+        f"{summary.seconds:.1f} s",
+    ]
+    result = f"found {', '.join(parts)}" if parts else "nothing found"
+    yield f"{paint(result, BOLD)}: {', '.join(seen)}"
+    if not summary.regions:
+        yield UNDECLARED
+
+
+def one_line(text: str) -> str:
+    """The text on one line: an operation may have been written over several."""
+    return cells(" ".join(text.split()))
+
+
+def plain(text: str, style: str) -> str:
+    return text
+
+
+def colored(text: str, style: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m" if text else text

@@ -1,0 +1,90 @@
+"""Directories of rule pages in, a validated Rulebook out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphlint.errors import UsageError, nearest
+from graphlint.page import Program, Rule, read_page
+
+__all__ = ["Program", "Rule", "Rulebook", "builtin_rules", "load_rulebook"]
+
+PACKAGE = Path(__file__).resolve().parent
+EVERYTHING = "ALL"
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """All rules in the order of their codes."""
+
+    rules: tuple[Rule, ...]
+
+    def rule(self, code: str) -> Rule:
+        """The rule of a code (`GL101`) or of a name (`scalar-readback`)."""
+        names = {name: rule for rule in self.rules for name in (rule.code, rule.slug)}
+        found = names.get(code) or names.get(code.upper())
+        if found is None:
+            raise UsageError(f"unknown rule `{code}`{nearest(code.upper(), names) or nearest(code, names)}")
+        return found
+
+    def for_effect(self, effect: str) -> Rule | None:
+        """The rule that reports an effect, if any does."""
+        return self._by_effect.get(effect)
+
+    @functools.cached_property
+    def _by_effect(self) -> dict[str, Rule]:
+        return {effect: rule for rule in self.rules if rule.status != "retired" for effect in rule.effects}
+
+    def matching(self, prefix: str, key: str) -> frozenset[str]:
+        """The codes that begin with a prefix; `key` says in the error where the prefix came from."""
+        codes = frozenset(rule.code for rule in self.rules if prefix == EVERYTHING or rule.code.startswith(prefix))
+        if not prefix or not codes:
+            known = [rule.code for rule in self.rules]
+            raise UsageError(f"unknown code `{prefix}` in `{key}`{nearest(prefix.upper(), known)}")
+        return codes
+
+    def selected(self, select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
+        """The codes to report; where a selected and an ignored prefix both match, the longer one decides."""
+        chosen = self._specificity(tuple(select) or (EVERYTHING,), "select")
+        refused = self._specificity(ignore, "ignore")
+        retired = {rule.code for rule in self.rules if rule.status == "retired"}
+        return frozenset(code for code, length in chosen.items() if length > refused.get(code, -1)) - retired
+
+    def _specificity(self, prefixes: Iterable[str], key: str) -> dict[str, int]:
+        longest: dict[str, int] = {}
+        for prefix in prefixes:
+            for code in self.matching(prefix, key):
+                longest[code] = max(longest.get(code, 0), 0 if prefix == EVERYTHING else len(prefix))
+        return longest
+
+
+def builtin_rules() -> Path:
+    """The rules that ship with graphlint: inside the package when installed from a wheel, beside it in a checkout."""
+    shipped = PACKAGE / "rules"
+    return shipped if shipped.is_dir() else PACKAGE.parent / "rules"
+
+
+def load_rulebook(*directories: Path) -> Rulebook:
+    """All pages of the directories; two rules that claim the same code, name or effect are an error."""
+    rules: list[Rule] = []
+    for directory in directories:
+        if not directory.is_dir():
+            raise UsageError(f"the rules directory {directory} does not exist")
+        rules += (read_page(page) for page in sorted(directory.glob("*.md")))
+    rules.sort(key=lambda rule: rule.code)
+    refuse_shared(rules, "code", lambda rule: (rule.code,))
+    refuse_shared(rules, "name", lambda rule: (rule.slug,))
+    refuse_shared(rules, "effect", lambda rule: rule.effects)
+    return Rulebook(tuple(rules))
+
+
+def refuse_shared(rules: Iterable[Rule], what: str, names: Callable[[Rule], tuple[str, ...]]) -> None:
+    owners: dict[str, Path] = {}
+    for rule in rules:
+        for name in names(rule):
+            if name in owners:
+                raise UsageError(f"{rule.page}: the {what} `{name}` is taken by {owners[name]}")
+            owners[name] = rule.page

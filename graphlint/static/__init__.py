@@ -1,0 +1,61 @@
+"""The static half: sources in, findings out. Nothing here imports torch, and nothing that is looked at is run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from graphlint.config import Config
+from graphlint.errors import UsageError
+from graphlint.finding import Report, Summary
+from graphlint.operations import load_catalogue
+from graphlint.rulebook import Rulebook, builtin_rules
+from graphlint.static.engine import collect_findings
+from graphlint.static.entries import load_entries
+from graphlint.static.interpreter import Interpreter
+from graphlint.static.project import Project
+from graphlint.static.regions import Search, declare
+from graphlint.static.sources import discover
+from graphlint.static.verdicts import settle_findings
+
+_RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
+
+
+def check(
+    paths: Sequence[Path],
+    config: Config,
+    rulebook: Rulebook,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Look at the code that capture regions in these paths can reach. Raises UsageError."""
+    started = time.perf_counter()
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+    files = discover(paths, config.exclude, config.root)
+    project = Project(files)
+    for package in config.follow_installed:
+        try:
+            project.add_installed(package)
+        except LookupError:
+            raise UsageError(
+                f"follow-installed: no package `{package}` is installed, and no folder has that path"
+            ) from None
+    interpreter = Interpreter(
+        project, load_catalogue(builtin_rules() / "operations.toml"), load_entries(builtin_rules() / "regions.toml")
+    )
+    search = Search(interpreter, files, progress)
+    search.lexical()
+    declare(interpreter, config.regions, files)
+    found, reached = collect_findings(interpreter.regions.values(), rulebook)
+    findings, suppressed = settle_findings(found, reached.paths, search.unreadable, project, config, rulebook)
+    summary = Summary(
+        files=len(files),
+        regions=len(interpreter.regions),
+        functions=len(reached.functions),
+        unresolved_calls=len(reached.unresolved),
+        suppressed=suppressed,
+        seconds=time.perf_counter() - started,
+    )
+    return Report("static", findings, summary, tuple(Counter(reached.unresolved.values()).most_common()))

@@ -1,0 +1,232 @@
+"""The catalogue's conditions and abstract arguments in, how surely they hold out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphlint.finding import Confidence
+from graphlint.operations import Condition, Effect
+from graphlint.static.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    DeviceName,
+    External,
+    ExternalObject,
+    Host,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    place_of_device,
+    tensors_in,
+    truth,
+)
+
+HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
+
+
+@dataclass(slots=True)
+class Facts:
+    """The arguments of one call by parameter, and the object that it is a method of."""
+
+    bound: dict[str, tuple[Value, ...]]
+    receiver: Value | None
+
+    def value(self, name: str) -> Value | None:
+        """The argument for a parameter, None if it is left out; a dotted name is what the object was made with."""
+        owner, dot, field = name.partition(".")
+        if dot:
+            holder = self.value(owner)
+            return holder.argument(field) if isinstance(holder, ExternalObject) else None if holder is None else UNKNOWN
+        values = self.bound.get(name)
+        if not values:
+            return None
+        return values[0] if len(values) == 1 else Sequence("tuple", values)
+
+    def all_values(self) -> list[Value]:
+        return [value for values in self.bound.values() for value in values]
+
+    def first(self) -> Value | None:
+        return next((value for values in self.bound.values() for value in values), None)
+
+    def first_tensor(self) -> Tensor | None:
+        return next((tensor for value in self.all_values() for tensor in tensors_in(value)), None)
+
+    def device(self) -> Tensor | None:
+        return next((t for value in self.all_values() for t in tensors_in(value) if t.place is Place.DEVICE), None)
+
+    def confidence(self, effect: Effect) -> Confidence | None:
+        """How sure it is that the effect happens; None if it does not."""
+        least = effect.confidence
+        for condition in effect.when:
+            answer = self.holds(condition)
+            if answer is None:
+                return None
+            least = min(least, answer)
+        return least
+
+    def holds(self, condition: Condition) -> Confidence | None:
+        """How surely a condition holds; None if it does not."""
+        test = _TESTS[condition.predicate]
+        if condition.argument == "*":
+            answers = [answer for value in self.all_values() if (answer := test(value, condition)) is not None]
+            return max(answers) if answers else None
+        return test(self.value(condition.argument), condition)
+
+
+def _absent(value: Value | None, condition: Condition) -> Confidence | None:
+    if value is None or value == NONE:
+        return HIGH
+    return LOW if NONE in members(value) or isinstance(value, Unknown) else None
+
+
+def _given(value: Value | None, condition: Condition) -> Confidence | None:
+    if value is None or value == NONE:
+        return None
+    return LOW if NONE in members(value) or isinstance(value, Unknown) else HIGH
+
+
+def _none(value: Value | None, condition: Condition) -> Confidence | None:
+    return HIGH if value == NONE else None
+
+
+def _true(value: Value | None, condition: Condition) -> Confidence | None:
+    known = None if value is None else truth(value)
+    return None if value is None or known is False else HIGH if known else LOW
+
+
+def _not_true(value: Value | None, condition: Condition) -> Confidence | None:
+    known = False if value is None else truth(value)
+    return None if known else HIGH if known is False else MEDIUM
+
+
+def _false(value: Value | None, condition: Condition) -> Confidence | None:
+    return HIGH if value is not None and value != NONE and truth(value) is False else None
+
+
+def _not_false(value: Value | None, condition: Condition) -> Confidence | None:
+    known = None if value is None or value == NONE else truth(value)
+    return None if known is False else HIGH if value is None or value == NONE or known else MEDIUM
+
+
+def _equals(value: Value | None, condition: Condition) -> Confidence | None:
+    spellings = (condition.value or "").split("|")
+    if isinstance(value, Const):
+        return HIGH if str(value.value) in spellings else None
+    return None
+
+
+def _device(value: Value | None, condition: Condition) -> Confidence | None:
+    if value is None:
+        return None
+    places = {}
+    for tensor in tensors_in(value):
+        places[tensor.place] = max(places.get(tensor.place, LOW), tensor.sure)
+    if Place.DEVICE in places:
+        return min(places[Place.DEVICE], MEDIUM) if Place.HOST in places else places[Place.DEVICE]
+    if Place.ANYWHERE in places:
+        return min(places[Place.ANYWHERE], LOW if Place.HOST in places else MEDIUM)
+    return None
+
+
+def _host(value: Value | None, condition: Condition) -> Confidence | None:
+    found = [] if value is None else list(tensors_in(value))
+    sure = [tensor.sure for tensor in found if tensor.place is Place.HOST]
+    if not sure:
+        return None
+    return max(sure) if len(sure) == len(found) else min(max(sure), MEDIUM)
+
+
+def _tensor(value: Value | None, condition: Condition) -> Confidence | None:
+    if value is None:
+        return None
+    return HIGH if any(True for _ in tensors_in(value)) else LOW if isinstance(value, Unknown) else None
+
+
+def _not_tensor(value: Value | None, condition: Condition) -> Confidence | None:
+    if value is None or any(isinstance(member, Tensor) for member in members(value)):
+        return None
+    return MEDIUM if UNKNOWN in members(value) else HIGH
+
+
+def _number(value: Value | None, condition: Condition) -> Confidence | None:
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        return HIGH
+    return HIGH if isinstance(value, Host) and value.kind in ("int", "float", "bool", "number") else None
+
+
+def _sequence(value: Value | None, condition: Condition) -> Confidence | None:
+    return HIGH if isinstance(value, Sequence) else None
+
+
+def _bool(value: Value | None, condition: Condition) -> Confidence | None:
+    found = [] if value is None else list(tensors_in(value))
+    if any(tensor.is_mask for tensor in found):
+        return HIGH
+    return LOW if any(tensor.dtype is None for tensor in found) else None
+
+
+def names_device(value: Value) -> bool:
+    """Whether an argument is a device, or a tensor that stands for its device."""
+    for member in members(value):
+        if isinstance(member, (DeviceName, Tensor)):
+            return True
+        if isinstance(member, Const) and isinstance(member.value, (str, int)) and not isinstance(member.value, bool):
+            return True
+        if isinstance(member, External) and "cuda" in member.name.split("."):
+            return True
+    return False
+
+
+def _cuda(value: Value | None, condition: Condition) -> Confidence | None:
+    if value is None or value == NONE or not names_device(value):
+        return None
+    place = Place.DEVICE if isinstance(value, External) else place_of_device(value)
+    if place is Place.DEVICE:
+        return HIGH
+    return MEDIUM if place is Place.ANYWHERE else None
+
+
+def _cpu(value: Value | None, condition: Condition) -> Confidence | None:
+    if isinstance(value, External):
+        legacy = value.name.startswith("torch.") and value.name.endswith("Tensor") and "cuda" not in value.name
+        return HIGH if legacy and value.name != "torch.Tensor" else None
+    if isinstance(value, Const) and isinstance(value.value, str) and value.value.startswith("torch."):
+        return HIGH if value.value.endswith("Tensor") and "cuda" not in value.value else None
+    if value is None or value == NONE or not names_device(value):
+        return None
+    return HIGH if place_of_device(value) is Place.HOST and value != Const("meta") else None
+
+
+def _pinned(value: Value | None, condition: Condition) -> Confidence | None:
+    found = [] if value is None else list(tensors_in(value))
+    return HIGH if found and all(tensor.pinned for tensor in found) else None
+
+
+def _not_pinned(value: Value | None, condition: Condition) -> Confidence | None:
+    found = [] if value is None else list(tensors_in(value))
+    return HIGH if any(not tensor.pinned for tensor in found) else None
+
+
+def _fresh(value: Value | None, condition: Condition) -> Confidence | None:
+    return HIGH if value is not None and any(tensor.fresh for tensor in tensors_in(value)) else None
+
+
+def _distinct(value: Value | None, condition: Condition) -> Confidence | None:
+    return HIGH
+
+
+def _not_dtype(value: Value | None, condition: Condition) -> Confidence | None:
+    found = [] if value is None else list(tensors_in(value))
+    return None if found and all(tensor.dtype == condition.value for tensor in found) else HIGH
+
+
+_TESTS = {
+    "absent": _absent, "given": _given, "none": _none, "true": _true, "not-true": _not_true, "false": _false,
+    "not-false": _not_false, "equals": _equals, "device": _device, "host": _host, "tensor": _tensor,
+    "not-tensor": _not_tensor, "number": _number, "sequence": _sequence, "bool": _bool, "cuda": _cuda, "cpu": _cpu,
+    "pinned": _pinned, "not-pinned": _not_pinned, "fresh": _fresh, "distinct": _distinct, "not-dtype": _not_dtype,
+}  # fmt: skip

@@ -1,0 +1,289 @@
+"""How capture regions are spelled: the table in `rules/regions.toml`, and what its entries do to a frame."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphlint.static import ir
+from graphlint.static.frames import Frame, Mode
+from graphlint.static.values import (
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Arguments,
+    Bound,
+    Const,
+    ExternalObject,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    union,
+)
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter import Interpreter
+
+GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
+_RUNNABLE = (Function, Bound, Partial, Instance, ExternalObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the table."""
+
+    kind: str
+    form: str
+    names: tuple[str, ...]
+    soft: bool = False
+    foreign: bool = False
+    telling: bool = False
+    marks: tuple[str, ...] = ()
+
+    @property
+    def mode(self) -> Mode:
+        return Mode.SOFT if self.soft else Mode.CAPTURE
+
+
+class Entries:
+    """The spellings by qualified name, and by last name where that tells enough."""
+
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
+        self.by_name = {name: entry for entry in entries for name in entry.names}
+        self.by_last_name = {
+            name.rpartition(".")[2]: entry for entry in entries if entry.telling for name in entry.names
+        }
+        marks = sorted({mark for entry in entries for mark in entry.marks})
+        self.marks = re.compile("|".join(re.escape(mark) for mark in marks).encode())
+        words = {name.rpartition(".")[2] for name in self.by_name}
+        self.words = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
+
+    def find(self, name: str) -> Entry | None:
+        return self.by_name.get(name)
+
+    def enter(self, interpreter: Interpreter, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
+        """Enter a context manager: open its region if it has one, and give what `as` binds."""
+        results = [self._enter(interpreter, node, member, frame) for member in members(manager) if member != NONE]
+        return union(results) if results else UNKNOWN
+
+    def _enter(self, interpreter: Interpreter, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
+        if isinstance(manager, ExternalObject):
+            entry = self.find(manager.cls)
+            if entry is not None and entry.form == "context" and node is not None:
+                interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+                return manager
+            generator = manager.argument("generator")
+            if manager.cls == "contextlib.contextmanager" and generator is not None:
+                return self._enter_generator(interpreter, node, generator, frame)
+            return manager
+        if isinstance(manager, Instance):
+            before = len(frame.regions)
+            entered = interpreter.calls.call_method(manager, "__enter__", Arguments(), _call(node), frame)
+            opened = frame.regions[before:]
+            del frame.regions[before:]
+            self._reopen(interpreter, node, opened, frame)
+            return entered
+        return UNKNOWN if isinstance(manager, Unknown) else manager
+
+    def _enter_generator(self, interpreter: Interpreter, node: ir.Node | None, generator: Value, frame: Frame) -> Value:
+        """A helper made with `contextlib.contextmanager`: what is open where it yields is open in the body."""
+        assert isinstance(generator, Partial)
+        arguments = Arguments(generator.arguments, generator.keywords)
+        results = []
+        for function, receiver in _functions(generator.function):
+            given = arguments if receiver is None else arguments.prepend(receiver)
+            context = interpreter.calls.context(function, given, _call(node), frame)
+            self._reopen(interpreter, node, context.open_at_yield, frame)
+            results.append(interpreter.expressions.element(context.result))
+        return union(results) if results else UNKNOWN
+
+    def _reopen(self, interpreter: Interpreter, node: ir.Node | None, opened: list, frame: Frame) -> None:  # type: ignore[type-arg]
+        """The region of a helper begins, for its user, where the helper is used."""
+        for region in opened[:1]:
+            if node is not None:
+                interpreter.open_region(frame, node, region.region.kind, region.mode, region.foreign)
+
+    def call(
+        self, interpreter: Interpreter, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value | None:
+        """A call by qualified name; None if it has nothing to do with regions."""
+        entry = self.find(name)
+        if entry is None or node is None:
+            return None
+        if entry.form == "context":
+            return ExternalObject(name)
+        if entry.form == "begin":
+            interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+            return UNKNOWN
+        if entry.form == "end":
+            interpreter.close_region(frame)
+            return UNKNOWN
+        if entry.form == "compile":
+            return self._compile(interpreter, entry, name, arguments, node, frame)
+        return self._capture_callables(interpreter, entry, arguments, node, frame)
+
+    def call_method(
+        self,
+        interpreter: Interpreter,
+        name: str,
+        receiver: Value,
+        arguments: Arguments,
+        node: ir.Call | None,
+        frame: Frame,
+    ) -> Value | None:
+        """A call of a method; its last name may be enough."""
+        entry = self.find(name) or self.by_last_name.get(name.rpartition(".")[2])
+        if entry is None or node is None:
+            return None
+        if entry.form == "compile":
+            return self._compile(interpreter, entry, name, arguments.prepend(receiver), node, frame)
+        return self.call(interpreter, entry.names[0], arguments, node, frame)
+
+    def _capture_callables(
+        self, interpreter: Interpreter, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame
+    ) -> Value:
+        """Run the callables with the sample arguments inside a region."""
+        if not arguments.positional:
+            first = arguments.keyword("callables") or arguments.keyword("modules") or arguments.keyword("fn")
+            if first is None:
+                return UNKNOWN
+            arguments = Arguments((first, *arguments.positional), arguments.keywords)
+        callables = arguments.positional[0]
+        samples = arguments.positional[1] if len(arguments.positional) > 1 else arguments.keyword("sample_args")
+        several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
+        targets = _elements(callables) if several else [callables]
+        interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+        for index, target in enumerate(targets):
+            given = samples
+            if several and isinstance(samples, Sequence) and samples.elements is not None:
+                given = samples.elements[index] if index < len(samples.elements) else None
+            self._run(interpreter, target, given, node, frame)
+        interpreter.close_region(frame)
+        return callables
+
+    def _run(self, interpreter: Interpreter, target: Value, samples: Value | None, node: ir.Call, frame: Frame) -> None:
+        if isinstance(samples, Sequence) and samples.elements:
+            given = tuple(on_device(value) for value in samples.elements)
+            interpreter.calls.call(target, Arguments(given), node, frame)
+            return
+        if isinstance(samples, Tensor):
+            interpreter.calls.call(target, Arguments((on_device(samples),)), node, frame)
+            return
+        self.run_entry(interpreter, target, node, frame)
+
+    def run_entry(self, interpreter: Interpreter, target: Value, node: ir.Call | None, frame: Frame) -> None:
+        """Call a callable as a graph's entry: its tensors are static inputs on the device."""
+        for function, receiver in _entry_functions(interpreter, target):
+            arguments = entry_arguments(interpreter, function, receiver)
+            interpreter.calls.call(function, arguments, node, frame)
+
+    def _compile(
+        self, interpreter: Interpreter, entry: Entry, name: str, arguments: Arguments, node: ir.Call, frame: Frame
+    ) -> Value:
+        """`torch.compile`: a soft region if its mode uses graphs; as a decorator factory it waits for the function."""
+        target = arguments.positional[0] if arguments.positional else arguments.keyword("model")
+        if target is None:
+            return Partial(_external(name), (), arguments.keywords)
+        if uses_graphs(arguments):
+            interpreter.open_region(frame, node, entry.kind, entry.mode)
+            self.run_entry(interpreter, target, node, frame)
+            interpreter.close_region(frame)
+        return target
+
+
+def load_entries(path: Path) -> Entries:
+    """Read the table at `path`."""
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
+    lists = ("names", "marks")
+    return Entries(tuple(Entry(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows))
+
+
+def uses_graphs(arguments: Arguments) -> bool:
+    """Whether the arguments of `torch.compile` imply CUDA graphs."""
+    mode, backend, options = (arguments.keyword(name) for name in ("mode", "backend", "options"))
+    if any(isinstance(m, Const) and m.value in GRAPHING_MODES for m in members(mode or NONE)):
+        return True
+    if backend == Const("cudagraphs"):
+        return True
+    return isinstance(options, Mapping) and dict(options.items).get(Const("triton.cudagraphs")) == TRUE
+
+
+def entry_arguments(interpreter: Interpreter, function: Function, receiver: Value | None) -> Arguments:
+    """The arguments that a graph's entry is called with, as far as its signature tells."""
+    keywords: list[tuple[str, Value]] = []
+    parameters = [p for p in function.code.parameters if p.kind in ("positional", "keyword")]
+    if receiver is not None:
+        parameters = parameters[1:]
+    for parameter in parameters:
+        promised = interpreter.calls.refine(UNKNOWN, parameter, function)
+        default = interpreter.calls.default(parameter, function) if parameter.default is not None else None
+        if promised == UNKNOWN and default is None:
+            promised = Tensor(Place.DEVICE)
+        if default is not None:
+            promised = union((promised, default))
+        keywords.append((parameter.name, on_device(promised)))
+    return Arguments(() if receiver is None else (receiver,), tuple(keywords), None, UNKNOWN)
+
+
+def on_device(value: Value) -> Value:
+    """A value handed to a region: tensors whose place is not known are static inputs, on the device."""
+    if isinstance(value, Sequence):
+        if value.elements is None:
+            return Sequence(value.kind, None, on_device(value.element))
+        return Sequence(value.kind, tuple(on_device(element) for element in value.elements))
+    if isinstance(value, Mapping):
+        items = tuple((key, on_device(held)) for key, held in value.items)
+        return Mapping(items, None if value.other is None else on_device(value.other))
+    placed = []
+    for member in members(value):
+        if isinstance(member, Tensor) and member.place is Place.ANYWHERE:
+            placed.append(Tensor(Place.DEVICE, member.ndim, member.dtype, member.sure))
+        else:
+            placed.append(member)
+    return union(placed)
+
+
+def _elements(value: Sequence) -> list[Value]:
+    return list(value.elements) if value.elements is not None else [value.element]
+
+
+def _functions(value: Value) -> list[tuple[Function, Value | None]]:
+    found: list[tuple[Function, Value | None]] = []
+    for member in members(value):
+        if isinstance(member, Function):
+            found.append((member, None))
+        elif isinstance(member, Bound) and isinstance(member.function, Function):
+            found.append((member.function, member.receiver))
+    return found
+
+
+def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Value, Value | None]]:  # type: ignore[misc]
+    found: list = _functions(target)  # type: ignore[type-arg]
+    for member in members(target):
+        if isinstance(member, Instance):
+            name = "__call__" if interpreter.objects.method(member.cls, "__call__") is not None else "forward"
+            method = interpreter.objects.method(member.cls, name)
+            found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
+    return found
+
+
+def _external(name: str) -> Value:
+    from graphlint.static.values import External
+
+    return External(name)
+
+
+def _call(node: ir.Node | None) -> ir.Call | None:
+    if node is None or isinstance(node, ir.Call):
+        return node
+    return ir.Call(node.pos, ir.Name(node.pos, ""), ())

@@ -1,0 +1,146 @@
+"""What running a function leaves behind: the events in it, the calls it makes, the regions it opens, the value it returns."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from graphlint.finding import Confidence, Hop, Region, Span
+from graphlint.static import ir
+from graphlint.static.project import Module
+from graphlint.static.values import UNKNOWN, Function, Instance, Value
+
+
+class Mode(enum.Enum):
+    """Whether code runs before a capture, inside one, or inside a region that falls back instead of failing."""
+
+    OUTSIDE = 0
+    CAPTURE = 1
+    SOFT = 2
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One operation with an effect under capture. `message` and `help` replace those of the rule if they are set."""
+
+    effect: str
+    span: Span
+    operation: str
+    confidence: Confidence
+    message: str | None = None
+    help: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    """A function run with certain arguments, or the inside of a region."""
+
+    function: str
+    path: str
+    events: dict[tuple[str, Span], Event] = field(default_factory=dict)
+    calls: dict[Context, Hop] = field(default_factory=dict)
+    unresolved: dict[Span, str] = field(default_factory=dict)
+    result: Value = UNKNOWN
+    finished: bool = False
+    left_open: list[OpenRegion] = field(default_factory=list)
+    open_at_yield: list[OpenRegion] = field(default_factory=list)
+    closes: int = 0
+
+    def add(self, event: Event) -> None:
+        """Keep the surer of two events of one effect at one place."""
+        key = (event.effect, event.span)
+        known = self.events.get(key)
+        if known is None or known.confidence < event.confidence:
+            self.events[key] = event
+
+
+@dataclass(slots=True, eq=False)
+class OpenRegion:
+    """A capture region that has begun: what it is, and the context that collects what happens inside."""
+
+    region: Region
+    context: Context
+    mode: Mode
+    foreign: bool = False
+
+
+Key: TypeAlias = "str | tuple[Instance, str]"
+Env: TypeAlias = "dict[Key, Value]"
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """The environments that leave a loop early."""
+
+    breaks: list[Env] = field(default_factory=list)
+    continues: list[Env] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A function while it runs. The environment maps names, and attributes assigned here, to values."""
+
+    function: Function
+    context: Context
+    outer_mode: Mode
+    depth: int
+    env: Env = field(default_factory=dict)
+    regions: list[OpenRegion] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    returns: list[Value] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    scopes: dict[str, str] = field(default_factory=dict)
+    constructing: Instance | None = None
+    following: bool = True
+
+    @property
+    def module(self) -> Module:
+        return self.function.module
+
+    @property
+    def mode(self) -> Mode:
+        return self.regions[-1].mode if self.regions else self.outer_mode
+
+    @property
+    def sink(self) -> Context:
+        """Where events of the moment belong."""
+        return self.regions[-1].context if self.regions else self.context
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a capture is open that torch's allocator does not know of."""
+        return any(region.foreign for region in self.regions)
+
+    def line(self, node: ir.Node) -> int:
+        return self.function.first_line + node.pos[0]
+
+    def hop(self, node: ir.Node | None) -> Hop:
+        """A call at a node of this function."""
+        line = self.function.first_line if node is None else self.line(node)
+        return Hop(self.context.path, line, self.context.function)
+
+    def span(self, node: ir.Node) -> Span:
+        first = self.function.first_line
+        line, column, end_line, end_column = node.pos
+        return Span(self.context.path, first + line, column + 1, first + end_line, end_column + 1)
+
+    def source(self, node: ir.Node) -> str:
+        """The source text of a node on one line, cut where it gets long."""
+        first = self.function.first_line
+        line, column, end_line, end_column = node.pos
+        text = " ".join(self.module.source_at(first + line, column, first + end_line, end_column).split())
+        return text if len(text) <= 72 else text[:69] + "..."
+
+
+def reachable(start: Context) -> Iterator[tuple[Context, tuple[Hop, ...]]]:
+    """Every context that a context reaches, nearest first, with the calls on the shortest way."""
+    seen = {start}
+    queue: list[tuple[Context, tuple[Hop, ...]]] = [(start, ())]
+    for context, way in queue:
+        yield context, way
+        for callee, hop in context.calls.items():
+            if callee not in seen:
+                seen.add(callee)
+                queue.append((callee, (*way, hop)))

@@ -1,0 +1,187 @@
+"""Items of tensors: which indices are read on the host, which are uploaded, and what rank is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence
+from graphlint.static import ir
+from graphlint.static.frames import Frame
+from graphlint.static.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    Host,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    device_tensor,
+    host_tensor,
+    members,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.static.tensors import Tensors
+
+_ELLIPSIS = Const(...)
+_SLICE = Host("slice")
+
+
+def load(tensors: Tensors, value: Value, node: ir.Subscript, index: Value, frame: Frame) -> Value:
+    """`value[index]` of a tensor, or of something that is not known."""
+    items = _items(node.index, index)
+    known = isinstance(value, Tensor)
+    if isinstance(value, Tensor) and value.place is Place.HOST:
+        return _rest(value, items)
+    for item_node, item in items:
+        _check_index(tensors, item_node, item, node, frame, known, writing=False)
+    return _rest(value, items) if isinstance(value, Tensor) else UNKNOWN
+
+
+def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
+    """`value[index] = stored`."""
+    if isinstance(value, Tensor) and value.place is Place.HOST:
+        if device_tensor(stored) is not None:
+            sure = min(value.sure, device_tensor(stored).sure)  # type: ignore[union-attr]
+            tensors.interpreter.event(frame, target, "device-to-host", sure)
+        return
+    items = _items(target.index, index)
+    known = isinstance(value, Tensor)
+    masked = any(_is_mask(item) for _, item in items)
+    for item_node, item in items:
+        if masked and _is_mask(item):
+            continue
+        _check_index(tensors, item_node, item, target, frame, known, writing=True)
+    if not isinstance(value, Tensor):
+        return
+    source = device_tensor(stored)
+    if masked and source is not None:
+        sure = min(tensors.sureness(stored, source), value.sure)
+        message = "`{operation} = ...` stores a device value through a boolean mask, whose hits are counted on the host"
+        tensors.interpreter.event(frame, target, "boolean-mask", sure, message.format(operation=frame.source(target)))
+    elif not masked:
+        _check_stored(tensors, value, items, target, stored, frame)
+
+
+def _check_stored(
+    tensors: Tensors,
+    value: Tensor,
+    items: list[tuple[ir.Expr, Value]],
+    target: ir.Subscript,
+    stored: Value,
+    frame: Frame,
+) -> None:
+    held = host_tensor(stored)
+    if held is not None and held.ndim != 0 and device_tensor(stored) is None:
+        tensors.interpreter.event(frame, target, "host-to-device", min(held.sure, value.sure))
+    elif _is_number(stored) and _selects_element(value, items):
+        message = f"`{frame.source(target)} = ...` writes one element from the host, which uploads it"
+        sure = value.sure if value.ndim is not None else Confidence.MEDIUM
+        tensors.interpreter.event(
+            frame,
+            target,
+            "host-index",
+            sure,
+            message,
+            "write it with `fill_` on a slice, or build the tensor before the region",
+        )
+
+
+def _selects_element(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> bool:
+    """Whether integers alone pick a single element; without a known rank two of them are taken to."""
+    if not all(_is_number(item) and item not in (Const(True), Const(False)) for _, item in items):
+        return False
+    return len(items) == value.ndim if value.ndim is not None else len(items) >= 2
+
+
+def _items(node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:
+    if (
+        isinstance(node, ir.Display)
+        and node.kind == "tuple"
+        and isinstance(index, Sequence)
+        and index.elements is not None
+    ):
+        if len(index.elements) == len(node.elements):
+            return list(zip(node.elements, index.elements, strict=True))
+    if isinstance(index, Sequence) and index.kind == "tuple" and index.elements is not None:
+        return [(node, element) for element in index.elements]
+    return [(node, index)]
+
+
+def _check_index(
+    tensors: Tensors, node: ir.Expr, item: Value, whole: ir.Subscript, frame: Frame, known: bool, writing: bool
+) -> None:
+    interpreter = tensors.interpreter
+    found = device_tensor(item)
+    if found is not None:
+        sure = tensors.sureness(item, found)
+        if found.is_mask or (found.dtype is None and _looks_like_mask(node)):
+            if found.dtype is None:
+                sure = min(sure, Confidence.MEDIUM)
+            interpreter.event(frame, whole, "boolean-mask", sure if known else min(sure, Confidence.MEDIUM))
+        elif found.ndim == 0:
+            interpreter.event(frame, whole, "tensor-size", sure if known else min(sure, Confidence.MEDIUM))
+        return
+    if not known:
+        return
+    held = host_tensor(item)
+    if held is not None:
+        if not held.is_mask and held.ndim != 0:
+            interpreter.event(frame, whole, "host-index", held.sure)
+    elif any(isinstance(m, Sequence) and m.kind == "list" for m in members(item)) or item == Host("array"):
+        if any(t.place is not Place.HOST for t in tensors_in(item)):
+            interpreter.event(frame, whole, "tensor-size", Confidence.HIGH)
+        elif not _holds_only_masks(item):
+            interpreter.event(
+                frame, whole, "host-index", Confidence.HIGH if item != Host("array") else Confidence.MEDIUM
+            )
+
+
+def _holds_only_masks(item: Value) -> bool:
+    """A list of slices is a tuple in disguise; a list of booleans is a mask on the host, which works."""
+    if not isinstance(item, Sequence):
+        return False
+    element = item.any_element
+    kinds = {m for m in members(element)}
+    return bool(kinds) and all(m in (_SLICE, Const(True), Const(False), Host("bool"), NONE, _ELLIPSIS) for m in kinds)
+
+
+def _is_mask(item: Value) -> bool:
+    return any(isinstance(m, Tensor) and m.is_mask for m in members(item))
+
+
+def _looks_like_mask(node: ir.Expr) -> bool:
+    name = node.id if isinstance(node, ir.Name) else node.attr if isinstance(node, ir.Attribute) else ""
+    return name.endswith("mask")
+
+
+def _is_number(value: Value) -> bool:
+    return all(
+        (isinstance(m, Const) and isinstance(m.value, (int, float)))
+        or (isinstance(m, Host) and m.kind in ("int", "float", "bool", "number"))
+        for m in members(value)
+    )
+
+
+def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:
+    """What is left of a tensor behind an index."""
+    ndim = value.ndim
+    fresh = value.fresh
+    for _, item in items:
+        if isinstance(item, Unknown) or isinstance(item, Sequence):
+            ndim = None
+        elif item in (_SLICE, _ELLIPSIS):
+            continue
+        elif item == NONE:
+            ndim = None if ndim is None else ndim + 1
+        elif _is_number(item):
+            ndim = None if ndim is None else max(ndim - 1, 0)
+        else:
+            indices = [m for m in members(item) if isinstance(m, Tensor)]
+            rank = indices[0].ndim if len(indices) == 1 and len(items) == 1 else None
+            ndim = None if ndim is None or rank is None or indices[0].is_mask else ndim - 1 + rank
+            fresh = True
+    return Tensor(value.place, ndim, value.dtype, value.sure, value.pinned, fresh, value.literal)

@@ -1,0 +1,346 @@
+"""A name and a module in, a value out: imports, definitions, module state and annotations."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence
+from graphlint.static import ir
+from graphlint.static.frames import Context, Frame, Mode
+from graphlint.static.lowering import UnparsableSource, lower_segment
+from graphlint.static.project import ClassDefinition, Definition, ImportedName, Module, Segment
+from graphlint.static.values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    DeviceName,
+    External,
+    ExternalObject,
+    Function,
+    Host,
+    Instance,
+    Mapping,
+    ModuleValue,
+    PackageValue,
+    Place,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    join_all,
+    members,
+    union,
+)
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter import Interpreter
+
+MODULE_CODE = ir.Code(ir.NOWHERE, "<module>", (), ())
+_BUILTINS = frozenset(dir(builtins))
+# Names whose value does not depend on who runs the code.
+_KNOWN = {"typing.TYPE_CHECKING": Const(False), "sys.platform": Const("linux"), "sys.version_info": Host("object")}
+_SCALARS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "bytes": "str", "complex": "float"}
+_TENSOR_CLASSES = {
+    "torch.Tensor": None, "torch.FloatTensor": "float32", "torch.HalfTensor": "float16", "torch.LongTensor": "int64",
+    "torch.IntTensor": "int32", "torch.BoolTensor": "bool", "torch.ByteTensor": "uint8",
+    "torch.nn.Parameter": None, "torch.nn.parameter.Parameter": None, "torch.nn.Buffer": None,
+    "torch.BFloat16Tensor": "bfloat16", "torch.DoubleTensor": "float64",
+}  # fmt: skip
+_SEQUENCES = {"list": "list", "List": "list", "tuple": "tuple", "Tuple": "tuple", "set": "set", "Sequence": "list",
+              "Iterable": "list", "Iterator": "iterator", "Generator": "iterator"}  # fmt: skip
+_MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
+_TRANSPARENT = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"})
+
+
+class Names:
+    """Resolves names; each is worked out once."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.project = interpreter.project
+        self.globals: dict[tuple[Module, str], Value] = {}
+        self.annotations: dict[tuple[Module, str], Value] = {}
+        self.decorated: dict[Definition, Value] = {}
+
+    def load(self, name: str, frame: Frame) -> Value:
+        """What a name means in a frame."""
+        value = frame.env.get(name)
+        if value is not None:
+            return value
+        for captured, held in frame.function.closure:
+            if captured == name:
+                return held
+        if name == frame.function.code.name and frame.function.closure:
+            return frame.function
+        return self.resolve(frame.module, name)
+
+    def resolve(self, module: Module, name: str) -> Value:
+        """What a name means at the top level of a module, built-ins included."""
+        found = self.member(module, name)
+        if found is not None:
+            return found
+        if name in _BUILTINS:
+            return External(f"builtins.{name}")
+        if name == "__name__":
+            return Const(module.name)
+        return UNKNOWN
+
+    def member(self, module: Module, name: str) -> Value | None:
+        """What a module binds a name to; None if it does not."""
+        key = (module, name)
+        if key not in self.globals:
+            self.globals[key] = UNKNOWN  # for whoever asks while this is worked out
+            found = self._find(module, name)
+            if found is None:
+                del self.globals[key]
+                return None
+            self.globals[key] = found
+        return self.globals[key]
+
+    def _find(self, module: Module, name: str) -> Value | None:
+        index = module.index
+        found: list[Value] = []
+        if name in index.classes:
+            found.append(Class(index.classes[name]))
+        if name in index.functions:
+            found.append(self.function(index.functions[name]))
+        for imported in index.imports.get(name, ()):
+            value = self.follow_import(imported)
+            if value not in found:
+                found.append(value)
+        known = [value for value in found if value not in (UNKNOWN, NONE)]
+        for segment in index.assignments.get(name, ()):
+            found.append(self.assigned(module, name, segment))
+        if name in index.annotations and all(value == UNKNOWN for value in found):
+            found = [self.annotation(index.annotations[name], module)]
+        if not found:
+            return self._starred(module, name)
+        if known and len(found) > len(known):
+            # `try: from x import f` with `except ImportError: f = None` means f where there is one.
+            found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
+        value = join_all(found)
+        return self.mutated(module, name, value)
+
+    def _starred(self, module: Module, name: str) -> Value | None:
+        for source in module.index.stars:
+            inner = self.project.module(source)
+            if inner is not None and inner is not module:
+                value = self.member(inner, name)
+                if value is not None:
+                    return value
+        if module.is_package:
+            inner = self.project.module(f"{module.name}.{name}")
+            if inner is not None:
+                return ModuleValue(inner)
+        return None
+
+    def assigned(self, module: Module, name: str, segment: Segment) -> Value:
+        """The value that a module-level statement gives a name."""
+        frame = self.module_frame(module, segment.first)
+        for statement in module.lowered(segment):
+            if isinstance(statement, (ir.Assign, ir.AugAssign)):
+                self.interpreter.block((statement,), frame)
+        return frame.env.get(name, UNKNOWN)
+
+    def mutated(self, module: Module, name: str, value: Value) -> Value:
+        """The value after the module-level statements that fill it: `name["key"] = f`, `name.register(...)`."""
+        segments = module.index.mutations.get(name, ())
+        if not segments or not any(isinstance(m, (Mapping, Sequence, Instance)) for m in members(value)):
+            return value
+        self.globals[(module, name)] = value
+        for segment in segments:
+            frame = self.module_frame(module, segment.first)
+            frame.env[name] = value
+            self.interpreter.block(module.lowered(segment), frame)
+            value = frame.env[name]
+        return value
+
+    def module_frame(self, module: Module, first_line: int) -> Frame:
+        """A frame for statements at a module's top level."""
+        function = Function(MODULE_CODE, module, "<module>", first_line)
+        return Frame(function, Context(f"{module.name}:<module>", str(module.path)), Mode.OUTSIDE, 0)
+
+    def imported(self, module: Module, node: ir.Import) -> Value:
+        """The value that an import statement binds."""
+        return self.follow_import(ImportedName(module.absolute(node.module, node.level), node.member))
+
+    def follow_import(self, imported: ImportedName) -> Value:
+        source = self.module_value(imported.module)
+        if imported.member is None:
+            return source
+        return self.attribute_of_module(source, imported.member)
+
+    def module_value(self, name: str) -> Value:
+        if self.is_catalogued(name):
+            return External(name)
+        module = self.project.module(name)
+        if module is not None:
+            return ModuleValue(module)
+        return PackageValue(name) if self.project.has_package(name) else External(name)
+
+    def attribute_of_module(self, source: Value, member: str) -> Value:
+        """An attribute of a module, package or external name."""
+        if isinstance(source, ModuleValue):
+            found = self.member(source.module, member)
+            if found is not None:
+                return found
+            if source.module.is_package:
+                inner = self.module_value(f"{source.module.name}.{member}")
+                if not isinstance(inner, External):
+                    return inner
+            getter = source.module.index.functions.get("__getattr__")
+            return UNKNOWN if getter or not source.module.text else External(f"{source.module.name}.{member}")
+        if isinstance(source, PackageValue):
+            return self.module_value(f"{source.name}.{member}")
+        if isinstance(source, External):
+            return self.external(f"{source.name}.{member}")
+        return UNKNOWN
+
+    def external(self, name: str) -> Value:
+        """A dotted name outside the project, or what the project knows it as."""
+        if name in _KNOWN:
+            return _KNOWN[name]
+        return External(name)
+
+    def is_catalogued(self, name: str) -> bool:
+        """Whether the catalogue speaks for a module, so that its source is not followed: torch itself, first of all."""
+        return name.partition(".")[0] == "torch"
+
+    # Definitions
+
+    def function(self, definitions: list[Definition]) -> Value:
+        """A function with its decorators applied; overloads give way to the implementation."""
+        values = [self.definition(definition) for definition in definitions[-4:]]
+        real = [value for value in values if value != External("typing.overload")]
+        return join_all(real) if real else UNKNOWN
+
+    def definition(self, definition: Definition, owner: ClassDefinition | None = None) -> Value:
+        known = self.decorated.get(definition)
+        if known is not None:
+            return known
+        code = definition.code
+        if code is None:
+            return UNKNOWN
+        raw = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+        self.decorated[definition] = raw
+        value: Value = raw
+        frame = self.module_frame(definition.module, definition.segment.first)
+        for decorator in reversed(code.decorators):
+            value = self.interpreter.calls.decorate(self.interpreter.eval(decorator, frame), value, frame)
+        self.decorated[definition] = value
+        return value
+
+    def local_class(self, name: str, frame: Frame) -> Value:
+        """A class statement: those at the top level of a module are indexed, others are not followed."""
+        found = frame.module.index.classes.get(name)
+        return Class(found) if found is not None and frame.function.code is MODULE_CODE else UNKNOWN
+
+    # Annotations
+
+    def annotation(self, source: str, module: Module) -> Value:
+        """The value that an annotation, given as source, promises."""
+        key = (module, source)
+        if key not in self.annotations:
+            self.annotations[key] = UNKNOWN
+            try:
+                statements = lower_segment(source + "\n")
+            except UnparsableSource:
+                return UNKNOWN
+            if statements and isinstance(statements[0], ir.Evaluate):
+                self.annotations[key] = self.annotated(statements[0].value, module)
+        return self.annotations[key]
+
+    def annotated(self, node: ir.Expr, module: Module) -> Value:
+        """The value that an annotation promises."""
+        if isinstance(node, ir.Literal):
+            if isinstance(node.value, str) and node.value.strip():
+                return self.annotation(_quoted(node.value), module)
+            return NONE if node.value is None else UNKNOWN
+        if isinstance(node, ir.Binary) and node.operator == "|":
+            return union((self.annotated(node.left, module), self.annotated(node.right, module)))
+        if isinstance(node, ir.Subscript):
+            return self._generic(node, module)
+        if isinstance(node, (ir.Name, ir.Attribute)):
+            return self._promised(self.static_value(node, module))
+        return UNKNOWN
+
+    def static_value(self, node: ir.Expr, module: Module) -> Value:
+        """A dotted name at a module's top level."""
+        if isinstance(node, ir.Name):
+            return self.resolve(module, node.id)
+        if isinstance(node, ir.Attribute):
+            source = self.static_value(node.value, module)
+            if isinstance(source, Class):
+                inner = source.definition.classes.get(node.attr)
+                return Class(inner) if inner is not None else UNKNOWN
+            return self.attribute_of_module(source, node.attr)
+        return UNKNOWN
+
+    def _promised(self, value: Value) -> Value:
+        if isinstance(value, Class):
+            return self.interpreter.objects.promised(value.definition)
+        if isinstance(value, Union):
+            return union(self._promised(member) for member in value.members)
+        if not isinstance(value, External):
+            return UNKNOWN
+        module, _, name = value.name.rpartition(".")
+        if module == "builtins" and name in _SCALARS:
+            return Host(_SCALARS[name])
+        if value.name in _TENSOR_CLASSES:
+            return Tensor(Place.ANYWHERE, None, _TENSOR_CLASSES[value.name], Confidence.MEDIUM)
+        if value.name == "torch.device":
+            return DeviceName(Place.ANYWHERE)
+        if value.name in ("torch.dtype", "torch.layout", "torch.memory_format"):
+            return Host("dtype")
+        if value.name == "torch.Size":
+            return Sequence("tuple", None, Host("int"))
+        if name in _SEQUENCES and module in ("builtins", "typing", "collections.abc"):
+            return Sequence(_SEQUENCES[name], None, UNKNOWN)
+        if name in _MAPPINGS and module in ("builtins", "typing", "collections.abc", "collections"):
+            return Mapping((), UNKNOWN)
+        if module.partition(".")[0] == "numpy":
+            return Host("array")
+        if self.interpreter.catalogue.is_class(value.name) and value.name != "torch.nn.Module":
+            return ExternalObject(value.name)
+        return UNKNOWN
+
+    def _generic(self, node: ir.Subscript, module: Module) -> Value:
+        name = node.value.attr if isinstance(node.value, ir.Attribute) else getattr(node.value, "id", "")
+        index = node.index
+        arguments = index.elements if isinstance(index, ir.Display) and index.kind == "tuple" else (index,)
+        if name in _TRANSPARENT:
+            promised = [
+                self.annotated(argument, module) for argument in arguments[: 1 if name == "Annotated" else None]
+            ]
+            return union([*promised, NONE] if name == "Optional" else promised)
+        if name in _SEQUENCES:
+            parts = [self.annotated(argument, module) for argument in arguments if not _is_ellipsis(argument)]
+            if _SEQUENCES[name] == "tuple" and len(parts) == len(arguments):
+                return Sequence("tuple", tuple(parts))
+            return Sequence(_SEQUENCES[name], None, parts[0] if parts else UNKNOWN)
+        if name in _MAPPINGS:
+            return Mapping((), self.annotated(arguments[-1], module))
+        if name == "Literal":
+            return UNKNOWN
+        if name in ("type", "Type", "Callable", "Unpack"):
+            return UNKNOWN
+        return self.annotated(node.value, module)
+
+
+def _quoted(source: str) -> str:
+    try:
+        ast.parse(source, mode="eval")
+    except (SyntaxError, ValueError):
+        return "None"
+    return source.strip()
+
+
+def _is_ellipsis(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Literal) and node.value is ...
+
+
+__all__ = ["MODULE_CODE", "Bound", "Names"]

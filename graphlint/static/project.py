@@ -1,0 +1,376 @@
+"""Files in, modules found by name and indexed by definition out; nothing is parsed before something asks for it."""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import importlib.util
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from graphlint.static import ir
+from graphlint.static.lowering import UnparsableSource, lower_segment
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of whole source lines; `first` counts from 1 and includes decorators, `last` is inclusive."""
+
+    first: int
+    last: int
+
+
+@dataclass(slots=True, eq=False)
+class Definition:
+    """A function of a module or class: where it stands, and its compact form once somebody asks."""
+
+    module: Module
+    name: str
+    qualname: str
+    segment: Segment
+    line: int
+
+    @property
+    def code(self) -> ir.Code | None:
+        for statement in self.module.lowered(self.segment):
+            if isinstance(statement, ir.Define) and statement.code.name == self.name:
+                return statement.code
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class ClassDefinition:
+    """A class of a module: its bases as source, its methods, and the statements of its body."""
+
+    module: Module
+    name: str
+    qualname: str
+    segment: Segment
+    line: int
+    bases: tuple[str, ...]
+    decorators: tuple[str, ...]
+    methods: dict[str, list[Definition]] = field(default_factory=dict)
+    classes: dict[str, ClassDefinition] = field(default_factory=dict)
+    assignments: dict[str, list[Segment]] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    def functions(self) -> Iterator[Definition]:
+        for definitions in self.methods.values():
+            yield from definitions
+        for inner in self.classes.values():
+            yield from inner.functions()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedName:
+    """A name bound by an import: the module, and the member taken from it (None: the module itself)."""
+
+    module: str
+    member: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Index:
+    """What a module binds at its top level, also below `if`, `try` and `with`."""
+
+    functions: dict[str, list[Definition]] = field(default_factory=dict)
+    classes: dict[str, ClassDefinition] = field(default_factory=dict)
+    imports: dict[str, list[ImportedName]] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    assignments: dict[str, list[Segment]] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    mutations: dict[str, list[Segment]] = field(default_factory=dict)
+    statements: list[Segment] = field(default_factory=list)
+
+    def all_functions(self) -> Iterator[Definition]:
+        for definitions in self.functions.values():
+            yield from definitions
+        for inner in self.classes.values():
+            yield from inner.functions()
+
+
+class Module:
+    """One source file under its dotted name."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self.path = path
+        self.is_package = path.name == "__init__.py"
+        self.problem: tuple[str, int] | None = None  # what is wrong with the file, and at which line
+
+    def __repr__(self) -> str:
+        return f"Module({self.name})"
+
+    @cached_property
+    def text(self) -> str:
+        """The source; empty if it cannot be read or decoded (the engine reports why)."""
+        try:
+            return read_source(self.path)
+        except OSError as problem:
+            self.problem = (f"cannot be read: {problem.strerror or problem}", 1)
+        except (UnicodeError, SyntaxError) as problem:
+            self.problem = (f"cannot be decoded: {problem}", 1)
+        return ""
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def index(self) -> Index:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+            self.problem = (f"cannot be parsed: {getattr(problem, 'msg', problem)}", getattr(problem, "lineno", 1) or 1)
+            return Index()
+        index = Index()
+        _Indexer(self, index).visit_body(tree.body)
+        return index
+
+    def lowered(self, segment: Segment) -> ir.Block:
+        """The compact form of a segment; empty if libcst does not accept it."""
+        text = "\n".join(self.lines[segment.first - 1 : segment.last]) + "\n"
+        try:
+            return lower_segment(text)
+        except UnparsableSource:
+            return ()
+
+    def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:
+        """The source text of a place; lines count from 1, columns from 0."""
+        if line == end_line:
+            return self.lines[line - 1][column:end_column] if line <= len(self.lines) else ""
+        parts = [self.lines[line - 1][column:], *self.lines[line : end_line - 1], self.lines[end_line - 1][:end_column]]
+        return " ".join(part.strip() for part in parts)
+
+    def absolute(self, module: str, level: int) -> str:
+        """The dotted name that a relative import means here."""
+        if level == 0:
+            return module
+        package = self.name.split(".")
+        drop = level - 1 if self.is_package else level
+        base = package[: len(package) - drop] if drop else package
+        return ".".join([*base, module] if module else base)
+
+
+class _Indexer:
+    def __init__(self, module: Module, index: Index) -> None:
+        self.module = module
+        self.index = index
+
+    def visit_body(self, body: Iterable[ast.stmt]) -> None:
+        for node in body:
+            self.visit(node)
+
+    def visit(self, node: ast.stmt) -> None:
+        index = self.index
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            index.functions.setdefault(node.name, []).append(self.definition(node, ""))
+        elif isinstance(node, ast.ClassDef):
+            index.classes[node.name] = self.class_definition(node, "")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.asname or alias.name.split(".")[0]
+                module = alias.name if alias.asname else bound
+                index.imports.setdefault(bound, []).append(ImportedName(module, None))
+        elif isinstance(node, ast.ImportFrom):
+            source = self.module.absolute(node.module or "", node.level)
+            for alias in node.names:
+                if alias.name == "*":
+                    index.stars.append(source)
+                else:
+                    imported = ImportedName(source, alias.name)
+                    index.imports.setdefault(alias.asname or alias.name, []).append(imported)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            self.assignment(node)
+        elif isinstance(node, ast.Expr):
+            if isinstance(node.value, ast.Call):
+                self.mutation(node.value.func, node)
+            if not isinstance(node.value, ast.Constant):
+                index.statements.append(_segment(node))
+        else:
+            index.statements.append(_segment(node))
+            for block in ("body", "orelse", "finalbody"):
+                self.visit_body(getattr(node, block, ()))
+            for handler in getattr(node, "handlers", ()):
+                self.visit_body(handler.body)
+
+    def assignment(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
+        segment = _segment(node)
+        self.index.statements.append(segment)
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(target, (ast.Subscript, ast.Attribute)):
+                self.mutation(target, node)
+                continue
+            for name in (n.id for n in ast.walk(target) if isinstance(n, ast.Name)):
+                if not (isinstance(node, ast.AnnAssign) and node.value is None):
+                    self.index.assignments.setdefault(name, []).append(segment)
+                if isinstance(node, ast.AnnAssign):
+                    self.index.annotations[name] = ast.unparse(node.annotation)
+
+    def mutation(self, target: ast.expr, node: ast.stmt) -> None:
+        """`name.register(...)`, `name["key"] = ...`: what fills a registry after it was made."""
+        while isinstance(target, (ast.Attribute, ast.Subscript, ast.Call)):
+            target = target.func if isinstance(target, ast.Call) else target.value
+        if isinstance(target, ast.Name):
+            self.index.mutations.setdefault(target.id, []).append(_segment(node))
+
+    def definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef, prefix: str) -> Definition:
+        return Definition(self.module, node.name, prefix + node.name, _segment(node), node.lineno)
+
+    def class_definition(self, node: ast.ClassDef, prefix: str) -> ClassDefinition:
+        qualname = prefix + node.name
+        bases = tuple(ast.unparse(base) for base in node.bases)
+        decorators = tuple(ast.unparse(d) for d in node.decorator_list)
+        found = ClassDefinition(self.module, node.name, qualname, _segment(node), node.lineno, bases, decorators)
+        self.class_body(node.body, found)
+        return found
+
+    def class_body(self, body: Iterable[ast.stmt], found: ClassDefinition) -> None:
+        prefix = found.qualname + "."
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found.methods.setdefault(node.name, []).append(self.definition(node, prefix))
+            elif isinstance(node, ast.ClassDef):
+                found.classes[node.name] = self.class_definition(node, prefix)
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        found.assignments.setdefault(target.id, []).append(_segment(node))
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found.annotations[node.target.id] = ast.unparse(node.annotation)
+                if node.value is not None:
+                    found.assignments.setdefault(node.target.id, []).append(_segment(node))
+            elif isinstance(node, (ast.If, ast.Try, ast.With)):
+                self.class_body(node.body, found)
+                self.class_body(getattr(node, "orelse", ()), found)
+
+
+def _segment(node: ast.stmt) -> Segment:
+    first = node.lineno
+    for decorator in getattr(node, "decorator_list", ()):
+        first = min(first, decorator.lineno)
+    return Segment(first, node.end_lineno or node.lineno)
+
+
+def read_source(path: Path) -> str:
+    """The text of a source file. Raises OSError, UnicodeError or SyntaxError (an unknown encoding declared)."""
+    text = importlib.util.decode_source(path.read_bytes())  # honours coding comments and the byte order mark
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Project:
+    """Finds modules by dotted name below the folders that are checked and the packages that are followed."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self.files = list(files)
+        self.roots: dict[Path, None] = {}
+        self.modules: dict[str, Module | None] = {}
+        self.by_path: dict[Path, Module] = {}
+        self._packages: dict[Path, bool] = {}
+        for folder in {file.parent for file in self.files}:
+            self.roots.setdefault(self.root_of(folder))
+        self._entries: dict[Path, frozenset[str]] = {}
+
+    def root_of(self, folder: Path) -> Path:
+        """The nearest folder above that is not part of a package."""
+        while self.is_package(folder):
+            folder = folder.parent
+        return folder
+
+    def is_package(self, folder: Path) -> bool:
+        known = self._packages.get(folder)
+        if known is None:
+            inside = (folder / "__init__.py").is_file()
+            # A folder without __init__.py between packages belongs to them: large trees forget one now and then.
+            known = inside or (folder.parent != folder and (folder.parent / "__init__.py").is_file())
+            self._packages[folder] = known
+        return known
+
+    def add_installed(self, package: str | Path) -> None:
+        """Make an installed package, or one in a folder, followable. Raises LookupError if there is none."""
+        folder = Path(package)
+        if folder.is_dir():
+            self.roots.setdefault(self.root_of(folder.resolve()))
+            return
+        spec = importlib.machinery.PathFinder.find_spec(str(package).partition(".")[0], sys.path)
+        if spec is None:
+            raise LookupError(str(package))
+        origin = Path(spec.origin).parent if spec.origin else Path(next(iter(spec.submodule_search_locations or ())))
+        is_module = spec.submodule_search_locations is None
+        self.roots.setdefault(origin if is_module else origin.parent)
+
+    def module_at(self, path: Path) -> Module:
+        """The module of a file."""
+        known = self.by_path.get(path)
+        if known is not None:
+            return known
+        parts = list(path.relative_to(self.root_of(path.parent)).with_suffix("").parts)
+        if parts[-1] == "__init__" and len(parts) > 1:
+            parts.pop()
+        name = ".".join(parts)
+        registered = self.modules.get(name)
+        module = registered if registered is not None and registered.path == path else Module(name, path)
+        if registered is None:
+            self.modules[name] = module
+        self.by_path[path] = module
+        return module
+
+    def module(self, name: str) -> Module | None:
+        """The module of that dotted name, if its source lies below a root; a folder without __init__ has none."""
+        if name in self.modules:
+            return self.modules[name]
+        module = None
+        parts = name.split(".")
+        for root in self.roots:
+            if not self._holds(root, parts[0]):
+                continue
+            path = self._locate(root, parts)
+            if path is not None:
+                module = self.by_path.get(path) or Module(name, path)
+                self.by_path[path] = module
+                break
+        self.modules[name] = module
+        return module
+
+    def modules_mentioning(self, word: str) -> Iterator[Module]:
+        """The modules of the checked files that hold a word."""
+        pattern = re.compile(rb"\b" + word.encode() + rb"\b")
+        for path in self.files:
+            try:
+                found = pattern.search(path.read_bytes())
+            except OSError:
+                continue
+            if found:
+                yield self.module_at(path)
+
+    def has_package(self, name: str) -> bool:
+        """Whether a module or a folder of modules has that dotted name."""
+        if self.module(name) is not None:
+            return True
+        parts = name.split(".")
+        return any(self._holds(root, parts[0]) and root.joinpath(*parts).is_dir() for root in self.roots)
+
+    def _holds(self, root: Path, top: str) -> bool:
+        entries = self._entries.get(root)
+        if entries is None:
+            try:
+                entries = frozenset(p.name.removesuffix(".py") for p in root.iterdir())
+            except OSError:
+                entries = frozenset()
+            self._entries[root] = entries
+        return top in entries
+
+    @staticmethod
+    def _locate(root: Path, parts: list[str]) -> Path | None:
+        base = root.joinpath(*parts)
+        for candidate in (base / "__init__.py", base.with_name(base.name + ".py")):
+            if candidate.is_file():
+                return candidate
+        return None

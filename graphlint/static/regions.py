@@ -1,0 +1,257 @@
+"""Files and declarations in, capture regions out, with everything that they reach already run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase, translate
+from pathlib import Path
+
+from graphlint.errors import UsageError, nearest
+from graphlint.finding import Region
+from graphlint.static import ir
+from graphlint.static.entries import entry_arguments
+from graphlint.static.frames import Context, Frame, Mode, OpenRegion
+from graphlint.static.interpreter import Interpreter
+from graphlint.static.project import ClassDefinition, Definition, Module
+from graphlint.static.values import Bound, Function, Instance, Value, members
+
+MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
+MAX_USERS = 60  # files that use one helper
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass
+class Search:
+    """The search for regions over a set of files."""
+
+    interpreter: Interpreter
+    files: list[Path]
+    progress: Callable[[int, int], None] | None = None
+    done: set[Definition | Module] = field(default_factory=set)
+    unreadable: dict[Path, str] = field(default_factory=dict)
+
+    def lexical(self) -> None:
+        """Run every function that can open a region, its callers in the same file, and the users of helpers."""
+        entries = self.interpreter.entries
+        candidates = self._files_with(entries.marks)
+        pending: dict[Path, re.Pattern[str]] = dict.fromkeys(candidates, entries.words)
+        helpers: set[str] = set()
+        for _ in range(MAX_ROUNDS):
+            found: set[str] = set()
+            for number, (path, words) in enumerate(pending.items()):
+                if self.progress is not None:
+                    self.progress(number, len(pending))
+                found |= self._run_file(self.interpreter.project.module_at(path), words)
+            new = {name for name in found if len(name) > 3} - helpers
+            if not new:
+                return
+            helpers |= new
+            pattern = r"\b(?:" + "|".join(sorted(map(re.escape, new))) + r")\b"
+            users = self._files_with(re.compile(pattern.encode()))[:MAX_USERS]
+            pending = dict.fromkeys(users, re.compile(pattern))
+
+    def _files_with(self, pattern: re.Pattern[bytes]) -> list[Path]:
+        found = []
+        for path in self.files:
+            try:
+                raw = path.read_bytes()
+            except OSError as problem:
+                self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
+                continue
+            if pattern.search(raw):
+                found.append(path)
+        return found
+
+    def _run_file(self, module: Module, words: re.Pattern[str]) -> set[str]:
+        """Run the functions of a file that use an entry or helper; the names of those that pass a region on."""
+        index = module.index
+        aliases = [
+            name for name, imports in index.imports.items() if any(words.fullmatch(i.member or "") for i in imports)
+        ]
+        if aliases:
+            words = re.compile(words.pattern + "|" + r"\b(?:" + "|".join(map(re.escape, aliases)) + r")\b")
+        functions = list(index.all_functions())
+        chosen = [f for f in functions if words.search(_body(module, f))]
+        helpers: set[str] = set()
+        for definition in chosen:
+            helpers |= self._run_definition(definition, index.classes)
+        if any(words.search(_text(module, s.first, s.last)) for s in index.statements):
+            self._run_module(module)
+        called = re.compile(r"\b(?:" + "|".join(re.escape(f.name) for f in chosen) + r")\b") if chosen else None
+        if called is not None:
+            for definition in functions:
+                if definition not in self.done and called.search(_body(module, definition)):
+                    self._run_definition(definition, index.classes)
+            if any(called.search(_text(module, s.first, s.last)) for s in index.statements):
+                self._run_module(module)
+        return helpers
+
+    def _run_module(self, module: Module) -> None:
+        """Run the statements at the top level of a file, as a script would."""
+        if module in self.done:
+            return
+        self.done.add(module)
+        frame = self.interpreter.names.module_frame(module, 1)
+        from graphlint.static.project import Segment
+
+        segment = Segment(1, len(module.lines))
+        self.interpreter.block(module.lowered(segment), frame)
+
+    def _run_definition(self, definition: Definition, classes: dict[str, ClassDefinition]) -> set[str]:
+        if definition in self.done:
+            return set()
+        self.done.add(definition)
+        owner = _owner(definition, classes)
+        helpers: set[str] = set()
+        before = len(self.interpreter.regions)
+        for function in _raw(self.interpreter.names.definition(definition, owner)):
+            receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
+            if owner is not None and not _takes_self(definition, function):
+                receiver = None
+            context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
+            if self._passes_on(context, function, before):
+                helpers.add(owner.name if owner is not None and definition.name.startswith("__") else definition.name)
+        return helpers
+
+    def _passes_on(self, context: Context, function: Function, before: int) -> bool:
+        """Whether the callers of a function hold a region that it opens, or decide what runs inside."""
+        if context.left_open or context.open_at_yield:
+            return True
+        if any(getattr(m, "cls", None) in self.interpreter.entries.by_name for m in members(context.result)):
+            return True
+        opened = [r for r in list(self.interpreter.regions.values())[before:] if r.region.path == context.path]
+        parameters = {p.name for p in function.code.parameters} - {"self", "cls"}
+        return any(
+            (name := _WORD.match(text)) is not None and name.group() in parameters
+            for region in opened
+            for text in region.context.unresolved.values()
+        )
+
+
+def declare(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]) -> None:
+    """Run the declared regions. Raises UsageError for a pattern that names nothing."""
+    for pattern in patterns:
+        module_name, colon, qualname = pattern.partition(":")
+        if not colon or not module_name or not qualname:
+            raise UsageError(f"region `{pattern}`: write it as module:qualname, as in `serve.model:Decoder.forward`")
+        found = False
+        for module in _modules(interpreter, module_name, files, pattern):
+            for definition, owner in _matching(interpreter, module, qualname):
+                found = True
+                _run_declared(interpreter, module, definition, owner)
+        if not found:
+            known = [q for m in _modules(interpreter, module_name, files, pattern) for q in _qualnames(m)]
+            raise UsageError(
+                f"region `{pattern}`: nothing in `{module_name}` is called `{qualname}`{nearest(qualname, known)}"
+            )
+
+
+def _modules(interpreter: Interpreter, name: str, files: list[Path], pattern: str) -> list[Module]:
+    project = interpreter.project
+    if any(c in name for c in "*?["):
+        matches = re.compile(translate(name))
+        found = [module for path in files if matches.match((module := project.module_at(path)).name)]
+    else:
+        module = project.module(name)
+        found = [module] if module is not None else []
+    if not found:
+        known = [project.module_at(path).name for path in files]
+        raise UsageError(f"region `{pattern}`: no module `{name}` in the checked paths{nearest(name, known)}")
+    return found
+
+
+def _qualnames(module: Module) -> list[str]:
+    names = [definition.qualname for definition in module.index.all_functions()]
+    return [*names, *(cls.qualname for cls in module.index.classes.values())]
+
+
+def _matching(interpreter: Interpreter, module: Module, qualname: str) -> list[tuple[Value, ClassDefinition | None]]:
+    """The functions that a qualified name, or a glob over them, means; a method may be that of a base class."""
+    index = module.index
+    if any(c in qualname for c in "*?["):
+        return [
+            pair
+            for definition in index.all_functions()
+            if fnmatchcase(definition.qualname, qualname)
+            for pair in _matching(interpreter, module, definition.qualname)
+        ]
+    if qualname in index.functions:
+        return [(interpreter.names.function(index.functions[qualname]), None)]
+    *path, last = qualname.split(".")
+    cls = _nested_class(index.classes, path) if path else None
+    if cls is not None:
+        method = interpreter.objects.method(cls, last)
+        if method is not None:
+            return [(method, cls)]
+    whole = _nested_class(index.classes, qualname.split("."))
+    if whole is not None:
+        for name in ("forward", "__call__"):
+            method = interpreter.objects.method(whole, name)
+            if method is not None:
+                return [(method, whole)]
+    return []
+
+
+def _nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
+    cls = None
+    for name in path:
+        cls = classes.get(name)
+        if cls is None:
+            return None
+        classes = cls.classes
+    return cls
+
+
+def _run_declared(interpreter: Interpreter, module: Module, method: Value, owner: ClassDefinition | None) -> None:
+    receiver: Value | None = interpreter.objects.instance(owner, None, False) if owner is not None else None
+    for member in members(method):
+        inner = _raw(member)
+        if not inner:
+            continue
+        function = inner[0]
+        entry = f"{module.name}:{owner.qualname + '.' + function.code.name if owner is not None else function.qualname}"
+        line = function.first_line + function.code.pos[0]
+        path = str(function.module.path)
+        region = OpenRegion(Region("declared", path, line, entry), Context(entry, path), Mode.CAPTURE)
+        interpreter.regions[("declared", path, line, entry)] = region
+        frame = interpreter.names.module_frame(function.module, function.first_line)
+        frame.regions.append(region)
+        if isinstance(member, Bound):  # a static method, class method or property
+            receiver = None
+        arguments = entry_arguments(interpreter, function, receiver)
+        call = ir.Call(function.code.pos, ir.Name(function.code.pos, ""), ())
+        interpreter.calls.call(member if not isinstance(member, Bound) else function, arguments, call, frame)
+
+
+def _raw(value: Value) -> list[Function]:
+    """The functions behind decorators that keep them as they are."""
+    found = []
+    for member in members(value):
+        while isinstance(member, Bound):
+            member = member.receiver
+        if isinstance(member, Function):
+            found.append(member)
+    return found
+
+
+def _owner(definition: Definition, classes: dict[str, ClassDefinition]) -> ClassDefinition | None:
+    path = definition.qualname.split(".")[:-1]
+    return _nested_class(classes, path) if path else None
+
+
+def _takes_self(definition: Definition, function: Function) -> bool:
+    decorators = {getattr(d, "id", "") for d in function.code.decorators}
+    return bool(function.code.parameters) and not decorators & {"staticmethod", "classmethod"}
+
+
+def _body(module: Module, definition: Definition) -> str:
+    return _text(module, definition.segment.first, definition.segment.last)
+
+
+def _text(module: Module, first: int, last: int) -> str:
+    return "\n".join(module.lines[first - 1 : last])
+
+
+__all__ = ["Frame", "Instance", "Search", "declare"]

@@ -1,0 +1,479 @@
+"""What the interpreter knows of a value: immutable, hashable, joined where paths meet.
+
+A value that could be several things is a `Union`; its member `UNKNOWN` says that it could be something else as well.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from graphlint.finding import Confidence
+from graphlint.static import ir
+from graphlint.static.project import ClassDefinition, Module
+
+MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
+MAX_ELEMENTS = 64
+MAX_DEPTH = 5
+
+
+class Place(enum.Enum):
+    """Where a tensor's data lies."""
+
+    DEVICE = "device"
+    HOST = "host"
+    ANYWHERE = "anywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nothing is known."""
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A Python constant; `kind` keeps 1, 1.0 and True apart."""
+
+    value: object
+    kind: type = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", type(self.value))
+
+
+NONE = Const(None)
+TRUE = Const(True)
+FALSE = Const(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host value that is no tensor; `kind` is int, float, bool, str, array, dtype or object."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceName:
+    """A `torch.device`: the device, the host, or unknown."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor.
+
+    `dtype` is torch's name without its prefix, or just int or float; `sure` says how sure its place is.
+    `fresh` was allocated in the region, `view_of_fresh` included; `literal` was built from values in the source.
+    """
+
+    place: Place = Place.ANYWHERE
+    ndim: int | None = None
+    dtype: str | None = None
+    sure: Confidence = Confidence.MEDIUM
+    pinned: bool = False
+    fresh: bool = False
+    literal: bool = False
+
+    @property
+    def is_mask(self) -> bool:
+        return self.dtype in ("bool", "uint8")
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype is not None and self.dtype.startswith("int")
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """Something outside the project, by its qualified name: a module, function, class or constant."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalObject:
+    """An instance of an external class, with the arguments that made it, by parameter name or position."""
+
+    cls: str
+    arguments: tuple[tuple[str | int, Value], ...] = ()
+
+    def argument(self, name: str, position: int | None = None) -> Value | None:
+        for key, value in self.arguments:
+            if key == name or (position is not None and key == position):
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleValue:
+    """A module of the project."""
+
+    module: Module
+
+
+@dataclass(frozen=True, slots=True)
+class PackageValue:
+    """A folder of modules without a source of its own."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function: code, where its segment begins, and the values that it closes over."""
+
+    code: ir.Code
+    module: Module
+    qualname: str
+    first_line: int
+    owner: ClassDefinition | None = None
+    closure: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A callable with its first argument: a method of a project class, or of anything that `call` knows by name."""
+
+    function: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method, by name, of a tensor, container, host value or external object."""
+
+    receiver: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """`functools.partial`."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of the project."""
+
+    definition: ClassDefinition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An object of a project class. The interpreter hands out one for each class and set of arguments."""
+
+    cls: ClassDefinition
+    arguments: Arguments | None
+    in_region: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """`super()`: the classes after `after` in the order of the instance's class."""
+
+    after: ClassDefinition
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A list, tuple, set, iterator, module-list or sequential. `elements` is None when its length is not known."""
+
+    kind: str
+    elements: tuple[Value, ...] | None
+    element: Value = UNKNOWN
+
+    @property
+    def any_element(self) -> Value:
+        """Something that stands for every element."""
+        if self.elements is None:
+            return self.element
+        return join_all(self.elements) if self.elements else UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A dict: known keys, and what any other key may hold (None: there are no others)."""
+
+    items: tuple[tuple[Value, Value], ...] = ()
+    other: Value | None = None
+
+    @property
+    def any_value(self) -> Value:
+        values = [value for _, value in self.items]
+        if self.other is not None:
+            values.append(self.other)
+        return join_all(values) if values else UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of several."""
+
+    members: frozenset[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a call."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+    star: Value | None = None
+    double_star: Value | None = None
+
+    def prepend(self, value: Value) -> Arguments:
+        return replace(self, positional=(value, *self.positional))
+
+    def keyword(self, name: str) -> Value | None:
+        for key, value in self.keywords:
+            if key == name:
+                return value
+        return None
+
+    def all_values(self) -> Iterator[Value]:
+        yield from self.positional
+        for _, value in self.keywords:
+            yield value
+        if self.star is not None:
+            yield self.star
+        if self.double_star is not None:
+            yield self.double_star
+
+
+Value: TypeAlias = (
+    Unknown
+    | Const
+    | Host
+    | DeviceName
+    | Tensor
+    | External
+    | ExternalObject
+    | ModuleValue
+    | PackageValue
+    | Function
+    | Bound
+    | Method
+    | Partial
+    | Class
+    | Instance
+    | Super
+    | Sequence
+    | Mapping
+    | Union
+)
+
+
+def members(value: Value) -> Iterable[Value]:
+    """The alternatives of a value."""
+    return value.members if isinstance(value, Union) else (value,)
+
+
+def union(values: Iterable[Value]) -> Value:
+    """One of the values, tensors at the same place merged; unknown if there are too many."""
+    flat: set[Value] = set()
+    tensors: dict[Place, Tensor] = {}
+    kinds: dict[type, set[Value]] = {}
+    for value in values:
+        for member in members(value):
+            if isinstance(member, Tensor):
+                known = tensors.get(member.place)
+                tensors[member.place] = member if known is None else merge_tensors(known, member)
+            elif isinstance(member, (Sequence, Mapping, Const)):
+                kinds.setdefault(type(member), set()).add(member)
+            else:
+                flat.add(member)
+    flat.update(tensors.values())
+    for kind, group in kinds.items():
+        flat.update(_merge_constants(group) if kind is Const else _merge_containers(group))
+    if len(flat) == 1:
+        return flat.pop()
+    if not flat or len(flat) > MAX_MEMBERS:
+        return UNKNOWN
+    return Union(frozenset(flat))
+
+
+def join(left: Value, right: Value) -> Value:
+    """What is known where two paths meet."""
+    if left is right or left == right:
+        return left
+    return union((left, right))
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    values = tuple(values)
+    return values[0] if len(values) == 1 else union(values)
+
+
+def merge_tensors(left: Tensor, right: Tensor) -> Tensor:
+    if left == right:
+        return left
+    return Tensor(
+        left.place,
+        left.ndim if left.ndim == right.ndim else None,
+        left.dtype if left.dtype == right.dtype else None,
+        min(left.sure, right.sure),
+        left.pinned and right.pinned,
+        left.fresh or right.fresh,
+        left.literal and right.literal,
+    )
+
+
+def _merge_constants(group: set[Value]) -> set[Value]:
+    """None and strings stay as they are; several numbers of one type are a number of that type."""
+    merged: set[Value] = set()
+    numbers: dict[type, list[Value]] = {}
+    for constant in group:
+        assert isinstance(constant, Const)
+        if constant.kind in (int, float, bool):
+            numbers.setdefault(constant.kind, []).append(constant)
+        else:
+            merged.add(constant)
+    for kind, constants in numbers.items():
+        merged.add(constants[0] if len(constants) == 1 else Host(kind.__name__))
+    return merged
+
+
+def _merge_containers(group: set[Value]) -> set[Value]:
+    """Containers of one kind become one: element by element if they are equally long."""
+    by_kind: dict[str, list[Value]] = {}
+    for container in group:
+        by_kind.setdefault(container.kind if isinstance(container, Sequence) else "dict", []).append(container)
+    merged: set[Value] = set()
+    for containers in by_kind.values():
+        result = containers[0]
+        for container in containers[1:]:
+            if isinstance(result, Sequence) and isinstance(container, Sequence):
+                result = _merge_sequences(result, container)
+            elif isinstance(result, Mapping) and isinstance(container, Mapping):
+                result = _merge_mappings(result, container)
+        merged.add(limit_depth(result))
+    return merged
+
+
+def _merge_sequences(left: Sequence, right: Sequence) -> Sequence:
+    if left.elements is not None and right.elements is not None and len(left.elements) == len(right.elements):
+        return Sequence(left.kind, tuple(map(join, left.elements, right.elements)))
+    parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
+    return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN)
+
+
+def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:
+    items = dict(left.items)
+    for key, value in right.items:
+        items[key] = join(items[key], value) if key in items else value
+    other = left.other if right.other is None else right.other if left.other is None else join(left.other, right.other)
+    return Mapping(tuple(items.items()), other)
+
+
+def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
+    """The value with everything below a depth unknown, so that a loop which nests a container comes to rest."""
+    if isinstance(value, Sequence):
+        if depth == 0:
+            return Sequence(value.kind, None, UNKNOWN)
+        if value.elements is None or len(value.elements) > MAX_ELEMENTS:
+            return Sequence(value.kind, None, limit_depth(value.any_element, depth - 1))
+        return Sequence(value.kind, tuple(limit_depth(e, depth - 1) for e in value.elements))
+    if isinstance(value, Mapping):
+        if depth == 0:
+            return Mapping((), UNKNOWN)
+        if len(value.items) > MAX_ELEMENTS:
+            return Mapping((), limit_depth(value.any_value, depth - 1))
+        items = tuple((key, limit_depth(v, depth - 1)) for key, v in value.items)
+        return Mapping(items, None if value.other is None else limit_depth(value.other, depth - 1))
+    if isinstance(value, Union) and any(isinstance(m, (Sequence, Mapping)) for m in value.members):
+        return union(limit_depth(m, depth) for m in value.members)
+    return value
+
+
+def without(value: Value, unwanted: Value) -> Value:
+    """The value with one alternative ruled out; the value itself if it has no other."""
+    if isinstance(value, Union) and unwanted in value.members:
+        return union(value.members - {unwanted})
+    return value
+
+
+def tensors_in(value: Value) -> Iterator[Tensor]:
+    """The tensors that a value can be, or that a container holds."""
+    for member in members(value):
+        if isinstance(member, Tensor):
+            yield member
+        elif isinstance(member, Sequence):
+            if member.elements is None:
+                yield from tensors_in(member.element)
+            else:
+                for element in member.elements:
+                    yield from tensors_in(element)
+        elif isinstance(member, Mapping):
+            yield from tensors_in(member.any_value)
+
+
+def device_tensor(value: Value) -> Tensor | None:
+    """The tensor on the device, or anywhere, that a value can be."""
+    best = None
+    for member in members(value):
+        if (
+            isinstance(member, Tensor)
+            and member.place is not Place.HOST
+            and (best is None or member.place is Place.DEVICE)
+        ):
+            best = member
+    return best
+
+
+def host_tensor(value: Value) -> Tensor | None:
+    """The host tensor that a value can be."""
+    for member in members(value):
+        if isinstance(member, Tensor) and member.place is Place.HOST:
+            return member
+    return None
+
+
+def truth(value: Value) -> bool | None:
+    """The truth of a value if it is the same for everything it can be."""
+    answers = {_member_truth(member) for member in members(value)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _member_truth(value: Value) -> bool | None:
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Sequence) and value.elements is not None and value.kind in ("list", "tuple", "set"):
+        return bool(value.elements)
+    if isinstance(value, (Function, Bound, Class, ModuleValue, Partial, Method)):
+        return True
+    return None
+
+
+def place_of_device(value: Value | None) -> Place | None:
+    """The place that a `device` argument names; None if it is absent or None."""
+    if value is None or value == NONE:
+        return None
+    places = {_member_place(member) for member in members(value) if member != NONE}
+    return places.pop() if len(places) == 1 else Place.ANYWHERE
+
+
+def _member_place(value: Value) -> Place:
+    if isinstance(value, DeviceName):
+        return value.place
+    if isinstance(value, Tensor):
+        return value.place
+    if isinstance(value, Host) and value.kind == "int":
+        return Place.DEVICE
+    if isinstance(value, Const):
+        if isinstance(value.value, int):
+            return Place.DEVICE
+        if isinstance(value.value, str):
+            return Place.HOST if value.value.partition(":")[0] in ("cpu", "meta") else Place.DEVICE
+    return Place.ANYWHERE

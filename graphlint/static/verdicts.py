@@ -1,0 +1,66 @@
+"""All findings in, those that the user wants to see out: selection, suppression, confidence, and files that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from graphlint.config import Config
+from graphlint.finding import Confidence, Finding, Span
+from graphlint.rulebook import Rulebook
+from graphlint.static.project import Project, read_source
+from graphlint.suppression import apply
+
+_UNREADABLE = "GL001"
+
+
+def settle_findings(
+    found: list[Finding],
+    reached: Iterable[str],
+    unreadable: Mapping[Path, str],
+    project: Project,
+    config: Config,
+    rulebook: Rulebook,
+) -> tuple[tuple[Finding, ...], int]:
+    """The findings to report, in order of place, and how many a comment suppresses."""
+    selected = rulebook.selected(config.select, config.ignore)
+    if config.allocations != "strict":
+        selected -= {rule.code for rule in rulebook.rules if rule.profile == "strict"}
+    findings = [finding for finding in found if finding.code in selected]
+    if _UNREADABLE in selected:
+        findings += unreadable_sources(unreadable, project, rulebook)
+    texts = {path: project.by_path[Path(path)].text for path in reached if Path(path) in project.by_path}
+    kept, suppressed, unused = apply(findings, texts, rulebook, selected)
+    shown = [
+        finding
+        for finding in (*kept, *unused)
+        if finding.confidence >= config.confidence
+        and not finding.code.startswith(config.ignored_in(Path(finding.span.path)))
+    ]
+    return tuple(sorted(shown, key=lambda f: (f.span, f.code))), suppressed
+
+
+def unreadable_sources(unreadable: Mapping[Path, str], project: Project, rulebook: Rulebook) -> list[Finding]:
+    """One finding for each file that could not be read or parsed when it was needed."""
+    rule = rulebook.rule(_UNREADABLE)
+    problems: dict[Path, tuple[str, int]] = {path: (text, 1) for path, text in unreadable.items()}
+    for path, module in project.by_path.items():
+        if module.problem is not None:
+            problems[path] = module.problem
+    return [
+        Finding(
+            code=rule.code,
+            rule=rule.slug,
+            severity=rule.severity,
+            confidence=Confidence.HIGH,
+            span=Span(str(path), line, 1, line, 1),
+            function=project.by_path[path].name if path in project.by_path else path.stem,
+            message=f"this file {text}",
+            help=rule.help,
+            why=rule.why,
+        )
+        for path, (text, line) in problems.items()
+    ]
+
+
+__all__ = ["read_source", "settle_findings"]

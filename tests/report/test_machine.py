@@ -1,0 +1,175 @@
+"""The reports for programs: JSON, SARIF, annotations."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples import finding, report
+from jsonschema import Draft202012Validator
+
+from graphlint import __version__
+from graphlint.finding import Finding, Fix, Region, Report, Severity, Span
+from graphlint.report import github, sarif
+from graphlint.report import json as json_report
+
+SCHEMA = json.loads((Path(__file__).parent / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+FIX = Fix(Span("serve/model.py", 4, 12, 4, 24), "scale", safe=True)
+ODD = os.fsdecode(b"caf\xe9, 100%: \xe6\xa8\xa1.py")
+
+
+def log(report: Report, base: Path) -> dict[str, Any]:
+    """The one run of a log that validates."""
+    document = json.loads(sarif.render(report, base=base))
+    Draft202012Validator(SCHEMA, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(document)
+    (run,) = document["runs"]
+    return dict(run)
+
+
+def test_json_is_the_document_of_the_design(tmp_path: Path) -> None:
+    """Every key in its place; paths below the working directory are relative."""
+    inside = finding(path=str(tmp_path / "serve" / "model.py"), regions=(Region("torch.cuda.graph", "/x/run.py", 2),))
+    assert {
+        "graphlint": __version__,
+        "witness": "static",
+        "findings": [
+            {
+                "code": "GL101",
+                "rule": "scalar-readback",
+                "severity": "error",
+                "confidence": "high",
+                "path": "serve/model.py",
+                "line": 4,
+                "column": 12,
+                "end_line": 4,
+                "end_column": 24,
+                "function": "serve.model:Decoder.forward",
+                "message": "`scale.item()` reads a device value on the host and waits for it",
+                "help": "keep the value on the device",
+                "regions": [{"kind": "torch.cuda.graph", "path": "/x/run.py", "line": 2, "entry": None}],
+                "chain": [{"path": "serve/run.py", "line": 3, "function": "serve.run:capture"}],
+                "fix": None,
+            }
+        ],
+        "summary": {
+            "files": 3,
+            "regions": 1,
+            "functions": 17,
+            "unresolved_calls": 2,
+            "suppressed": 0,
+            "seconds": 0.42,
+        },
+    } == json.loads(json_report.render(report(inside), base=tmp_path))
+
+
+def test_json_holds_the_fix(tmp_path: Path) -> None:
+    """A fix says where, what, and whether it is safe."""
+    (entry,) = json.loads(json_report.render(report(finding(fix=FIX)), base=tmp_path))["findings"]
+    place = {"path": "serve/model.py", "line": 4, "column": 12, "end_line": 4, "end_column": 24}
+    assert {**place, "text": "scale", "safe": True} == entry["fix"]
+
+
+@pytest.mark.parametrize(
+    "findings",
+    [
+        pytest.param([], id="nothing"),
+        pytest.param([finding()], id="one"),
+        pytest.param([finding(), finding(severity=Severity.NOTE, code="GL504"), finding()], id="several"),
+        pytest.param([finding(fix=FIX)], id="fix"),
+        pytest.param([finding(regions=(), chain=(), function="", why="")], id="the tool's own"),
+        pytest.param([finding(path=ODD), finding(path="/elsewhere/a b.py")], id="odd paths"),
+        pytest.param([finding(span=Span("a.py", 3))], id="no end"),
+        pytest.param([finding(regions=(Region("declared", "a.py", 1, "a:f"), Region("x", "b.py", 1)))], id="regions"),
+    ],
+)
+def test_sarif_validates(tmp_path: Path, findings: list[Finding]) -> None:
+    """Every log is valid by the published schema, and has a result for each finding."""
+    assert len(findings) == len(log(report(*findings), tmp_path)["results"])
+
+
+def test_the_schema_refuses_a_wrong_log(tmp_path: Path) -> None:
+    """The validation is not empty."""
+    document = json.loads(sarif.render(report(finding()), base=tmp_path))
+    document["runs"][0]["results"][0]["level"] = "fatal"
+    assert not Draft202012Validator(SCHEMA).is_valid(document)
+
+
+def test_sarif_tells_the_way_as_a_code_flow(tmp_path: Path) -> None:
+    """Region, calls, operation: in this order."""
+    (result,) = log(report(finding()), tmp_path)["results"]
+    ((flow,),) = [flow["threadFlows"] for flow in result["codeFlows"]]
+    steps = [step["location"] for step in flow["locations"]]
+    places = [
+        (step["physicalLocation"]["artifactLocation"]["uri"], step["physicalLocation"]["region"]["startLine"])
+        for step in steps
+    ]
+    assert [("serve/run.py", 2), ("serve/run.py", 3), ("serve/model.py", 4)] == places
+    assert "serve.run:capture" == steps[1]["logicalLocations"][0]["fullyQualifiedName"]
+    assert {"startLine": 4, "startColumn": 12, "endLine": 4, "endColumn": 24} == result["locations"][0][
+        "physicalLocation"
+    ]["region"]
+
+
+def test_sarif_describes_each_rule_once(tmp_path: Path) -> None:
+    """Results point at their rule by its index."""
+    run = log(report(finding(code="GL301", rule="branch"), finding(), finding(line=9)), tmp_path)
+    rules = run["tool"]["driver"]["rules"]
+    assert ["GL101", "GL301"] == [rule["id"] for rule in rules]
+    assert ["GL301", "GL101", "GL101"] == [rules[result["ruleIndex"]]["id"] for result in run["results"]]
+
+
+def test_every_region_is_a_related_location(tmp_path: Path) -> None:
+    """What reaches the line is listed with what opens it."""
+    regions = tuple(Region("torch.cuda.graph", "serve/run.py", line) for line in (2, 8))
+    (result,) = log(report(finding(regions=regions)), tmp_path)["results"]
+    texts = [place["message"]["text"] for place in result["relatedLocations"]]
+    expected = [f"capture region: torch.cuda.graph at serve/run.py:{line}" for line in (2, 8)]
+    assert expected == texts
+
+
+def test_fingerprints_stay_when_lines_move(tmp_path: Path) -> None:
+    """Two alike are told apart by their order; the line does not count."""
+
+    def prints(*findings: Finding) -> list[str]:
+        return [result["partialFingerprints"]["graphlint/v1"] for result in log(report(*findings), tmp_path)["results"]]
+
+    assert prints(finding(line=4), finding(line=8)) == prints(finding(line=14), finding(line=18))
+    assert 2 == len(set(prints(finding(line=4), finding(line=8))))
+    assert prints(finding()) != prints(finding(function="serve.model:Decoder.step"))
+
+
+def test_sarif_paths_are_uris(tmp_path: Path) -> None:
+    """Below the base they are relative to it, elsewhere absolute; odd bytes are escaped."""
+    run = log(report(finding(path=ODD), finding(path="/elsewhere/a b.py")), tmp_path)
+    files = [result["locations"][0]["physicalLocation"]["artifactLocation"] for result in run["results"]]
+    assert {"uri": "caf%E9%2C%20100%25%3A%20%E6%A8%A1.py", "uriBaseId": "SRCROOT"} == files[0]
+    assert {"uri": "file:///elsewhere/a%20b.py"} == files[1]
+    assert f"{tmp_path.as_uri()}/" == run["originalUriBaseIds"]["SRCROOT"]["uri"]
+
+
+def test_annotations_are_one_line_each(tmp_path: Path) -> None:
+    """Message, region, way and help are lines of the annotation."""
+    expected = (
+        "::error file=serve/model.py,line=4,endLine=4,title=GL101 scalar-readback"
+        "::`scale.item()` reads a device value on the host and waits for it"
+        "%0Aregion: torch.cuda.graph at serve/run.py:2"
+        "%0Aby way of serve/run.py:3 in serve.run:capture"
+        "%0Ahelp: keep the value on the device\n"
+    )
+    assert expected == github.render(report(finding()), base=tmp_path)
+
+
+def test_annotations_escape_what_would_end_them(tmp_path: Path) -> None:
+    """Per cent signs and newlines everywhere, colons and commas in properties."""
+    odd = finding(path="a,b: 100%.py", message="50 %\r\n::error::no", severity=Severity.NOTE, regions=(), chain=())
+    text = github.render(report(odd), base=tmp_path)
+    assert "::notice file=a%2Cb%3A 100%25.py,line=4,endLine=4,title=GL101 scalar-readback::50 %25%0D%0A::error" in text
+    assert 1 == text.count("\n")
+
+
+def test_a_report_without_findings_has_no_annotation(tmp_path: Path) -> None:
+    """Nothing found is no output."""
+    assert "" == github.render(report(), base=tmp_path)

@@ -1,0 +1,178 @@
+"""The report for people: frames, the way, colours, counts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from examples import finding, report, write_project
+
+from graphlint.finding import Confidence, Region, Severity, Span
+from graphlint.report.text import render
+
+EXPECTED = """\
+error[GL101] scalar-readback: `scale.item()` reads a device value on the host and waits for it
+ --> serve/model.py:4:12
+  |
+3 |         scale = self.scale
+4 |         if scale.item() > 0:
+  |            ^^^^^^^^^^^^
+5 |             x = x * 2
+  |
+  = why: a captured stream cannot be waited for
+  = region: torch.cuda.graph at serve/run.py:2
+  = way: serve/run.py:3 in serve.run:capture
+         serve/model.py:4 in serve.model:Decoder.forward
+  = help: keep the value on the device
+
+found 1 error: 3 files, 1 region, 17 functions followed, 2 unresolved calls, 0 suppressed, 0.4 s
+"""
+
+
+def frame(folder: Path, source: str, span: Span) -> list[str]:
+    """The rows between the place and the notes."""
+    (folder / span.path).write_bytes(source.encode("utf-8"))
+    text = render(report(finding(span=span)), base=folder)
+    rows = [line for line in text.splitlines() if re.match(r" *(\d+|\.\.\.)? *\|", line)]
+    return rows[1:-1]
+
+
+def test_a_finding_is_shown_whole(tmp_path: Path) -> None:
+    """Header, place, frame, reason, way, help, summary."""
+    assert EXPECTED == render(report(finding()), base=write_project(tmp_path))
+
+
+def test_colour_only_adds_escapes(tmp_path: Path) -> None:
+    """Without its escapes the coloured text is the plain one."""
+    write_project(tmp_path)
+    colored = render(report(finding()), color=True, base=tmp_path)
+    assert "\x1b[1;31merror[GL101]\x1b[0m" in colored
+    assert EXPECTED == re.sub(r"\x1b\[[0-9;]*m", "", colored)
+
+
+def test_a_file_that_is_gone_has_no_frame(tmp_path: Path) -> None:
+    """The finding is shown without its lines."""
+    text = render(report(finding()), base=tmp_path)
+    assert " --> serve/model.py:4:12\n  = why:" in text
+    assert "|" not in text
+
+
+def test_a_line_beyond_the_end_has_no_frame(tmp_path: Path) -> None:
+    """A file that shrank since is not an error."""
+    write_project(tmp_path)
+    assert " --> serve/model.py:400:12\n" + " " * 2 + "= why" in render(report(finding(line=400)), base=tmp_path)
+
+
+def test_every_line_of_a_span_is_marked(tmp_path: Path) -> None:
+    """Carets begin at the first character of each line and end where the span ends."""
+    source = "y = torch.where(\n    mask,\n\n    x,\n) + 1\n"
+    assert [
+        "1 | y = torch.where(",
+        "  |     ^^^^^^^^^^^^",
+        "2 |     mask,",
+        "  |     ^^^^^",
+        "3 |",
+        "4 |     x,",
+        "  |     ^^",
+        "5 | ) + 1",
+        "  | ^",
+    ] == frame(tmp_path, source, Span("a.py", 1, 5, 5, 2))
+
+
+def test_the_middle_of_a_long_span_is_left_out(tmp_path: Path) -> None:
+    """Three lines at each end are enough, and line numbers are aligned."""
+    source = "".join(f"line{number}\n" for number in range(1, 21))
+    rows = frame(tmp_path, source, Span("a.py", 2, 1, 19, 7))
+    assert ["  1", "  2", "  3", "  4", "...", " 17", " 18", " 19", " 20"] == [
+        row[:3] for row in rows if row[:3].strip()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "end_column", "expected"),
+    [
+        pytest.param("\tx.item()\n", 2, 10, ["1 |     x.item()", "  |     ^^^^^^^^"], id="tab"),
+        pytest.param("a\tx.item()\n", 3, 11, ["1 | a   x.item()", "  |     ^^^^^^^^"], id="tab inside"),
+        pytest.param("'模型', x.item()\n", 7, 15, ["1 | '模型', x.item()", "  |         ^^^^^^^^"], id="wide"),
+        pytest.param("e\u0301, x.item()\n", 5, 13, ["1 | e\u0301, x.item()", "  |    ^^^^^^^^"], id="accent"),
+        pytest.param("'\x1b[31m', x\n", 10, 11, ["1 | '�[31m', x", "  |          ^"], id="escape"),
+        pytest.param("x\r\ny\r\n", 1, 2, ["1 | x", "  | ^", "2 | y"], id="carriage return"),
+        pytest.param("x.item()", 1, 9, ["1 | x.item()", "  | ^^^^^^^^"], id="no newline"),
+        pytest.param("x\n", 50, 60, ["1 | x", "  |  ^"], id="column beyond the end"),
+        pytest.param("x\n", 1, 1, ["1 | x", "  | ^"], id="empty span"),
+    ],
+)
+def test_carets_stand_under_the_span(
+    tmp_path: Path, line: str, column: int, end_column: int, expected: list[str]
+) -> None:
+    """Columns count characters; the terminal's columns may differ."""
+    assert expected == frame(tmp_path, line, Span("a.py", 1, column, 1, end_column))
+
+
+@pytest.mark.parametrize("start", [0, 60, 200, 480])
+def test_a_long_line_is_cut_around_the_span(tmp_path: Path, start: int) -> None:
+    """The frame stays narrow and the carets stay under the operation."""
+    line = "a" * start + "x.item()" + "b" * (500 - start)
+    source, carets = frame(tmp_path, line, Span("a.py", 1, start + 1, 1, start + 9))
+    assert len(source) <= 130
+    assert "x.item()" == source[carets.index("^") : carets.rindex("^") + 1]
+
+
+def test_bytes_that_do_not_decode_are_shown_as_such(tmp_path: Path) -> None:
+    """A file of another encoding is read as it declares, a broken one as far as possible."""
+    (tmp_path / "a.py").write_bytes(b"# -*- coding: latin-1 -*-\ns = '\xe9'\n")
+    (tmp_path / "b.py").write_bytes(b"s = '\xe9'\n")
+    (tmp_path / "c.py").write_bytes(b"# coding: nonsense\ns = 1\n")
+    spans = [Span("a.py", 2, 1, 2, 8), Span("b.py", 1, 1, 1, 8), Span("c.py", 2, 1, 2, 6)]
+    text = render(report(*(finding(span=span) for span in spans)), base=tmp_path)
+    assert "2 | s = 'é'" in text
+    assert "1 | s = '�'" in text
+    assert "2 | s = 1" in text
+
+
+def test_an_operation_over_several_lines_is_told_on_one(tmp_path: Path) -> None:
+    """The message holds source text, which may hold newlines and escapes."""
+    text = render(report(finding(message="`f(\n    x,\x1b[0m\n)` waits")), base=tmp_path)
+    assert "scalar-readback: `f( x,�[0m )` waits\n" in text
+
+
+def test_other_regions_are_counted_and_three_are_named(tmp_path: Path) -> None:
+    """A helper may be reached from everywhere."""
+    regions = tuple(Region("torch.cuda.graph", f"serve/{name}.py", 7) for name in "abcdef")
+    text = render(report(finding(regions=regions)), base=tmp_path)
+    expected = "  = also: 5 other regions reach this line: torch.cuda.graph at serve/b.py:7, "
+    expected += "torch.cuda.graph at serve/c.py:7, torch.cuda.graph at serve/d.py:7, 2 more\n"
+    assert expected in text
+    assert "1 other region reaches this line" in render(report(finding(regions=regions[:2])), base=tmp_path)
+
+
+def test_a_declared_region_is_named_by_its_entry(tmp_path: Path) -> None:
+    """The kind alone would not say which one; a soft region says that it falls back."""
+    declared = Region("declared", "serve/model.py", 2, "serve.model:Decoder.forward")
+    soft = Region("torch.compile", "serve/run.py", 9, soft=True)
+    text = render(report(finding(regions=(declared,), chain=()), finding(regions=(soft,))), base=tmp_path)
+    assert "= region: declared serve.model:Decoder.forward at serve/model.py:2\n  = help" in text
+    assert "= region: torch.compile at serve/run.py:9, which falls back to eager" in text
+
+
+def test_doubt_is_told(tmp_path: Path) -> None:
+    """High confidence is not worth a word."""
+    text = render(report(finding(confidence=Confidence.MEDIUM)), base=tmp_path)
+    assert "--> serve/model.py:4:12 (medium confidence)\n" in text
+
+
+def test_the_summary_counts_by_severity(tmp_path: Path) -> None:
+    """Errors come first."""
+    findings = [finding(severity=severity) for severity in (Severity.NOTE, Severity.ERROR, Severity.ERROR)]
+    last = render(report(*findings, files=1, suppressed=2, unresolved_calls=1), base=tmp_path).splitlines()[-1]
+    expected = "found 2 errors, 1 note: 1 file, 1 region, 17 functions followed, 1 unresolved call, 2 suppressed, 0.4 s"
+    assert expected == last
+
+
+def test_a_run_without_regions_says_how_to_declare_one(tmp_path: Path) -> None:
+    """Nothing found is not the same as nothing looked at."""
+    text = render(report(regions=0, functions=0), base=tmp_path)
+    assert text.startswith("nothing found: 3 files, 0 regions")
+    assert "no capture region was found; name what is captured with `--region module:qualname`\n" in text
+    assert "--region" not in render(report(), base=tmp_path)

@@ -1,0 +1,91 @@
+"""The README: its table, its commands and its configuration are those of the program."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from graphlint.cli import check, commands
+from graphlint.config import READERS, check_codes, load_config
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+README = CHECKOUT / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+OPENING, CLOSING = "<!-- rules -->\n", "<!-- /rules -->\n"
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def commands_shown() -> list[str]:
+    """Every line of a shell block, without its remark."""
+    return [line.split("  #")[0].strip() for block in blocks("bash") for line in block.splitlines()]
+
+
+def rule_table() -> str:
+    """The rules as a table that links to their pages."""
+    rows = ["| Code | Name | Severity | Finds |", "| --- | --- | --- | --- |"]
+    for rule in load_rulebook(builtin_rules()).rules:
+        if rule.status != "retired":
+            link = f"[{rule.code}](rules/{rule.page.name})"
+            rows.append(f"| {link} | {rule.slug} | {rule.severity} | {rule.summary} |")
+    return "\n".join([*rows, ""])
+
+
+def test_the_table_of_rules_is_that_of_the_pages(bless: bool) -> None:
+    """`pytest --bless` writes it anew."""
+    before, rest = TEXT.split(OPENING)
+    table, after = rest.split(CLOSING)
+    if bless:
+        README.write_text("".join([before, OPENING, rule_table(), CLOSING, after]), encoding="utf-8")
+        table = rule_table()
+    assert rule_table() == table, "run `pytest --bless tests/test_readme.py`"
+
+
+def test_every_command_shown_is_understood() -> None:
+    """The options and arguments of each `graphlint` line are parsed, not run."""
+    lines = [line for line in commands_shown() if line.startswith("graphlint ")]
+    assert lines
+    for line in lines:
+        name, *arguments = shlex.split(line)[1:]
+        command = commands.get_command(click.Context(commands), name)
+        assert command is not None
+        command.make_context(name, arguments, resilient_parsing=False)
+
+
+def test_every_option_is_told() -> None:
+    """The table of options is complete, and names no other."""
+    options = {name for option in check.params for name in option.opts if name.startswith("--")}
+    told = set(re.findall(r"`(--[a-z-]+)", TEXT)) - {"--bless"}
+    assert options == told
+
+
+def test_the_development_command_is_the_one_that_ci_runs() -> None:
+    """`.ci/run` makes its environment elsewhere and then runs the same line."""
+    script = (CHECKOUT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    activate = ". .venv/bin/activate && "
+    (line,) = [line for line in commands_shown() if activate in line]
+    assert line.split(activate)[1] in script
+
+
+def test_the_configuration_shown_is_valid(tmp_path: Path) -> None:
+    """Every key is shown, with a value that is accepted."""
+    (block,) = blocks("toml")
+    assert set(READERS) == set(tomllib.loads(block)["tool"]["graphlint"])
+    (tmp_path / "lint" / "rules").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text(block, encoding="utf-8")
+    check_codes(load_config(tmp_path), load_rulebook(builtin_rules()))
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"`((?:fixtures|rules|\.ci)/[^`\s]*)`", TEXT))))
+def test_every_path_named_exists(target: str) -> None:
+    """The README does not point into the void."""
+    assert (CHECKOUT / target).exists()
