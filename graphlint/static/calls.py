@@ -38,6 +38,7 @@ from graphlint.static.values import (
     members,
     tensors_in,
     union,
+    without,
 )
 
 if TYPE_CHECKING:
@@ -409,9 +410,14 @@ class Calls:
             if overriding is not None:
                 calls = [self.call(method, arguments.prepend(receiver), node, frame) for method in overriding]
                 return union(calls)
-        target = objects.load(receiver, name, frame)
-        if target == UNKNOWN and CONTENT in objects.attributes(receiver):
-            return self.builtins.call_method(objects.attributes(receiver)[CONTENT], name, arguments, node, frame)
+        # An attribute that stands for the object itself would go round in circles.
+        target = without(objects.load(receiver, name, frame), receiver)
+        if target in (UNKNOWN, receiver):
+            content = objects.attributes(receiver).get(CONTENT)
+            if content is not None:
+                return self.builtins.call_method(content, name, arguments, node, frame)
+            self.unresolved(node, frame)
+            return UNKNOWN
         return self.call(target, arguments, node, frame)
 
     def _overriding(self, cls: ClassDefinition, name: str) -> list[Value] | None:

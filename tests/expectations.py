@@ -1,0 +1,46 @@
+"""A program's text in, the findings that its comments speak of out: the one parser of `# expect:`, `# missed:`, `# false-alarm:`."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+_COMMENT = re.compile(r"#\s*(expect|missed|false-alarm):\s*(GL\d{3}(?:\s*,\s*GL\d{3})*)")
+_HEADER = re.compile(r"^# (outcome|needs|rules|entry): (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, order=True)
+class Expectation:
+    """One code on one line; `word` is expect, missed or false-alarm."""
+
+    line: int
+    code: str
+    word: str = "expect"
+
+
+def parse_expectations(text: str) -> list[Expectation]:
+    """The expectations of a program, by line."""
+    found = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and (match := _COMMENT.match(token.string)):
+            word, codes = match.groups()
+            found += [Expectation(token.start[0], code.strip(), word) for code in codes.split(",")]
+    return sorted(found)
+
+
+def parse_header(text: str) -> dict[str, str]:
+    """The header comments of a fixture: outcome, needs, rules, entry."""
+    return dict(_HEADER.findall(text))
+
+
+def fixture_programs(root: Path) -> list[tuple[Path, ...]]:
+    """The programs below a folder, each with the files that belong to it; a folder with an entry is one program."""
+    projects = {path.parent for path in root.rglob("*.py") if "entry" in parse_header(path.read_text("utf-8"))}
+    programs = [tuple(sorted(folder.rglob("*.py"))) for folder in sorted(projects)]
+    for path in sorted(root.rglob("*.py")):
+        if not any(folder in path.parents for folder in projects):
+            programs.append((path,))
+    return programs
