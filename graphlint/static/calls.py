@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 MAX_TARGETS = 24  # functions that one call may go to
+SKIM_DEPTH = 3  # calls that are followed for the kinds of values alone
 _TRANSPARENT_DEPTH = 2  # a decorator that does more than define and return a wrapper is taken as it stands
 _METHOD_KINDS = frozenset(
     {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
@@ -264,7 +265,7 @@ class Calls:
         if frame is None:
             frame = self.interpreter.names.module_frame(function.module, function.first_line)
             frame.outer_mode = mode
-            frame.depth = self.interpreter.max_depth_outside // 2 if mode is Mode.OUTSIDE else 0
+            frame.depth = self.interpreter.max_depth_outside - SKIM_DEPTH if mode is Mode.OUTSIDE else 0
         return self.context(function, arguments, None, frame)
 
     # Objects
@@ -293,7 +294,7 @@ class Calls:
         cls = instance.cls
         if frame is None:
             frame = interpreter.names.module_frame(cls.module, cls.segment.first)
-            frame.depth = interpreter.max_depth_outside // 2
+            frame.depth = interpreter.max_depth_outside - SKIM_DEPTH
         arguments = instance.arguments or Arguments((), (), UNKNOWN, UNKNOWN)
         constructor = interpreter.objects.method(cls, "__init__")
         if constructor is None:
@@ -466,7 +467,9 @@ class Calls:
             if arguments.positional or arguments.star is not None:
                 objects.attributes(instance).setdefault(CONTENT, self.builtins.content_of(arguments))
             return NONE
-        if name == "forward" and bases:
+        if name == "__call__" and objects.method(instance.cls, "forward") is not None:
+            return self.call_method(instance, "forward", arguments, node, frame)
+        if name in ("forward", "__call__") and bases:
             return self._call_inherited(instance, bases[0], arguments, node, frame)
         content = objects.attributes(instance).get(CONTENT)
         if content is not None:

@@ -149,6 +149,8 @@ def _tensor(value: Value | None, condition: Condition) -> Confidence | None:
 def _not_tensor(value: Value | None, condition: Condition) -> Confidence | None:
     if value is None or any(isinstance(member, Tensor) for member in members(value)):
         return None
+    if isinstance(value, Sequence) and value.elements == ():  # nothing to upload
+        return None
     return MEDIUM if UNKNOWN in members(value) else HIGH
 
 

@@ -372,6 +372,8 @@ class Expressions:
             return self.tensors.binary(node, sign, left, right, frame)
         if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
             return _folded(_ARITHMETIC[sign], left.value, right.value)
+        if sign in "|&" and Const(sign == "|") in (left, right):  # whatever the other side is, if it is a bool
+            return Const(sign == "|")
         if isinstance(left, Sequence) and sign in ("+", "*"):
             return self._concatenated(sign, left, right)
         if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
@@ -614,12 +616,15 @@ class Expressions:
 
 
 def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:
-    if isinstance(index, Const) and isinstance(index.value, int) and sequence.elements is not None:
-        if -len(sequence.elements) <= index.value < len(sequence.elements):
-            elements = list(sequence.elements)
+    """The sequence after `sequence[index] = value`; an unknown index may be any of them."""
+    if sequence.elements is None:
+        return Sequence(sequence.kind, None, join(sequence.element, value))
+    elements = list(sequence.elements)
+    if isinstance(index, Const) and isinstance(index.value, int):
+        if -len(elements) <= index.value < len(elements):
             elements[index.value] = value
-            return Sequence(sequence.kind, tuple(elements))
-    return Sequence(sequence.kind, None, join(sequence.any_element, value))
+        return Sequence(sequence.kind, tuple(elements))
+    return Sequence(sequence.kind, tuple(join(element, value) for element in elements))
 
 
 def _folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Value:

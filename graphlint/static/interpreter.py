@@ -16,7 +16,9 @@ from graphlint.static.tensors import Tensors
 from graphlint.static.values import (
     NONE,
     UNKNOWN,
+    Class,
     Const,
+    External,
     Function,
     Host,
     Instance,
@@ -30,6 +32,7 @@ from graphlint.static.values import (
 )
 
 MAX_ROUNDS = 3  # of a loop body; values have settled by then, or are cut by the limits on containers
+MAX_UNROLLED = 12  # loops over known constants that are run as they would run
 MAX_DEPTH = 70  # calls inside calls
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
@@ -225,10 +228,36 @@ class Interpreter:
 
     def _for(self, node: ir.For, frame: Frame) -> bool:
         iterable = self.eval(node.iterable, frame)
+        if isinstance(iterable, Sequence) and iterable.elements is not None and len(iterable.elements) <= MAX_UNROLLED:
+            if all(_is_plain(element) for element in iterable.elements):
+                return self.unrolled(node, iterable.elements, frame)
         element = self.expressions.iterate(node.iterable, iterable, frame)
-        if isinstance(iterable, Sequence) and iterable.elements == () and iterable.kind in ("tuple", "iterator"):
-            return self.block(node.orelse, frame)
         return self.loop(node.body, node.orelse, frame, lambda: self.expressions.store(node.target, element, frame))
+
+    def unrolled(self, node: ir.For, elements: tuple[Value, ...], frame: Frame) -> bool:
+        """Run a loop over a few known constants as it would run."""
+        loop = Loop()
+        frame.loops.append(loop)
+        goes_on = True
+        for element in elements:
+            self.expressions.store(node.target, element, frame)
+            loop.continues.clear()
+            goes_on = self.block(node.body, frame)
+            ends = [*([frame.env] if goes_on else []), *loop.continues]
+            goes_on = bool(ends)
+            if not ends:
+                break
+            frame.env = self.merge_all(ends)
+        frame.loops.pop()
+        return self._leave_loop(node.orelse, loop, frame, goes_on)
+
+    def _leave_loop(self, orelse: ir.Block, loop: Loop, frame: Frame, goes_on: bool) -> bool:
+        """Behind a loop: where it ended by itself, and where it was left."""
+        goes_on = goes_on and self.block(orelse, frame)
+        exits = [*([frame.env] if goes_on else []), *loop.breaks]
+        if exits:
+            frame.env = self.merge_all(exits)
+        return bool(exits)
 
     def _while(self, node: ir.While, frame: Frame) -> bool:
         outcomes: list[bool | None] = []
@@ -261,11 +290,7 @@ class Interpreter:
                 return False
             frame.env = self.merge_all(loop.breaks)
             return True
-        goes_on = self.block(orelse, frame)
-        exits = [*([frame.env] if goes_on else []), *loop.breaks]
-        if exits:
-            frame.env = self.merge_all(exits)
-        return bool(exits)
+        return self._leave_loop(orelse, loop, frame, True)
 
     def _jump(self, node: ir.Jump, frame: Frame) -> bool:
         if node.kind == "pass":
@@ -288,12 +313,16 @@ class Interpreter:
 
     def _try(self, node: ir.Try, frame: Frame) -> bool:
         before = dict(frame.env)
+        returned = len(frame.returns)
         body_goes_on = self.block(node.body, frame)
         after_body = frame.env
         ends: list[Env] = []
         if body_goes_on and self.block(node.orelse, frame):
             ends.append(frame.env)
-        for handler in node.handlers:
+        answers = frame.returns[returned:]
+        # A body that comes to a constant, as `try: return is_compiling()` does, did not fail on the way.
+        settled = not body_goes_on and answers and all(isinstance(answer, Const) for answer in answers)
+        for handler in () if settled else node.handlers:
             frame.env = self.merge(before, after_body)
             if handler.name is not None:
                 frame.env = {**frame.env, handler.name: Host("object")}
@@ -341,6 +370,13 @@ class Interpreter:
     def _define_class(self, node: ir.DefineClass, frame: Frame) -> bool:
         frame.env[node.name] = self.names.local_class(node.name, frame)
         return True
+
+
+def _is_plain(value: Value) -> bool:
+    """A constant, a function or class, or a tuple of these."""
+    if isinstance(value, Sequence):
+        return value.elements is not None and any(_is_plain(element) for element in value.elements)
+    return isinstance(value, (Const, External, Function, Class))
 
 
 def widen(value: Value) -> Value:

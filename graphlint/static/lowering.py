@@ -329,7 +329,7 @@ class _Lowering:
 
     def _literal(self, node: cst.CSTNode) -> ir.Expr:
         text: str = node.value  # type: ignore[attr-defined]
-        return ir.Literal(self.pos(node), _literal_value(text))
+        return ir.Literal(self.pos(node), int(text) if text.isdecimal() else ast.literal_eval(text))
 
     def _walrus(self, node: cst.NamedExpr) -> ir.Expr:
         return ir.Walrus(self.pos(node), self.expr(node.target), self.expr(node.value))
@@ -368,10 +368,6 @@ _EXPRESSIONS: dict[type, Callable[[_Lowering, Any], ir.Expr]] = {
     cst.Imaginary: _Lowering._literal, cst.NamedExpr: _Lowering._walrus, cst.Yield: _Lowering._yield,
     cst.Await: _Lowering._await,
 }  # fmt: skip
-
-
-def _literal_value(text: str) -> object:
-    return ast.literal_eval(text)
 
 
 def _dotted(node: cst.BaseExpression) -> str:

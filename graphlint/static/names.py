@@ -118,24 +118,25 @@ class Names:
         if name in index.annotations and all(value == UNKNOWN for value in found):
             found = [self.annotation(index.annotations[name], module)]
         if not found:
-            return self._starred(module, name)
+            return self._elsewhere(module, name)
         if known and len(found) > len(known):
             # `try: from x import f` with `except ImportError: f = None` means f where there is one.
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
         value = join_all(found)
         return self.mutated(module, name, value)
 
-    def _starred(self, module: Module, name: str) -> Value | None:
-        for source in module.index.stars:
-            inner = self.project.module(source)
-            if inner is not None and inner is not module:
-                value = self.member(inner, name)
-                if value is not None:
-                    return value
+    def _elsewhere(self, module: Module, name: str) -> Value | None:
+        """A module of the package, or a name that a star import brings."""
         if module.is_package:
             inner = self.project.module(f"{module.name}.{name}")
             if inner is not None:
                 return ModuleValue(inner)
+        for source in module.index.stars:
+            inner = self.project.module(source)
+            if inner is not None and inner is not module and (name in inner.text or "import *" in inner.text):
+                value = self.member(inner, name)
+                if value is not None:
+                    return value
         return None
 
     def assigned(self, module: Module, name: str, segment: Segment) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.static import ir
@@ -33,8 +34,13 @@ if TYPE_CHECKING:
 Base: TypeAlias = "ClassDefinition | str"
 CONTENT = "<content>"  # what an object that is a container holds
 ANY = "<any>"  # what is stored under names that are not known
-MAX_OVERRIDES = 12
+MAX_OVERRIDES = 40  # modules with subclasses; a class with more is a framework's root, and says nothing about a call
 PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "torch.utils._functools.cache_method"})
+MODULE_METHODS = frozenset({
+    "register_buffer", "register_parameter", "add_module", "register_module", "parameters", "buffers", "named_parameters",
+    "named_buffers", "state_dict", "children", "modules", "named_children", "named_modules", "apply", "eval", "train", "to",
+    "cuda", "half", "float", "bfloat16", "requires_grad_", "register_forward_hook", "register_forward_pre_hook",
+})  # fmt: skip
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
 
 
@@ -94,7 +100,8 @@ class Objects:
         start = order.index(after) + 1 if after in order else 0
         for base in order[start:]:
             if isinstance(base, str):
-                if self.interpreter.catalogue.find(f"{base}.{name}") is not None:
+                inherited = base.startswith("torch.nn.") and name in MODULE_METHODS
+                if inherited or self.interpreter.catalogue.find(f"{base}.{name}") is not None:
                     return base, None
                 continue
             if name in base.methods:
@@ -159,12 +166,10 @@ class Objects:
         """The classes of the project that name this one as a base, found by text first."""
         if cls not in self.overrides:
             self.overrides[cls] = ()
-            found: list[ClassDefinition] = []
-            for module in self.interpreter.project.modules_mentioning(cls.name):
-                for candidate in module.index.classes.values():
-                    if candidate is not cls and cls in self.order(candidate):
-                        found.append(candidate)
-            self.overrides[cls] = tuple(found[:MAX_OVERRIDES])
+            modules = list(islice(self.interpreter.project.subclass_modules(cls.name), MAX_OVERRIDES + 1))
+            if len(modules) <= MAX_OVERRIDES:
+                candidates = (c for module in modules for c in module.index.classes.values())
+                self.overrides[cls] = tuple(c for c in candidates if c is not cls and cls in self.order(c))
         return self.overrides[cls]
 
     # Instances

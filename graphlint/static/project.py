@@ -17,6 +17,10 @@ from graphlint.static import ir
 from graphlint.static.lowering import UnparsableSource, lower_segment
 
 
+_CLASS_BASES = re.compile(rb"^[ \t]*class\s+\w+\(([^)]*)\)", re.MULTILINE)
+_BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A run of whole source lines; `first` counts from 1 and includes decorators, `last` is inclusive."""
@@ -131,7 +135,7 @@ class Module:
             self.problem = (f"cannot be parsed: {getattr(problem, 'msg', problem)}", getattr(problem, "lineno", 1) or 1)
             return Index()
         index = Index()
-        _Indexer(self, index).visit_body(tree.body)
+        _Indexer(self, index).visit_module(tree.body)
         return index
 
     def lowered(self, segment: Segment) -> ir.Block:
@@ -164,8 +168,11 @@ class _Indexer:
         self.module = module
         self.index = index
 
-    def visit_body(self, body: Iterable[ast.stmt]) -> None:
+    def visit_module(self, body: Iterable[ast.stmt]) -> None:
+        """The whole top level; its statements are kept as they stand, for running the file as a script."""
         for node in body:
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
+                self.index.statements.append(_segment(node))
             self.visit(node)
 
     def visit(self, node: ast.stmt) -> None:
@@ -192,18 +199,14 @@ class _Indexer:
         elif isinstance(node, ast.Expr):
             if isinstance(node.value, ast.Call):
                 self.mutation(node.value.func, node)
-            if not isinstance(node.value, ast.Constant):
-                index.statements.append(_segment(node))
         else:
-            index.statements.append(_segment(node))
-            for block in ("body", "orelse", "finalbody"):
-                self.visit_body(getattr(node, block, ()))
-            for handler in getattr(node, "handlers", ()):
-                self.visit_body(handler.body)
+            handlers = [handler.body for handler in getattr(node, "handlers", ())]
+            for block in (getattr(node, "body", ()), getattr(node, "orelse", ()), getattr(node, "finalbody", ()), *handlers):
+                for inner in block:
+                    self.visit(inner)
 
     def assignment(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
         segment = _segment(node)
-        self.index.statements.append(segment)
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if isinstance(target, (ast.Subscript, ast.Attribute)):
                 self.mutation(target, node)
@@ -274,6 +277,7 @@ class Project:
         self.modules: dict[str, Module | None] = {}
         self.by_path: dict[Path, Module] = {}
         self._packages: dict[Path, bool] = {}
+        self._bases: dict[bytes, dict[Path, None]] | None = None
         for folder in {file.parent for file in self.files}:
             self.roots.setdefault(self.root_of(folder))
         self._entries: dict[Path, frozenset[str]] = {}
@@ -339,16 +343,20 @@ class Project:
         self.modules[name] = module
         return module
 
-    def modules_mentioning(self, word: str) -> Iterator[Module]:
-        """The modules of the checked files that hold a word."""
-        pattern = re.compile(rb"\b" + word.encode() + rb"\b")
-        for path in self.files:
-            try:
-                found = pattern.search(path.read_bytes())
-            except OSError:
-                continue
-            if found:
-                yield self.module_at(path)
+    def subclass_modules(self, name: str) -> Iterator[Module]:
+        """The modules of the checked files in which a class statement names a class among its bases."""
+        if self._bases is None:
+            self._bases = {}
+            for path in self.files:
+                try:
+                    raw = path.read_bytes()
+                except OSError:
+                    continue
+                for bases in _CLASS_BASES.findall(raw):
+                    for word in _BASE.findall(bases):
+                        self._bases.setdefault(word, {}).setdefault(path)
+        for path in self._bases.get(name.encode(), ()):
+            yield self.module_at(path)
 
     def has_package(self, name: str) -> bool:
         """Whether a module or a folder of modules has that dotted name."""

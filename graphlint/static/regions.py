@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
@@ -94,10 +94,10 @@ class Search:
             return
         self.done.add(module)
         frame = self.interpreter.names.module_frame(module, 1)
-        from graphlint.static.project import Segment
-
-        segment = Segment(1, len(module.lines))
-        self.interpreter.block(module.lowered(segment), frame)
+        for segment in module.index.statements:
+            frame.function = replace(frame.function, first_line=segment.first)
+            if not self.interpreter.block(module.lowered(segment), frame):
+                return
 
     def _run_definition(self, definition: Definition, classes: dict[str, ClassDefinition]) -> set[str]:
         if definition in self.done:
