@@ -96,6 +96,10 @@ class Containers:
             return receiver
         if name == "clear":
             return self._replace(receiver, Sequence(receiver.kind, ()), node, frame)
+        if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
+            return Const(receiver.elements.index(values[0]))
+        if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
+            return Const(receiver.elements.index(values[0]))
         if name in ("index", "count", "numel", "__len__"):
             return Host("int")
         if name == "__getitem__" and values:

@@ -193,6 +193,9 @@ class Expressions:
             return Method(value, name) if not isinstance(value, Host) or value.kind != "object" else UNKNOWN
         if isinstance(value, Partial) and name == "func":
             return value.function
+        if isinstance(value, Function) and name == "__code__":
+            names = tuple(Const(parameter.name) for parameter in value.code.parameters)
+            return ExternalObject("types.CodeType", (("co_varnames", Sequence("tuple", names)),))
         if isinstance(value, (Function, Bound, Partial)):
             return (
                 value

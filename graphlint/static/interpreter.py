@@ -62,7 +62,8 @@ class Interpreter:
         """The context of a function with these parameters; a call that is already under way has no result yet."""
         limit = MAX_DEPTH_OUTSIDE if mode is Mode.OUTSIDE else MAX_DEPTH
         versions = tuple(self.objects.version(v) for v in bound.values() if isinstance(v, Instance))
-        where = (function.code, function.module, function.owner)
+        receiver = next((value for value in bound.values() if isinstance(value, Instance)), None)
+        where = (function, receiver)
         key = (function, tuple(bound.items()), mode, versions, constructing)
         context = self.contexts.get(key)
         if context is not None:
@@ -380,13 +381,16 @@ def _is_plain(value: Value) -> bool:
 
 
 def widen(value: Value) -> Value:
-    """A kind of value that stands for many."""
+    """A kind of value that stands for many; how many there are of them in a tuple stays."""
     if isinstance(value, Const) and value.value is not None and not isinstance(value.value, str):
         return Host(type(value.value).__name__)
-    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "iterator"):
-        return Sequence(value.kind, None, widen(value.any_element))
+    if isinstance(value, Sequence):
+        if value.elements is None or value.kind != "tuple":
+            return Sequence(value.kind, None, widen(value.any_element))
+        return Sequence(value.kind, tuple(map(widen, value.elements)))
     if isinstance(value, Mapping):
-        return Mapping((), widen(value.any_value))
+        items = tuple((key, widen(held)) for key, held in value.items)
+        return Mapping(items, None if value.other is None else widen(value.other))
     return value
 
 

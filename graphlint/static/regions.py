@@ -136,16 +136,25 @@ def declare(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]
         module_name, colon, qualname = pattern.partition(":")
         if not colon or not module_name or not qualname:
             raise UsageError(f"region `{pattern}`: write it as module:qualname, as in `serve.model:Decoder.forward`")
-        found = False
-        for module in _modules(interpreter, module_name, files, pattern):
-            for definition, owner in _matching(interpreter, module, qualname):
-                found = True
-                _run_declared(interpreter, module, definition, owner)
+        modules = _modules(interpreter, module_name, files, pattern)
+        found = [(module, target) for module in modules for target in _targets(interpreter, module, qualname)]
         if not found:
-            known = [q for m in _modules(interpreter, module_name, files, pattern) for q in _qualnames(m)]
+            known = [name for module in modules for name in _qualnames(module)]
             raise UsageError(
                 f"region `{pattern}`: nothing in `{module_name}` is called `{qualname}`{nearest(qualname, known)}"
             )
+        for module, target in found:
+            _run_declared(interpreter, module, target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What a declared region names: the qualified name, its definition, and the class whose object it runs on."""
+
+    qualname: str
+    definition: Definition
+    defined_in: ClassDefinition | None
+    owner: ClassDefinition | None
 
 
 def _modules(interpreter: Interpreter, name: str, files: list[Path], pattern: str) -> list[Module]:
@@ -167,30 +176,23 @@ def _qualnames(module: Module) -> list[str]:
     return [*names, *(cls.qualname for cls in module.index.classes.values())]
 
 
-def _matching(interpreter: Interpreter, module: Module, qualname: str) -> list[tuple[Value, ClassDefinition | None]]:
+def _targets(interpreter: Interpreter, module: Module, qualname: str) -> list[_Target]:
     """The functions that a qualified name, or a glob over them, means; a method may be that of a base class."""
     index = module.index
     if any(c in qualname for c in "*?["):
-        return [
-            pair
-            for definition in index.all_functions()
-            if fnmatchcase(definition.qualname, qualname)
-            for pair in _matching(interpreter, module, definition.qualname)
-        ]
+        names = dict.fromkeys(d.qualname for d in index.all_functions() if fnmatchcase(d.qualname, qualname))
+        return [target for name in names for target in _targets(interpreter, module, name)]
     if qualname in index.functions:
-        return [(interpreter.names.function(index.functions[qualname]), None)]
+        return [_Target(qualname, index.functions[qualname][-1], None, None)]
     *path, last = qualname.split(".")
-    cls = _nested_class(index.classes, path) if path else None
-    if cls is not None:
-        method = interpreter.objects.method(cls, last)
-        if method is not None:
-            return [(method, cls)]
-    whole = _nested_class(index.classes, qualname.split("."))
-    if whole is not None:
-        for name in ("forward", "__call__"):
-            method = interpreter.objects.method(whole, name)
-            if method is not None:
-                return [(method, whole)]
+    whole = _nested_class(index.classes, [*path, last])
+    owner, names = (whole, ["forward", "__call__"]) if whole is not None else (_nested_class(index.classes, path), [last])
+    for name in names:
+        found = interpreter.objects.find(owner, name) if owner is not None else None
+        if owner is not None and found is not None and isinstance(found[0], ClassDefinition):
+            definitions = found[0].methods.get(name)
+            if definitions:
+                return [_Target(f"{owner.qualname}.{name}", definitions[-1], found[0], owner)]
     return []
 
 
@@ -204,25 +206,25 @@ def _nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> Class
     return cls
 
 
-def _run_declared(interpreter: Interpreter, module: Module, method: Value, owner: ClassDefinition | None) -> None:
-    receiver: Value | None = interpreter.objects.instance(owner, None, False) if owner is not None else None
-    for member in members(method):
-        inner = _raw(member)
-        if not inner:
-            continue
-        function = inner[0]
-        entry = f"{module.name}:{owner.qualname + '.' + function.code.name if owner is not None else function.qualname}"
-        line = function.first_line + function.code.pos[0]
-        path = str(function.module.path)
-        region = OpenRegion(Region("declared", path, line, entry), Context(entry, path), Mode.CAPTURE)
-        interpreter.regions[("declared", path, line, entry)] = region
-        frame = interpreter.names.module_frame(function.module, function.first_line)
-        frame.regions.append(region)
-        if isinstance(member, Bound):  # a static method, class method or property
-            receiver = None
-        arguments = entry_arguments(interpreter, function, receiver)
-        call = ir.Call(function.code.pos, ir.Name(function.code.pos, ""), ())
-        interpreter.calls.call(member if not isinstance(member, Bound) else function, arguments, call, frame)
+def _run_declared(interpreter: Interpreter, module: Module, target: _Target) -> None:
+    definition = target.definition
+    code = definition.code
+    if code is None:
+        return
+    entry, path = f"{module.name}:{target.qualname}", str(definition.module.path)
+    region = OpenRegion(Region("declared", path, definition.line, entry), Context(entry, path), Mode.CAPTURE)
+    interpreter.regions[("declared", path, definition.line, entry)] = region
+    frame = interpreter.names.module_frame(definition.module, definition.segment.first)
+    frame.regions.append(region)
+    # The signature is that of the function as it is written; the call goes through its decorators.
+    signature = Function(code, definition.module, definition.qualname, definition.segment.first, target.defined_in)
+    method = interpreter.names.definition(definition, target.defined_in)
+    receiver: Value | None = None
+    if target.owner is not None and not isinstance(method, Bound):
+        receiver = interpreter.objects.instance(target.owner, None, False)
+    arguments = entry_arguments(interpreter, signature, receiver)
+    call = ir.Call(code.pos, ir.Name(code.pos, ""), ())
+    interpreter.calls.call(method, arguments, call, frame)
 
 
 def _raw(value: Value) -> list[Function]:
