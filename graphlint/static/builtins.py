@@ -24,6 +24,7 @@ from graphlint.static.values import (
     Host,
     Instance,
     Mapping,
+    ModuleValue,
     Partial,
     Place,
     Sequence,
@@ -173,6 +174,8 @@ class Builtins:
             return self._range(arguments, node, frame)
         if name == "sum":
             return self._sum(first, frame)
+        if name == "type" and len(values) == 1:
+            return union(Class(m.cls) if isinstance(m, Instance) else UNKNOWN for m in members(first))
         if name in _HOST_RESULTS:
             return Host(_HOST_RESULTS[name])
         if name.endswith(("Error", "Exception", "Warning", "StopIteration")) or name == "object":
@@ -317,6 +320,8 @@ class Builtins:
         if len(arguments.positional) == 2:
             value, name = arguments.positional
             if isinstance(name, Const) and isinstance(name.value, str):
+                if isinstance(value, ModuleValue):
+                    return Const(self.interpreter.names.member(value.module, name.value) is not None)
                 if (
                     isinstance(value, External)
                     and self.interpreter.catalogue.find(f"{value.name}.{name.value}") is not None
@@ -369,6 +374,20 @@ class Builtins:
         first, *default = arguments.positional or (UNKNOWN,)
         return union((self.interpreter.expressions.element(first), *default))
 
+    def _import_module(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        names = [v.value for v in arguments.positional if isinstance(v, Const) and isinstance(v.value, str)]
+        package = arguments.keyword("package")
+        if isinstance(package, Const) and isinstance(package.value, str):
+            names.append(package.value)
+        if not names or len(names) < len(arguments.positional):
+            return UNKNOWN
+        name = names[0]
+        if name.startswith(".") and len(names) > 1:
+            level = len(name) - len(name.lstrip("."))
+            base = names[1].split(".")
+            name = ".".join([*base[: len(base) - level + 1], name.lstrip(".")])
+        return self.interpreter.names.module_value(name)
+
     def _map(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if not arguments.positional:
             return UNKNOWN
@@ -378,6 +397,10 @@ class Builtins:
 
     def _dict(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         first = arguments.positional[0] if arguments.positional else None
+        if isinstance(first, Sequence) and first.elements is not None:
+            pairs = [e.elements for e in first.elements if isinstance(e, Sequence) and e.elements is not None]
+            if all(len(pair) == 2 for pair in pairs) and len(pairs) == len(first.elements):
+                first = Mapping(tuple((pair[0], pair[1]) for pair in pairs))
         items = list(first.items) if isinstance(first, Mapping) else []
         other = first.other if isinstance(first, Mapping) else None if first is None else UNKNOWN
         items += [(Const(key), value) for key, value in arguments.keywords]
@@ -477,7 +500,7 @@ _HANDLERS: dict[str, Handler] = {
     "builtins.dict": Builtins._dict, "collections.OrderedDict": Builtins._dict, "functools.partial": Builtins._partial,
     "functools.wraps": Builtins._wraps, "torch.nn.Parameter": Builtins._parameter, "torch.nn.Buffer": Builtins._parameter,
     "torch.nn.parameter.Parameter": Builtins._parameter, "torch.nn.parameter.Buffer": Builtins._parameter,
-    "typing.cast": Builtins._first, "torch.get_device_module": Builtins._device_module, "torch.vmap": Builtins._vmap,
+    "importlib.import_module": Builtins._import_module, "typing.cast": Builtins._first, "torch.get_device_module": Builtins._device_module, "torch.vmap": Builtins._vmap,
     "torch.func.vmap": Builtins._vmap, "torch.compiler.disable": Builtins._vmap, "torch.jit.script": Builtins._vmap,
     "torch.compiler.allow_in_graph": Builtins._vmap, "copy.copy": Builtins._first, "torch.jit.ignore": Builtins._vmap,
 }  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from graphlint.static import ir
 from graphlint.static.builtins import Builtins
 from graphlint.static.frames import Context, Env, Frame, Mode
+from graphlint.static.lowering import UnparsableSource, lower_segment
 from graphlint.static.names import MODULE_CODE
 from graphlint.static.objects import CONTENT, Base
 from graphlint.static.project import ClassDefinition
@@ -110,6 +112,21 @@ class Calls:
             self.transparent[decorator] = True
             return None
         return made
+
+    def decorate_class(self, source: str, cls: ClassDefinition, frame: Frame) -> None:
+        """Run a class decorator of the project if it assigns to the class that it is given."""
+        try:
+            statements = lower_segment(source + "\n")
+        except UnparsableSource:
+            return
+        node = statements[0].value if statements and isinstance(statements[0], ir.Evaluate) else None
+        name = node.func if isinstance(node, ir.Call) else node
+        if node is None or name is None:
+            return
+        found = members(self.interpreter.eval(name, frame))
+        if any(isinstance(m, Function) and assigns_members(m.code) for m in found):
+            decorator = self.interpreter.eval(node, frame)
+            self.call(decorator, Arguments((Class(cls),)), None, self._outside(frame))
 
     def _outside(self, frame: Frame) -> Frame:
         """A frame for what runs before any capture, and only skims it."""
@@ -557,6 +574,20 @@ class Calls:
 def is_abstract(code: ir.Code) -> bool:
     """Whether a method only says that a subclass has it."""
     return all(isinstance(statement, _ABSTRACT) for statement in code.body)
+
+
+@lru_cache(maxsize=None)
+def assigns_members(code: ir.Code) -> bool:
+    """Whether a function, or one inside it, assigns to an attribute of a parameter."""
+    parameters = {parameter.name for parameter in code.parameters}
+    for statement in code.body:
+        if isinstance(statement, ir.Define) and assigns_members(statement.code):
+            return True
+        targets = statement.targets if isinstance(statement, ir.Assign) else ()
+        for target in targets:
+            if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id in parameters:
+                return True
+    return False
 
 
 def _is_module(value: Value) -> bool:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 _STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
+_PURE = frozenset({
+    "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip", "startswith",
+    "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
+})  # fmt: skip
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft", "__setitem__"})
 
 
@@ -60,6 +64,10 @@ class Containers:
                 tensor = device_tensor(value)
                 if tensor is not None and node is not None:
                     self.interpreter.event(frame, node, "printing", tensor.sure)
+        if isinstance(receiver, Const) and isinstance(receiver.value, str) and name in _PURE:
+            given = [v.value for v in arguments.positional if isinstance(v, Const)]
+            if len(given) == len(arguments.positional) and not arguments.keywords and arguments.star is None:
+                return self._folded(receiver.value, name, given)
         if name in _STRINGS:
             return Sequence("list", None, Host("str"))
         if name in ("startswith", "endswith", "isdigit", "isidentifier", "isinstance"):
@@ -67,6 +75,16 @@ class Containers:
         if name in ("find", "index", "count", "bit_length"):
             return Host("int")
         return Host("str") if text else Host("object")
+
+    @staticmethod
+    def _folded(text: str, name: str, given: list[object]) -> Value:
+        try:
+            result = getattr(text, name)(*given)
+        except (TypeError, ValueError):
+            return UNKNOWN
+        if isinstance(result, (list, tuple)):
+            return Sequence(type(result).__name__, tuple(Const(part) for part in result))
+        return Const(result)
 
     def _sequence(
         self, receiver: Sequence, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame

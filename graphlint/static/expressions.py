@@ -53,6 +53,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+MAX_KNOWN = 1024  # elements of a comprehension over constants
 _HOST_KINDS = ("int", "float", "bool", "str", "number")
 # What every tensor, and hardly anything else, has: enough to go by when the object is not known.
 _TENSOR_ATTRIBUTES: dict[str, Value] = {
@@ -125,11 +126,17 @@ class Expressions:
         return self.element(self.eval(node.value, frame))
 
     def _formatted(self, node: ir.Formatted, frame: Frame) -> Value:
-        for part in node.values:
-            tensor = device_tensor(self.eval(part, frame))
-            if tensor is not None:
+        texts: list[str] | None = [] if node.plain else None
+        for part in node.parts:
+            value = Const(part) if isinstance(part, str) else self.eval(part, frame)
+            tensor = device_tensor(value)
+            if tensor is not None and not isinstance(part, str):
                 self.interpreter.event(frame, part, "printing", tensor.sure)
-        return Host("str")
+            if texts is not None and isinstance(value, Const) and isinstance(value.value, (str, int)):
+                texts.append(str(value.value))
+            else:
+                texts = None
+        return Host("str") if texts is None else Const("".join(texts))
 
     def _walrus(self, node: ir.Walrus, frame: Frame) -> Value:
         value = self.eval(node.value, frame)
@@ -149,6 +156,10 @@ class Expressions:
     def _comprehension(self, node: ir.Comprehension, frame: Frame) -> Value:
         before = frame.env
         frame.env = dict(before)
+        known = self._known_comprehension(node, frame)
+        if known is not None:
+            frame.env = before
+            return known
         for target, iterable, tests in node.clauses:
             value = self.eval(iterable, frame)
             self.store(target, self.iterate(iterable, value, frame), frame)
@@ -161,6 +172,32 @@ class Expressions:
         if key is not None:
             return Mapping((), element)
         return Sequence(node.kind, None, element)
+
+    def _known_comprehension(self, node: ir.Comprehension, frame: Frame) -> Value | None:
+        """A comprehension over constants, element by element: what registries are made of."""
+        target, iterable, tests = node.clauses[0]
+        if len(node.clauses) > 1 or node.kind == "iterator":
+            return None
+        value = self.eval(iterable, frame)
+        if not isinstance(value, Sequence) or value.elements is None or len(value.elements) > MAX_KNOWN:
+            return None
+        if not value.elements or not all(_is_constant(element) for element in value.elements):
+            return None
+        items: dict[Value, Value] = {}
+        elements: list[Value] = []
+        for element in value.elements:
+            self.store(target, element, frame)
+            outcomes = [self.condition(test, frame) for test in tests]
+            if None in outcomes:
+                return None
+            if False in outcomes:
+                continue
+            held = self.eval(node.element, frame)
+            if node.key is None:
+                elements.append(held)
+            else:
+                items[self.eval(node.key, frame)] = held
+        return Sequence(node.kind, tuple(elements)) if node.key is None else Mapping(tuple(items.items()))
 
     # Attributes
 
@@ -230,7 +267,7 @@ class Expressions:
             return found
         if name == "apply" and any("autograd" in base for base in objects.external_bases(cls)):
             return Bound(External("autograd.apply"), value)
-        return Const(cls.name) if name == "__name__" else UNKNOWN
+        return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN
 
     def _external_attribute(self, value: ExternalObject, name: str) -> Value:
         operation = self.interpreter.catalogue.find(f"{value.cls}.{name}")
@@ -519,7 +556,7 @@ class Expressions:
         if isinstance(right, Sequence) and right.elements is not None:
             answers = {self.same(left, element) for element in right.elements}
             answer = True if True in answers else False if answers <= {False} else None
-        elif isinstance(right, Mapping) and isinstance(left, Const):
+        elif isinstance(right, Mapping) and isinstance(left, (Const, Class, External)):
             held = left in dict(right.items)
             answer = True if held else False if right.other is None else None
         return Host("bool") if answer is None else Const(answer is (sign == "in"))
@@ -564,6 +601,8 @@ class Expressions:
                 self.interpreter.objects.write(member, target.attr, value)
                 if not member.in_region:
                     self._keep(target, value, frame)
+            elif isinstance(member, Class):
+                self.interpreter.objects.patch(member.definition, target.attr, value)
             elif isinstance(member, Tensor) and target.attr == "data" and isinstance(target.value, ir.Name):
                 frame.env[target.value.id] = value
 
@@ -628,6 +667,12 @@ def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:
             elements[index.value] = value
         return Sequence(sequence.kind, tuple(elements))
     return Sequence(sequence.kind, tuple(join(element, value) for element in elements))
+
+
+def _is_constant(value: Value) -> bool:
+    if isinstance(value, Sequence):
+        return value.elements is not None and all(_is_constant(element) for element in value.elements)
+    return isinstance(value, (Const, Class, External))
 
 
 def _folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Value:

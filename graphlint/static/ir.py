@@ -129,9 +129,10 @@ class Comprehension(Node):
 
 @dataclass(slots=True, eq=False)
 class Formatted(Node):
-    """An f-string, by its formatted expressions."""
+    """An f-string: its texts and formatted expressions; `plain` if no expression has a format or conversion."""
 
-    values: tuple[Expr, ...]
+    parts: tuple[str | Expr, ...]
+    plain: bool
 
 
 @dataclass(slots=True, eq=False)

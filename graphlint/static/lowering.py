@@ -317,15 +317,23 @@ class _Lowering:
         return ir.Comprehension(self.pos(node), kind, None, self.expr(node.elt), tuple(clauses))
 
     def _formatted(self, node: cst.FormattedString) -> ir.Expr:
-        values = tuple(self.expr(p.expression) for p in node.parts if isinstance(p, cst.FormattedStringExpression))
-        return ir.Formatted(self.pos(node), values)
+        parts: list[str | ir.Expr] = []
+        plain = True
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringExpression):
+                parts.append(self.expr(part.expression))
+                plain = plain and part.format_spec is None and part.conversion is None and part.equal is None
+            else:
+                text = part.value  # type: ignore[attr-defined]
+                parts.append(text.replace("{{", "{").replace("}}", "}"))
+        return ir.Formatted(self.pos(node), tuple(parts), plain and "r" not in node.prefix.lower())
 
     def _concatenated(self, node: cst.ConcatenatedString) -> ir.Expr:
         left, right = self.expr(node.left), self.expr(node.right)
-        parts = [p.values if isinstance(p, ir.Formatted) else () for p in (left, right)]
+        parts = [p.parts if isinstance(p, ir.Formatted) else (str(p.value),) for p in (left, right)]  # type: ignore[union-attr]
         if isinstance(left, ir.Literal) and isinstance(right, ir.Literal) and type(left.value) is type(right.value):
             return ir.Literal(self.pos(node), left.value + right.value)  # type: ignore[operator]
-        return ir.Formatted(self.pos(node), parts[0] + parts[1])
+        return ir.Formatted(self.pos(node), parts[0] + parts[1], all(getattr(p, "plain", True) for p in (left, right)))
 
     def _literal(self, node: cst.CSTNode) -> ir.Expr:
         text: str = node.value  # type: ignore[attr-defined]

@@ -41,6 +41,7 @@ MODULE_METHODS = frozenset({
     "named_buffers", "state_dict", "children", "modules", "named_children", "named_modules", "apply", "eval", "train", "to",
     "cuda", "half", "float", "bfloat16", "requires_grad_", "register_forward_hook", "register_forward_pre_hook",
 })  # fmt: skip
+_CALLABLE = (Function, Bound)
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
 
 
@@ -53,6 +54,7 @@ class Objects:
         self.instances: dict[tuple[ClassDefinition, Arguments | None, bool], Instance] = {}
         self.heap: dict[Instance, dict[str, Value]] = {}
         self.versions: dict[Instance, int] = {}
+        self._patches: dict[ClassDefinition, dict[str, Value]] = {}
         self.class_attributes: dict[tuple[ClassDefinition, str], Value] = {}
         self.searched: set[tuple[Instance, str]] = set()
         self.overrides: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
@@ -104,6 +106,9 @@ class Objects:
                 if inherited or self.interpreter.catalogue.find(f"{base}.{name}") is not None:
                     return base, None
                 continue
+            patched = self.patches(base).get(name)
+            if patched is not None:
+                return base, patched
             if name in base.methods:
                 return base, base.methods[name]
             if name in base.classes:
@@ -118,9 +123,26 @@ class Objects:
         if found is None or not isinstance(found[0], ClassDefinition) or not isinstance(found[1], list):
             return None
         owner, definitions = found
+        if isinstance(definitions, _CALLABLE):
+            return definitions
         if not definitions or not isinstance(definitions[0], Definition):
             return None
         return union(self.interpreter.names.definition(d, owner) for d in self._real(definitions))
+
+    def patches(self, cls: ClassDefinition) -> dict[str, Value]:
+        """The members that a class decorator of the project put in place of those in the body."""
+        known = self._patches.get(cls)
+        if known is None:
+            known = self._patches[cls] = {}
+            for source in reversed(cls.decorators):
+                frame = self.interpreter.names.module_frame(cls.module, cls.segment.first)
+                self.interpreter.calls.decorate_class(source, cls, frame)
+        return known
+
+    def patch(self, cls: ClassDefinition, name: str, value: Value) -> None:
+        """An assignment to an attribute of a class."""
+        if isinstance(value, _CALLABLE):
+            self._patches.setdefault(cls, {})[name] = value
 
     def _real(self, definitions: list[Definition]) -> list[Definition]:
         """Without the setters of properties and the overloads: the first property, or the last function."""
