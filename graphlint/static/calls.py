@@ -432,8 +432,8 @@ class Calls:
         target = without(objects.load(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):
             content = objects.attributes(receiver).get(CONTENT)
-            if content is not None:
-                return self.builtins.call_method(content, name, arguments, node, frame)
+            if content is not None or name == "get":
+                return self._call_external_super(receiver, name, arguments, node, frame)
             self.unresolved(node, frame)
             return UNKNOWN
         return self.call(target, arguments, node, frame)
@@ -491,6 +491,11 @@ class Calls:
         content = objects.attributes(instance).get(CONTENT)
         if content is not None:
             return self.builtins.call_method(content, name, arguments, node, frame)
+        if name == "get" and arguments.positional and objects.method(instance.cls, "__getitem__") is not None:
+            # What a mapping class inherits is made of its own items.
+            key = Arguments(arguments.positional[:1])
+            found = self.call_method(instance, "__getitem__", key, node, frame)
+            return union((found, *(arguments.positional[1:] or (NONE,))))
         for base in bases:
             if self.interpreter.catalogue.find(f"{base}.{name}") is not None:
                 return self.call_external_method(f"{base}.{name}", instance, arguments, node, frame)

@@ -120,12 +120,12 @@ class Objects:
     def method(self, cls: ClassDefinition, name: str, after: ClassDefinition | None = None) -> Value | None:
         """A method of a class as it stands there: bound to nothing, its decorators applied."""
         found = self.find(cls, name, after)
-        if found is None or not isinstance(found[0], ClassDefinition) or not isinstance(found[1], list):
+        if found is None or not isinstance(found[0], ClassDefinition):
             return None
         owner, definitions = found
         if isinstance(definitions, _CALLABLE):
             return definitions
-        if not definitions or not isinstance(definitions[0], Definition):
+        if not isinstance(definitions, list) or not definitions or not isinstance(definitions[0], Definition):
             return None
         return union(self.interpreter.names.definition(d, owner) for d in self._real(definitions))
 
