@@ -175,7 +175,7 @@ class Builtins:
         if name == "sum":
             return self._sum(first, frame)
         if name == "type" and len(values) == 1:
-            return union(Class(m.cls) if isinstance(m, Instance) else UNKNOWN for m in members(first))
+            return union(_type_of(member) for member in members(first))
         if name in _HOST_RESULTS:
             return Host(_HOST_RESULTS[name])
         if name.endswith(("Error", "Exception", "Warning", "StopIteration")) or name == "object":
@@ -504,6 +504,16 @@ _HANDLERS: dict[str, Handler] = {
     "torch.func.vmap": Builtins._vmap, "torch.compiler.disable": Builtins._vmap, "torch.jit.script": Builtins._vmap,
     "torch.compiler.allow_in_graph": Builtins._vmap, "copy.copy": Builtins._first, "torch.jit.ignore": Builtins._vmap,
 }  # fmt: skip
+
+
+def _type_of(value: Value) -> Value:
+    if isinstance(value, Instance):
+        return Class(value.cls)
+    if isinstance(value, Const):
+        return External(f"builtins.{type(value.value).__name__}")
+    if isinstance(value, (Mapping, Sequence)):
+        return External(f"builtins.{value.kind if isinstance(value, Sequence) else 'dict'}")
+    return External("torch.Tensor") if isinstance(value, Tensor) else UNKNOWN
 
 
 def _factory(name: str) -> Handler:

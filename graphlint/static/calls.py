@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 MAX_TARGETS = 24  # functions that one call may go to
+CONSTRUCTOR_DEPTH = 7  # factories and registries stand between a constructor and the classes that it picks
 SKIM_DEPTH = 3  # calls that are followed for the kinds of values alone
 _TRANSPARENT_DEPTH = 2  # a decorator that does more than define and return a wrapper is taken as it stands
 _METHOD_KINDS = frozenset(
@@ -311,7 +312,7 @@ class Calls:
         cls = instance.cls
         if frame is None:
             frame = interpreter.names.module_frame(cls.module, cls.segment.first)
-            frame.depth = interpreter.max_depth_outside - SKIM_DEPTH
+            frame.depth = interpreter.max_depth_outside - CONSTRUCTOR_DEPTH
         arguments = instance.arguments or Arguments((), (), UNKNOWN, UNKNOWN)
         constructor = interpreter.objects.method(cls, "__init__")
         if constructor is None:

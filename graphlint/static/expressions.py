@@ -213,6 +213,8 @@ class Expressions:
         interpreter = self.interpreter
         if isinstance(value, Instance):
             return self._instance_attribute(value, name, frame)
+        if isinstance(value, External) and name == "__name__":
+            return Const(value.name.rpartition(".")[2])
         if isinstance(value, (ModuleValue, PackageValue, External)):
             return interpreter.names.attribute_of_module(value, name)
         if isinstance(value, Tensor):
@@ -326,13 +328,13 @@ class Expressions:
     @staticmethod
     def _mapped(value: Mapping, index: Value, missing: list[Value]) -> Value:
         keys = list(members(index))
-        if all(isinstance(key, (Const, External)) for key in keys):
-            held = dict(value.items)
-            found = [held[key] for key in keys if key in held]
-            if len(found) < len(keys):
-                found += [value.other] if value.other is not None else missing
-            return union(found) if found else UNKNOWN
-        return union((value.any_value, *missing))
+        held = dict(value.items)
+        found = [held[key] for key in keys if key in held]
+        if len(found) < len(keys):
+            found += [value.other] if value.other is not None else missing
+        if not all(isinstance(key, (Const, External, Class)) for key in keys):
+            found.append(value.any_value)
+        return union(found) if found else UNKNOWN
 
     def element(self, value: Value) -> Value:
         """What iterating over a value gives."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
@@ -114,7 +115,11 @@ class Names:
                 found.append(value)
         known = [value for value in found if value not in (UNKNOWN, NONE)]
         for segment in index.assignments.get(name, ()):
-            found.append(self.assigned(module, name, segment))
+            before = [value for value in found if value != UNKNOWN]
+            value = self.assigned(module, name, segment, join_all(before) if before else None)
+            # `NAMES = {**NAMES, ...}` takes the place of what was there; other assignments are alternatives.
+            found = [value] if before and self._mentions(module, segment, name) else [*found, value]
+            known = [v for v in known if v in found]
         if name in index.annotations and all(value == UNKNOWN for value in found):
             found = [self.annotation(index.annotations[name], module)]
         if not found:
@@ -139,9 +144,16 @@ class Names:
                     return value
         return None
 
-    def assigned(self, module: Module, name: str, segment: Segment) -> Value:
-        """The value that a module-level statement gives a name."""
+    @staticmethod
+    def _mentions(module: Module, segment: Segment, name: str) -> bool:
+        text = "\n".join(module.lines[segment.first - 1 : segment.last])
+        return len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1
+
+    def assigned(self, module: Module, name: str, segment: Segment, before: Value | None) -> Value:
+        """The value that a module-level statement gives a name, which may have had another before."""
         frame = self.module_frame(module, segment.first)
+        if before is not None:
+            frame.env[name] = before
         for statement in module.lowered(segment):
             if isinstance(statement, (ir.Assign, ir.AugAssign)):
                 self.interpreter.block((statement,), frame)

@@ -15,8 +15,7 @@ from graphlint.static import ir
 from graphlint.static.project import ClassDefinition, Module
 
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
-MAX_ELEMENTS = 64
-MAX_ITEMS = 1024  # registries by name are long
+MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
 
 
@@ -359,7 +358,7 @@ def _merge_containers(group: set[Value]) -> set[Value]:
                 result = _merge_sequences(result, container)
             elif isinstance(result, Mapping) and isinstance(container, Mapping):
                 result = _merge_mappings(result, container)
-        merged.add(limit_depth(result))
+        merged.add(limit_depth(result) if len(containers) > 1 else result)
     return merged
 
 
@@ -389,7 +388,7 @@ def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
     if isinstance(value, Mapping):
         if depth == 0:
             return Mapping((), UNKNOWN)
-        if len(value.items) > MAX_ITEMS:
+        if len(value.items) > MAX_ELEMENTS:
             return Mapping((), limit_depth(value.any_value, depth - 1))
         items = tuple((key, limit_depth(v, depth - 1)) for key, v in value.items)
         return Mapping(items, None if value.other is None else limit_depth(value.other, depth - 1))
