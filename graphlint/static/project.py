@@ -201,7 +201,12 @@ class _Indexer:
                 self.mutation(node.value.func, node)
         else:
             handlers = [handler.body for handler in getattr(node, "handlers", ())]
-            for block in (getattr(node, "body", ()), getattr(node, "orelse", ()), getattr(node, "finalbody", ()), *handlers):
+            for block in (
+                getattr(node, "body", ()),
+                getattr(node, "orelse", ()),
+                getattr(node, "finalbody", ()),
+                *handlers,
+            ):
                 for inner in block:
                     self.visit(inner)
 

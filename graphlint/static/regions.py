@@ -186,7 +186,9 @@ def _targets(interpreter: Interpreter, module: Module, qualname: str) -> list[_T
         return [_Target(qualname, index.functions[qualname][-1], None, None)]
     *path, last = qualname.split(".")
     whole = _nested_class(index.classes, [*path, last])
-    owner, names = (whole, ["forward", "__call__"]) if whole is not None else (_nested_class(index.classes, path), [last])
+    owner, names = (
+        (whole, ["forward", "__call__"]) if whole is not None else (_nested_class(index.classes, path), [last])
+    )
     for name in names:
         found = interpreter.objects.find(owner, name) if owner is not None else None
         if owner is not None and found is not None and isinstance(found[0], ClassDefinition):
