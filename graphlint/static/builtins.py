@@ -198,9 +198,8 @@ class Builtins:
 
     def _printed(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> None:
         for value in arguments.positional:
-            tensor = device_tensor(value)
-            if tensor is not None and node is not None:
-                self.interpreter.event(frame, node, "printing", tensor.sure)
+            if node is not None:
+                self.interpreter.tensors.check_printed(node, value, frame)
 
     def _reducing(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         values = arguments.positional

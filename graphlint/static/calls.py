@@ -210,7 +210,9 @@ class Calls:
     ) -> Context:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.bind(function, arguments, frame)
-        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing)
+        context = self.interpreter.run(
+            function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings
+        )
         if frame.mode is not Mode.OUTSIDE:
             frame.sink.calls.setdefault(context, frame.hop(node))
         for _ in range(context.closes):
