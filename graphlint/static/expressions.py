@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from graphlint.static import ir, narrowing, results
+from graphlint.static import growth, ir, narrowing, results
 from graphlint.static.containers import with_item
 from graphlint.static.frames import Frame, Mode
 from graphlint.static.objects import CONTENT
@@ -647,7 +647,8 @@ class Expressions:
             return
         fresh = [tensor for tensor in tensors_in(value) if tensor.fresh and tensor.place is Place.DEVICE]
         if fresh:
-            self.interpreter.event(frame, target, "escaping-allocation", fresh[0].sure)
+            effect = "growing-memory" if growth.enlarges(target, frame.tests) else "escaping-allocation"
+            self.interpreter.event(frame, target, effect, fresh[0].sure)
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by an object or module that was there before the region."""

@@ -65,6 +65,8 @@ class Tensors:
         if operation is None:
             return self.interpreter.expressions.element(UNKNOWN)
         result = self.apply(operation, receiver, arguments, node, frame)
+        if name == "backward":
+            self.interpreter.calls.run_backward(node, frame)
         if name in _CASTS and isinstance(receiver, Tensor):
             return results.with_dtype(result, _CASTS[name])
         return result
