@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.finding import Confidence
-from graphlint.static import ir
+from graphlint.static import conditions, ir
 from graphlint.static.containers import Containers
 from graphlint.static.frames import Frame
 from graphlint.static.objects import ANY
@@ -35,6 +36,7 @@ from graphlint.static.values import (
     device_tensor,
     join_all,
     members,
+    place_of_device,
     truth,
     union,
 )
@@ -458,7 +460,7 @@ class Builtins:
         ) and _is_module(receiver):
             return receiver
         if method in ("to", "cuda") and _is_module(receiver):
-            return receiver
+            return self._moved_module(receiver, arguments, node, frame)
         if method in ("parameters", "buffers") and _is_module(receiver):
             return Sequence("iterator", None, Tensor(Place.DEVICE, None, None, Confidence.HIGH))
         if method in ("named_parameters", "named_buffers") and _is_module(receiver):
@@ -474,6 +476,18 @@ class Builtins:
         if method == "forward" and isinstance(receiver, ExternalObject):
             return self.interpreter.calls.call(receiver, arguments, node, frame)
         return None
+
+    def _moved_module(self, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """`module.cuda()`: a module of torch made at the top level of a file is uploaded if nothing else there moves it."""
+        if not isinstance(receiver, ExternalObject) or receiver.argument("device") is not None:
+            return receiver
+        named = next((v for v in arguments.all_values() if conditions.names_device(v)), Const("cuda"))
+        name = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
+        if isinstance(name, ir.Name) and place_of_device(named) is Place.DEVICE:
+            moves = len(re.findall(rf"\b{re.escape(name.id)}\.(?:to|cuda)\(", frame.module.text))
+            if moves == 1 and name.id in frame.module.index.assignments and name.id not in frame.env:
+                self.interpreter.event(frame, name, "host-to-device", Confidence.MEDIUM)
+        return ExternalObject(receiver.cls, (*receiver.arguments, ("device", named)))
 
     def _write_module(self, receiver: Instance, method: str, arguments: Arguments) -> None:
         name = arguments.positional[0] if arguments.positional else (arguments.keyword("name") or UNKNOWN)
@@ -522,12 +536,14 @@ def _type_of(value: Value) -> Value:
 
 def _factory(name: str) -> Handler:
     def make(builtins: Builtins, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if len(arguments.positional) == 1 and isinstance(arguments.positional[0], Function):
-            return builtins.interpreter.calls.decorate(External(name), arguments.positional[0], frame)
         keywords = dict(arguments.keywords)
         if arguments.star is not None or arguments.double_star is not None:
             keywords.setdefault("maxsize", UNKNOWN)
-        return Partial(External(name), arguments.positional, tuple(keywords.items()))
+        *options, last = arguments.positional or (NONE,)
+        if not isinstance(last, Function):
+            return Partial(External(name), arguments.positional, tuple(keywords.items()))
+        decorator = Partial(External(name), tuple(options), tuple(keywords.items())) if options or keywords else None
+        return builtins.interpreter.calls.decorate(decorator or External(name), last, frame)
 
     return make
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from graphlint.static import ir
 
-_ORDER = frozenset({"<", "<=", ">", ">=", "!="})
+_ORDER = frozenset({"<", "<=", ">", ">="})
 
 
 def enlarges(target: ir.Expr, conditions: Iterable[ir.Expr]) -> bool:
