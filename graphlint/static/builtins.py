@@ -256,10 +256,10 @@ class Builtins:
             if isinstance(cls, Class):
                 return Super(cls.definition, receiver)
         parameters = frame.function.code.parameters
-        receiver = frame.env.get(parameters[0].name) if parameters else None
-        if receiver is None:
-            receiver = dict(frame.function.closure).get("self")
-        return Super(owner, receiver) if owner is not None and receiver is not None else UNKNOWN
+        held = frame.env.get(parameters[0].name) if parameters else None
+        if held is None:
+            held = dict(frame.function.closure).get("self")
+        return Super(owner, held) if owner is not None and held is not None else UNKNOWN
 
     def _isinstance(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if len(arguments.positional) < 2:
@@ -353,8 +353,8 @@ class Builtins:
         return union(results)
 
     def _setattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if len(arguments.positional) == 3 and isinstance(arguments.positional[0], Instance):
-            receiver, name, value = arguments.positional
+        receiver, name, value, *_ = *arguments.positional, UNKNOWN, UNKNOWN, UNKNOWN
+        if isinstance(receiver, Instance):
             key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
             self.interpreter.objects.write(receiver, key, value)
         return NONE
@@ -536,9 +536,9 @@ def _type_of(value: Value) -> Value:
 
 def _factory(name: str) -> Handler:
     def make(builtins: Builtins, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        if node is not None and any(argument.star for argument in node.arguments):
+            return Partial(External(name), (UNKNOWN,), ())  # a wrapper hands on the bound, whatever it is
         keywords = dict(arguments.keywords)
-        if arguments.star is not None or arguments.double_star is not None:
-            keywords.setdefault("maxsize", UNKNOWN)
         *options, last = arguments.positional or (NONE,)
         if not isinstance(last, Function):
             return Partial(External(name), arguments.positional, tuple(keywords.items()))

@@ -613,7 +613,7 @@ def is_abstract(code: ir.Code) -> bool:
 
 @lru_cache(maxsize=None)
 def assigns_members(code: ir.Code) -> bool:
-    """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores a parameter as an item."""
+    """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores one as an item."""
     parameters = {parameter.name for parameter in code.parameters}
     for statement in code.body:
         if isinstance(statement, ir.Define) and assigns_members(statement.code):
@@ -622,9 +622,9 @@ def assigns_members(code: ir.Code) -> bool:
         for target in targets:
             if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id in parameters:
                 return True
-            if isinstance(target, ir.Subscript) and isinstance(statement.value, ir.Name):
-                if statement.value.id in parameters:
-                    return True
+            stored = getattr(statement, "value", None)
+            if isinstance(target, ir.Subscript) and isinstance(stored, ir.Name) and stored.id in parameters:
+                return True
     return False
 
 
