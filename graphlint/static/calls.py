@@ -211,9 +211,7 @@ class Calls:
     ) -> Context:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.bind(function, arguments, frame)
-        context = self.interpreter.run(
-            function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings
-        )
+        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings)
         if frame.mode is not Mode.OUTSIDE:
             frame.sink.calls.setdefault(context, frame.hop(node))
         for _ in range(context.closes):
@@ -583,9 +581,7 @@ class Calls:
             self.unresolved(node, frame)
         return UNKNOWN
 
-    def _call_cached(
-        self, cache: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame
-    ) -> Value:
+    def _call_cached(self, cache: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a cached function; a bounded cache drops device tensors that a graph still reads."""
         function, maxsize = cache.argument("function") or UNKNOWN, cache.argument("maxsize")
         if not isinstance(function, Function):
@@ -593,12 +589,13 @@ class Calls:
         context = self.context(function, arguments, node, frame)
         found = [tensor for tensor in tensors_in(context.result) if tensor.place is Place.DEVICE]
         if found and maxsize != NONE and frame.mode is not Mode.OUTSIDE:
+            sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
             inside = Frame(function, context, frame.mode, frame.depth)
-            decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), node)
-            where = inside if decorator is not node else frame
+            decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
             if decorator is not None:
-                sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
-                self.interpreter.event(where, decorator, "evictable-cache", sure)
+                self.interpreter.event(inside, decorator, "evictable-cache", sure)
+            elif node is not None:
+                self.interpreter.event(frame, node, "evictable-cache", sure)
         return context.result
 
     def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:

@@ -12,7 +12,6 @@ from graphlint.static import ir
 from graphlint.static.project import Module
 from graphlint.static.values import UNKNOWN, Class, Const, Function, Instance, Value
 
-
 FOREIGN = Const("foreign capture")
 
 

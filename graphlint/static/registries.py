@@ -29,13 +29,13 @@ def fill(interpreter: Interpreter, module: Module, name: str, registry: Value) -
     interpreter.names.globals[(module, name)] = registry
     for cls in module.index.classes.values():
         for source in cls.decorators:
-            if re.match(r"\w*", source)[0] in writers:
+            if re.split(r"\W", source)[0] in writers:
                 frame = interpreter.names.module_frame(module, cls.segment.first)
                 interpreter.calls.decorate_class(source, cls, frame)
     for definitions in module.index.functions.values():
         for definition in definitions:
             first_line = module.lines[definition.segment.first - 1].strip()
-            if first_line.startswith("@") and re.match(r"@(\w*)", first_line)[1] in writers:
+            if first_line.startswith("@") and re.split(r"\W", first_line[1:])[0] in writers:
                 interpreter.names.definition(definition)
     return interpreter.names.globals[(module, name)]
 

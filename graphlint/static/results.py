@@ -1,4 +1,7 @@
-"""An operation of the catalogue and its arguments in, the value that it returns out: a function for each kind."""
+"""An operation of the catalogue and its arguments in, the value that it returns out: a function for each kind.
+
+The kinds share what places, ranks and dtypes follow from, which is why they stand together in a long module.
+"""
 
 from __future__ import annotations
 
