@@ -478,7 +478,7 @@ class Expressions:
         goes_on = node.operator == "and"
         if outcome is not None and outcome is not goes_on:
             return left
-        with self._behind(node.left, outcome, goes_on, frame):
+        with self._behind(node, outcome, goes_on, frame):
             right = self.eval(node.right, frame)
         if outcome is goes_on:
             return right
@@ -486,12 +486,15 @@ class Expressions:
         return union((*kept, right)) if kept else right
 
     @contextmanager
-    def _behind(self, guard: ir.Expr, outcome: bool | None, goes_on: bool, frame: Frame) -> Iterator[None]:
-        """The right side of `and` and `or`: the guard holds there, and if it compares what is not known, that is a doubt."""
+    def _behind(self, node: ir.Boolean, outcome: bool | None, goes_on: bool, frame: Frame) -> Iterator[None]:
+        """The right side of `and` and `or`: what the left side says holds there, and if that is not known, it is a doubt.
+
+        `x is not None and x.any()` leaves none: the left side only says what kind of value the right side asks.
+        """
         before, doubtful = frame.env, frame.doubtful
-        frame.env = narrowing.narrow(self.interpreter, guard, goes_on, frame)
-        compares = isinstance(guard, ir.Compare) and not any(sign.startswith("is") for sign, _ in guard.comparisons)
-        frame.doubtful = doubtful or (compares and outcome is None)
+        frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
+        if outcome is None and isinstance(node.left, ir.Compare):
+            frame.doubtful = doubtful or ir.names(node.left).isdisjoint(ir.names(node.right))
         yield
         frame.env, frame.doubtful = before, doubtful
 
@@ -514,7 +517,7 @@ class Expressions:
             left = self.condition(node.left, frame, effect)
             if left is not None and left is not goes_on:
                 return left
-            with self._behind(node.left, left, goes_on, frame):
+            with self._behind(node, left, goes_on, frame):
                 right = self.condition(node.right, frame, effect)
             if left is goes_on:
                 return right
