@@ -38,6 +38,7 @@ from graphlint.static.values import (
     Value,
     join,
     members,
+    placed_by_name,
     tensors_in,
     union,
     without,
@@ -273,7 +274,7 @@ class Calls:
             promised = DeviceName(Place.ANYWHERE)
         if promised == UNKNOWN:
             return value
-        return union([promised, *(m for m in members(value) if m != UNKNOWN)])
+        return placed_by_name(union([promised, *(m for m in members(value) if m != UNKNOWN)]), parameter.name)
 
     def run_promised(
         self, function: Function, receiver: Value | None, mode: Mode, frame: Frame | None = None
