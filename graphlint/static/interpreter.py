@@ -24,11 +24,13 @@ from graphlint.static.values import (
     Instance,
     Mapping,
     Sequence,
+    Tensor,
     Unknown,
     Value,
     join,
     join_all,
     limit_depth,
+    members,
 )
 
 MAX_ROUNDS = 3  # of a loop body; values have settled by then, or are cut by the limits on containers
@@ -144,6 +146,8 @@ class Interpreter:
     ) -> None:
         """Record that an operation has an effect, if a region is open."""
         if frame.mode is not Mode.OUTSIDE:
+            if frame.doubtful:
+                confidence = Confidence(max(confidence - 1, Confidence.LOW))
             event = Event(effect, frame.span(node), frame.source(node), confidence, message, help)
             frame.sink.add(event)
 
@@ -165,7 +169,8 @@ class Interpreter:
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
         left, right = self.eval(node.target, frame), self.eval(node.value, frame)
         value = self.expressions.binary(node, node.operator, left, right, frame)
-        self.expressions.store(node.target, value, frame)
+        in_place = all(isinstance(member, Tensor) for member in members(left))
+        self.expressions.store(node.target, left if in_place else value, frame)
         return True
 
     def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:
@@ -401,7 +406,8 @@ def widen(value: Value) -> Value:
         return Host(type(value.value).__name__)
     if isinstance(value, Sequence):
         if value.elements is None or value.kind != "tuple":
-            return Sequence(value.kind, None, widen(value.any_element))
+            prefix = tuple(map(widen, value.prefix)) if value.kind == "tuple" else ()
+            return Sequence(value.kind, None, widen(value.any_element), prefix)
         return Sequence(value.kind, tuple(map(widen, value.elements)))
     if isinstance(value, Mapping):
         items = tuple((key, widen(held)) for key, held in value.items)

@@ -17,6 +17,7 @@ from graphlint.static.project import ClassDefinition, Module
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
+_HOST_SUFFIXES = ("_cpu", "_host")
 
 
 class Place(enum.Enum):
@@ -188,11 +189,21 @@ class Super:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A list, tuple, set, iterator, module-list or sequential. `elements` is None when its length is not known."""
+    """A list, tuple, set, iterator, module-list or sequential.
+
+    `elements` is None when the length is not known: `element` stands for every element then, the first ones, which
+    `prefix` knows better, among them.
+    """
 
     kind: str
     elements: tuple[Value, ...] | None
     element: Value = UNKNOWN
+    prefix: tuple[Value, ...] = ()
+
+    @property
+    def first(self) -> tuple[Value, ...]:
+        """The elements whose position is known."""
+        return self.prefix if self.elements is None else self.elements
 
     @property
     def any_element(self) -> Value:
@@ -365,8 +376,9 @@ def _merge_containers(group: set[Value]) -> set[Value]:
 def _merge_sequences(left: Sequence, right: Sequence) -> Sequence:
     if left.elements is not None and right.elements is not None and len(left.elements) == len(right.elements):
         return Sequence(left.kind, tuple(map(join, left.elements, right.elements)))
+    prefix = tuple(map(join, left.first, right.first))
     parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
-    return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN)
+    return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN, prefix)
 
 
 def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:
@@ -383,7 +395,8 @@ def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
         if depth == 0:
             return Sequence(value.kind, None, UNKNOWN)
         if value.elements is None or len(value.elements) > MAX_ELEMENTS:
-            return Sequence(value.kind, None, limit_depth(value.any_element, depth - 1))
+            prefix = tuple(limit_depth(e, depth - 1) for e in value.prefix)
+            return Sequence(value.kind, None, limit_depth(value.any_element, depth - 1), prefix)
         return Sequence(value.kind, tuple(limit_depth(e, depth - 1) for e in value.elements))
     if isinstance(value, Mapping):
         if depth == 0:
@@ -440,6 +453,16 @@ def host_tensor(value: Value) -> Tensor | None:
     return None
 
 
+def placed_by_name(value: Value, name: str) -> Value:
+    """Tensors of unknown place under a name that says it, as `seq_lens_cpu` does: those are on the host."""
+    if not name.endswith(_HOST_SUFFIXES):
+        return value
+    return union(
+        replace(m, place=Place.HOST) if isinstance(m, Tensor) and m.place is Place.ANYWHERE else m
+        for m in members(value)
+    )
+
+
 def truth(value: Value) -> bool | None:
     """The truth of a value if it is the same for everything it can be."""
     answers = {_member_truth(member) for member in members(value)}
@@ -451,6 +474,8 @@ def _member_truth(value: Value) -> bool | None:
         return bool(value.value)
     if isinstance(value, Sequence) and value.elements is not None and value.kind in ("list", "tuple", "set"):
         return bool(value.elements)
+    if isinstance(value, Sequence) and value.prefix:
+        return True
     if isinstance(value, (Function, Bound, Class, ModuleValue, Partial, Method)):
         return True
     return None
