@@ -6,14 +6,14 @@ The result depends on the text alone, so that it is shared by every file that re
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from graphlint.static import ir
+from graphlint.static.positions import positions
 
 _WRAPPER = "if True:\n"  # gives an indented segment a parent, so that columns stay as they are in the file
 
@@ -45,9 +45,7 @@ def lower_segment(text: str) -> ir.Block:
         module = cst.parse_module(_WRAPPER + text if wrapped else text)
     except (cst.ParserSyntaxError, RecursionError) as problem:
         raise UnparsableSource(str(problem)) from problem
-    # `MetadataWrapper.resolve` would add a visit of the whole tree that the positions do not need: a third of the time.
-    positions = PositionProvider()._gen(MetadataWrapper(module, unsafe_skip_copy=True))
-    lowering = _Lowering(positions, 2 if wrapped else 1)
+    lowering = _Lowering(positions(module, -1 if wrapped else 0))
     statements = module.body
     if wrapped:
         statements = statements[0].body.body  # type: ignore[union-attr, assignment]
@@ -55,16 +53,13 @@ def lower_segment(text: str) -> ir.Block:
 
 
 class _Lowering:
-    def __init__(self, positions: Any, first_line: int) -> None:
-        self.positions = positions
-        self.first_line = first_line
+    def __init__(self, places: Mapping[int, ir.Pos]) -> None:
+        self.places = places
         self.loads: set[str] = set()
         self.yields = False
 
     def pos(self, node: cst.CSTNode) -> ir.Pos:
-        span = self.positions[node]
-        start, end = span.start, span.end
-        return (start.line - self.first_line, start.column, end.line - self.first_line, end.column)
+        return self.places[id(node)]
 
     # Statements
 
@@ -248,15 +243,15 @@ class _Lowering:
         return ir.Attribute(self.pos(node), self.expr(node.value), node.attr.value)
 
     def _subscript(self, node: cst.Subscript) -> ir.Expr:
-        parts = [self.index(element.slice) for element in node.slice]
+        parts = [self.index(element.slice, node) for element in node.slice]
         is_tuple = len(parts) > 1 or isinstance(node.slice[0].comma, cst.Comma)
         index = ir.Display(self.pos(node), "tuple", tuple(parts)) if is_tuple else parts[0]
         return ir.Subscript(self.pos(node), self.expr(node.value), index)
 
-    def index(self, node: cst.BaseSlice) -> ir.Expr:
+    def index(self, node: cst.BaseSlice, subscript: cst.Subscript) -> ir.Expr:
         if isinstance(node, cst.Slice):
             bounds = (self.maybe(node.lower), self.maybe(node.upper), self.maybe(node.step))
-            return ir.Slice(self.pos(node), bounds)
+            return ir.Slice(self.pos(subscript), bounds)
         assert isinstance(node, cst.Index)
         value = self.expr(node.value)
         return ir.Starred(value.pos, value) if node.star else value
