@@ -47,6 +47,7 @@ def check(
     )
     search = Search(interpreter, files, progress)
     search.lexical()
+    search.marked()
     declare(interpreter, config.regions, files)
     found, reached = collect_findings(interpreter.regions.values(), rulebook)
     findings, suppressed = settle_findings(found, reached.paths, search.unreadable, project, config, rulebook)

@@ -64,8 +64,9 @@ class Entries:
             name.rpartition(".")[2]: entry for entry in entries if entry.telling for name in entry.names
         }
         marks = sorted({mark for entry in entries for mark in entry.marks})
+        self.declaring = {n.rpartition(".")[2] for entry in entries if entry.form == "decorator" for n in entry.names}
         self.marks = re.compile("|".join(re.escape(mark) for mark in marks).encode())
-        words = {name.rpartition(".")[2] for name in self.by_name}
+        words = {name.rpartition(".")[2] for name in self.by_name} - self.declaring
         self.words = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
 
     def find(self, name: str) -> Entry | None:
@@ -122,6 +123,8 @@ class Entries:
             return None
         if entry.form == "context":
             return ExternalObject(name)
+        if entry.form == "decorator":
+            return arguments.positional[0] if arguments.positional else UNKNOWN
         if entry.form == "begin":
             interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
             return UNKNOWN

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
+from functools import reduce
 from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
@@ -15,7 +16,7 @@ from graphlint.static.entries import entry_arguments
 from graphlint.static.frames import Context, Frame, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import ClassDefinition, Definition, Module
-from graphlint.static.values import Bound, Function, Instance, Value, members
+from graphlint.static.values import Bound, External, Function, Instance, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
 MAX_USERS = 60  # files that use one helper
@@ -51,6 +52,23 @@ class Search:
             pattern = r"\b(?:" + "|".join(sorted(map(re.escape, new))) + r")\b"
             users = self._files_with(re.compile(pattern.encode()))[:MAX_USERS]
             pending = dict.fromkeys(users, re.compile(pattern))
+
+    def marked(self) -> None:
+        """Run what carries a decorator that declares a region, under whatever name the decorator goes."""
+        known: set[str] = set()
+        new = self.interpreter.entries.declaring
+        looked_at: set[Path] = set()
+        while new:
+            known |= new
+            pattern = r"\b(?:" + "|".join(map(re.escape, sorted(new))) + r")\b"
+            paths = [path for path in self._files_with(re.compile(pattern.encode())) if path not in looked_at]
+            looked_at.update(paths)
+            modules = [self.interpreter.project.module_at(path) for path in paths]
+            for module in modules:
+                for qualname in _marked(self.interpreter, module):
+                    for target in _targets(self.interpreter, module, qualname):
+                        _run_declared(self.interpreter, module, target)
+            new = {name for module in modules for name in _aliases(module, known)} - known
 
     def _files_with(self, pattern: re.Pattern[bytes]) -> list[Path]:
         found = []
@@ -227,6 +245,45 @@ def _run_declared(interpreter: Interpreter, module: Module, target: _Target) -> 
     arguments = entry_arguments(interpreter, signature, receiver)
     call = ir.Call(code.pos, ir.Name(code.pos, ""), ())
     interpreter.calls.call(method, arguments, call, frame)
+
+
+def _marked(interpreter: Interpreter, module: Module) -> list[str]:
+    """The qualified names of the functions and classes with a decorator that declares them."""
+    names = interpreter.names
+    found = []
+    for definition in module.index.all_functions():
+        code = definition.code if definition.segment.first < definition.line else None
+        if code is not None and any(_declares(interpreter, names.static_value(d, module)) for d in code.decorators):
+            found.append(definition.qualname)
+    pending = list(module.index.classes.values())
+    for cls in pending:
+        pending.extend(cls.classes.values())
+        for decorator in cls.decorators:
+            first, *rest = decorator.split(".")
+            if _declares(interpreter, reduce(names.attribute_of_module, rest, names.resolve(module, first))):
+                found.append(cls.qualname)
+    return found
+
+
+def _declares(interpreter: Interpreter, decorator: Value) -> bool:
+    for member in members(decorator):
+        name = member.name if isinstance(member, External) else ""
+        if isinstance(member, Function):  # graphlint itself is among the files that are looked at
+            name = f"{member.module.name}.{member.qualname}"
+        entry = interpreter.entries.find(name)
+        if entry is not None and entry.form == "decorator":
+            return True
+    return False
+
+
+def _aliases(module: Module, words: set[str]) -> Iterator[str]:
+    """The names under which a file hands on one of these words."""
+    for name, imports in module.index.imports.items():
+        if any(imported.member in words for imported in imports):
+            yield name
+    for name, segments in module.index.assignments.items():
+        if any(words & set(_WORD.findall(_text(module, s.first, s.last))) for s in segments):
+            yield name
 
 
 def _raw(value: Value) -> list[Function]:
