@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.static import ir
 from graphlint.static.frames import Frame, Mode
+from graphlint.static.spelling import Words
 from graphlint.static.values import (
     NONE,
     TRUE,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
+GRAPHING_KEYWORDS = ("mode", "backend", "options")
 _RUNNABLE = (Function, Bound, Partial, Instance, ExternalObject)
 
 
@@ -63,11 +65,12 @@ class Entries:
         self.by_last_name = {
             name.rpartition(".")[2]: entry for entry in entries if entry.telling for name in entry.names
         }
-        marks = sorted({mark for entry in entries for mark in entry.marks})
         self.declaring = {n.rpartition(".")[2] for entry in entries if entry.form == "decorator" for n in entry.names}
-        self.marks = re.compile("|".join(re.escape(mark) for mark in marks).encode())
+        self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
         words = {name.rpartition(".")[2] for name in self.by_name} - self.declaring
-        self.words = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
+        compiling = frozenset(n.rpartition(".")[2] for entry in entries if entry.form == "compile" for n in entry.names)
+        pattern = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
+        self.words = Words(pattern, compiling, frozenset({*GRAPHING_KEYWORDS, None}))
 
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)
@@ -213,7 +216,7 @@ def load_entries(path: Path) -> Entries:
 
 def uses_graphs(arguments: Arguments) -> bool:
     """Whether the arguments of `torch.compile` imply CUDA graphs."""
-    mode, backend, options = (arguments.keyword(name) for name in ("mode", "backend", "options"))
+    mode, backend, options = (arguments.keyword(name) for name in GRAPHING_KEYWORDS)
     if any(isinstance(m, Const) and m.value in GRAPHING_MODES for m in members(mode or NONE)):
         return True
     if backend == Const("cudagraphs"):
