@@ -6,7 +6,7 @@ A segment is the run of source lines of one definition or statement.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
 Pos: TypeAlias = tuple[int, int, int, int]
@@ -369,3 +369,14 @@ class Code(Node):
     is_generator: bool = False
     is_async: bool = False
     loads: frozenset[str] = field(default_factory=frozenset)
+
+
+def names(node: object) -> set[str]:
+    """The names that stand in a node."""
+    if isinstance(node, Name):
+        return {node.id}
+    if isinstance(node, tuple):
+        return {name for part in node for name in names(part)}
+    if is_dataclass(node):
+        return {name for part in fields(node) for name in names(getattr(node, part.name))}
+    return set()

@@ -238,6 +238,7 @@ def _run_declared(interpreter: Interpreter, module: Module, target: _Target) -> 
     region = OpenRegion(Region("declared", path, definition.line, entry), Context(entry, path), Mode.CAPTURE)
     interpreter.regions[("declared", path, definition.line, entry)] = region
     frame = interpreter.names.module_frame(definition.module, definition.segment.first)
+    frame.context = Context(entry, path)
     frame.regions.append(region)
     # The signature is that of the function as it is written; the call goes through its decorators.
     signature = Function(code, definition.module, definition.qualname, definition.segment.first, target.defined_in)

@@ -326,7 +326,6 @@ class Tensors:
     def places(self, values: list[Value]) -> list[tuple[Place, Confidence]]:
         """Where the result of an operation on these values can be, and how sure that is."""
         found: dict[Place, Confidence] = {}
-        unknown = False
         for value in values:
             tensors = list(tensors_in(value))
             sure_on_device = [t for t in tensors if t.place is Place.DEVICE]
@@ -334,8 +333,7 @@ class Tensors:
                 return [(Place.DEVICE, max(t.sure for t in sure_on_device))]
             for tensor in tensors:
                 found[tensor.place] = max(found.get(tensor.place, Confidence.LOW), tensor.sure)
-            unknown = unknown or (not tensors and isinstance(value, Unknown))
-        if not found:
+        if len(found) != 1:  # a value that is moved to and fro was somewhere else at another time
             return [(Place.ANYWHERE, Confidence.MEDIUM)]
         return list(found.items())
 
@@ -428,7 +426,7 @@ class Tensors:
     def sureness(value: Value, tensor: Tensor) -> Confidence:
         """How sure it is that a value is that tensor: less so if it can be a host value."""
         others = [m for m in members(value) if not isinstance(m, (Tensor, Unknown)) and m != NONE]
-        return min(tensor.sure, Confidence.MEDIUM) if others or host_tensor(value) is not None else tensor.sure
+        return min(tensor.sure, Confidence.LOW) if others or host_tensor(value) is not None else tensor.sure
 
     # Items
 
