@@ -1,4 +1,7 @@
-"""Files in, modules found by name and indexed by definition out; nothing is parsed before something asks for it."""
+"""Files in, modules found by name and indexed by definition out; nothing is parsed before something asks for it.
+
+Longer than most, because a module, its definitions and the index of them know each other.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ from pathlib import Path
 
 from graphlint.static import ir
 from graphlint.static.lowering import UnparsableSource, lower_segment
-
 
 _CLASS_BASES = re.compile(rb"^[ \t]*class\s+\w+\(([^)]*)\)", re.MULTILINE)
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
