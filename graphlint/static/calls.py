@@ -80,7 +80,7 @@ class Calls:
         owner = outer.owner
         return Function(code, outer.module, qualname, outer.first_line, owner, tuple(sorted(held.items())))
 
-    def decorate(self, decorator: Value, value: Value, frame: Frame) -> Value:
+    def decorate(self, decorator: Value, value: Value, frame: Frame, node: ir.Expr | None = None) -> Value:
         """What a decorator makes of a function; the function itself where that is not known."""
         for member in members(decorator):
             if isinstance(member, External):
@@ -98,6 +98,9 @@ class Calls:
                 if member.function.name in _CACHES:
                     maxsize = member.arguments[0] if member.arguments else keywords.get("maxsize", Const(128))
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
+                if node is not None and self.interpreter.entries.find(member.function.name) is not None:
+                    call = ir.Call(node.pos, node, ())
+                    return self.call(member, Arguments((value,)), call, self._outside(frame))
             made = self._decorated(member, value, frame)
             if made is not None:
                 return made

@@ -72,6 +72,16 @@ class Entries:
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)
 
+    def find_method(self, cls: str, name: str) -> Entry | None:
+        """The entry that a method of a class outside the project is; every module has those of `torch.nn.Module`."""
+        found = self.find(f"{cls}.{name}")
+        return self.find(f"torch.nn.Module.{name}") if found is None and cls.startswith("torch.nn.") else found
+
+    def is_manager(self, value: Value) -> bool:
+        """Whether a value is a context manager that opens a region."""
+        entry = self.find(value.cls) if isinstance(value, ExternalObject) else None
+        return entry is not None and entry.form == "context"
+
     def enter(self, interpreter: Interpreter, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
         results = [self._enter(interpreter, node, member, frame) for member in members(manager) if member != NONE]
@@ -88,6 +98,11 @@ class Entries:
                 return self._enter_generator(interpreter, node, generator, frame)
             return manager
         if isinstance(manager, Instance):
+            for base in interpreter.objects.external_bases(manager.cls):
+                entry = self.find(base)
+                if entry is not None and entry.form == "context" and node is not None:
+                    interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+                    return manager
             before = len(frame.regions)
             entered = interpreter.calls.call_method(manager, "__enter__", Arguments(), _call(node), frame)
             opened = frame.regions[before:]
@@ -145,12 +160,26 @@ class Entries:
         frame: Frame,
     ) -> Value | None:
         """A call of a method; its last name may be enough."""
-        entry = self.find(name) or self.by_last_name.get(name.rpartition(".")[2])
+        cls, _, last = name.rpartition(".")
+        entry = self.find_method(cls, last) or self.by_last_name.get(last)
+        if entry is None and last in ("__enter__", "__exit__"):
+            return self._by_hand(interpreter, last, receiver, node, frame)
         if entry is None or node is None:
             return None
         if entry.form == "compile":
             return self._compile(interpreter, entry, name, arguments.prepend(receiver), node, frame)
         return self.call(interpreter, entry.names[0], arguments, node, frame)
+
+    def _by_hand(
+        self, interpreter: Interpreter, name: str, receiver: Value, node: ir.Call | None, frame: Frame
+    ) -> Value | None:
+        """A context manager that is entered and left by calls of its methods."""
+        if not self.is_manager(receiver):
+            return None
+        if name == "__enter__":
+            return self._enter(interpreter, node, receiver, frame)
+        interpreter.close_region(frame)
+        return NONE
 
     def _capture_callables(
         self, interpreter: Interpreter, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame
@@ -271,13 +300,19 @@ def _functions(value: Value) -> list[tuple[Function, Value | None]]:
 
 
 def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Value, Value | None]]:  # type: ignore[misc]
-    found: list = _functions(target)  # type: ignore[type-arg]
+    found: list = [(f, r or _self(interpreter, f)) for f, r in _functions(target)]  # type: ignore[type-arg]
     for member in members(target):
         if isinstance(member, Instance):
             name = "__call__" if interpreter.objects.method(member.cls, "__call__") is not None else "forward"
             method = interpreter.objects.method(member.cls, name)
             found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
     return found
+
+
+def _self(interpreter: Interpreter, function: Function) -> Value | None:
+    """The object that a method stands for while its class is not made yet."""
+    first = function.code.parameters[0].name if function.code.parameters else ""
+    return interpreter.objects.instance(function.owner, None, False) if function.owner and first == "self" else None
 
 
 def _external(name: str) -> Value:

@@ -364,7 +364,7 @@ class Interpreter:
     def _define(self, node: ir.Define, frame: Frame) -> bool:
         value: Value = self.calls.closure(node.code, frame)
         for decorator in reversed(node.code.decorators):
-            value = self.calls.decorate(self.eval(decorator, frame), value, frame)
+            value = self.calls.decorate(self.eval(decorator, frame), value, frame, decorator)
         frame.env[node.code.name] = value
         return True
 

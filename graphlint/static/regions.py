@@ -16,7 +16,7 @@ from graphlint.static.entries import entry_arguments
 from graphlint.static.frames import Context, Frame, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import ClassDefinition, Definition, Module
-from graphlint.static.values import Bound, External, Function, Instance, Value, members
+from graphlint.static.values import Bound, Class, External, Function, Instance, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
 MAX_USERS = 60  # files that use one helper
@@ -88,16 +88,23 @@ class Search:
         aliases = [
             name for name, imports in index.imports.items() if any(words.fullmatch(i.member or "") for i in imports)
         ]
+        aliases += [cls.name for cls in index.classes.values() if any(words.search(base) for base in cls.bases)]
         if aliases:
             words = re.compile(words.pattern + "|" + r"\b(?:" + "|".join(map(re.escape, aliases)) + r")\b")
+        names = self.interpreter.names
+        # Other files take an entry from here by another name; under its own they are found without this.
+        new = [name for name in aliases if not self.interpreter.entries.words.fullmatch(name)]
+        helpers = {name for name in new if self._opens(names.resolve(module, name))}
         functions = list(index.all_functions())
         chosen = [f for f in functions if words.search(_body(module, f))]
-        helpers: set[str] = set()
         for definition in chosen:
             helpers |= self._run_definition(definition, index.classes)
         if any(words.search(_text(module, s.first, s.last)) for s in index.statements):
             self._run_module(module)
-        called = re.compile(r"\b(?:" + "|".join(re.escape(f.name) for f in chosen) + r")\b") if chosen else None
+        called = None
+        if chosen:
+            known = {_called_as(f) for f in chosen}
+            called = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(known))) + r")\b")
         if called is not None:
             for definition in functions:
                 if definition not in self.done and called.search(_body(module, definition)):
@@ -129,15 +136,29 @@ class Search:
             if owner is not None and not _takes_self(definition, function):
                 receiver = None
             context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
+            for made in members(context.result):
+                if isinstance(made, Function) and made.qualname.startswith(f"{function.qualname}.<locals>"):
+                    self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
             if self._passes_on(context, function, before):
-                helpers.add(owner.name if owner is not None and definition.name.startswith("__") else definition.name)
+                helpers.add(_called_as(definition))
+            if definition.name == "__init__" and isinstance(receiver, Instance):
+                held = (m for value in self.interpreter.objects.attributes(receiver).values() for m in members(value))
+                if any(self.interpreter.entries.is_manager(value) for value in held):
+                    helpers.add(_called_as(definition))
         return helpers
+
+    def _opens(self, value: Value) -> bool:
+        """Whether a name stands for one of the table, or for a class derived from one."""
+        names = [value.name] if isinstance(value, External) else []
+        if isinstance(value, Class):
+            names = self.interpreter.objects.external_bases(value.definition)
+        return any(self.interpreter.entries.find(name) is not None for name in names)
 
     def _passes_on(self, context: Context, function: Function, before: int) -> bool:
         """Whether the callers of a function hold a region that it opens, or decide what runs inside."""
         if context.left_open or context.open_at_yield:
             return True
-        if any(getattr(m, "cls", None) in self.interpreter.entries.by_name for m in members(context.result)):
+        if any(self.interpreter.entries.is_manager(m) for m in members(context.result)):
             return True
         opened = [r for r in list(self.interpreter.regions.values())[before:] if r.region.path == context.path]
         parameters = {p.name for p in function.code.parameters} - {"self", "cls"}
@@ -300,6 +321,12 @@ def _raw(value: Value) -> list[Function]:
 def _owner(definition: Definition, classes: dict[str, ClassDefinition]) -> ClassDefinition | None:
     path = definition.qualname.split(".")[:-1]
     return _nested_class(classes, path) if path else None
+
+
+def _called_as(definition: Definition) -> str:
+    """The name that stands where a function is used: that of the class for `__init__` and its like."""
+    *path, name = definition.qualname.split(".")
+    return path[-1] if path and name.startswith("__") else name
 
 
 def _takes_self(definition: Definition, function: Function) -> bool:
