@@ -107,7 +107,9 @@ class Calls:
         return value
 
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
-        if not isinstance(decorator, (Function, Bound, Partial, Instance)) or self.transparent.get(decorator):
+        if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or self.transparent.get(decorator):
+            return None
+        if isinstance(decorator, Class) and self.interpreter.objects.method(decorator.definition, "__call__") is None:
             return None
         outside = self._outside(frame)
         made = self.call(decorator, Arguments((value,)), None, outside)
@@ -320,8 +322,7 @@ class Calls:
         constructor = interpreter.objects.method(cls, "__init__")
         if constructor is None:
             self._fill_fields(instance, arguments)
-            return
-        for function in members(constructor):
+        for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
                 self.call_function(function, arguments.prepend(instance), node, frame, instance)
         finish = interpreter.objects.method(cls, "__post_init__")
@@ -349,6 +350,9 @@ class Calls:
             name = "forward" if forward is not None else "__call__"
         else:
             name = "__call__"
+        chain = next((base for base in objects.external_bases(instance.cls) if base in _CHAINS), None)
+        if found is None and chain is not None:
+            return self._call_inherited(instance, chain, arguments, node, frame)
         if found is None:
             self.unresolved(node, frame)
             return UNKNOWN
@@ -457,6 +461,16 @@ class Calls:
                 found.setdefault(method)
         return list(found) or None
 
+    def special(self, value: Value, name: str, arguments: Arguments, node: ir.Node, frame: Frame) -> Value | None:
+        """What an operator gives that a class of the project defines; None where none does."""
+        results = []
+        for member in members(value):
+            found = self.interpreter.objects.find(member.cls, name) if isinstance(member, Instance) else None
+            if found is not None and isinstance(found[0], ClassDefinition):
+                call = ir.Call(node.pos, ir.Name(node.pos, name), ())
+                results.append(self.call_method(member, name, arguments, call, frame))
+        return union(results) if results else None
+
     def _call_super(
         self, receiver: Super, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
@@ -519,6 +533,8 @@ class Calls:
     def call_external(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a function or class outside the project."""
         interpreter = self.interpreter
+        if name in _METHOD_KINDS and arguments.positional:
+            return Bound(External(name), arguments.positional[0])
         handled = interpreter.entries.call(interpreter, name, arguments, node, frame)
         if handled is None:
             handled = self.builtins.call(name, arguments, node, frame)

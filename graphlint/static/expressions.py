@@ -53,6 +53,15 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_SPECIAL = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+}  # fmt: skip
+_SPECIAL_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+_SPECIAL_COMPARE = {
+    "==": "__eq__", "!=": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__",
+    "in": "__contains__", "not in": "__contains__",
+}  # fmt: skip
 MAX_KNOWN = 1024  # elements of a comprehension over constants
 _HOST_KINDS = ("int", "float", "bool", "str", "number")
 # What every tensor, and hardly anything else, has: enough to go by when the object is not known.
@@ -410,6 +419,12 @@ class Expressions:
 
     def binary(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """`left sign right`."""
+        name = _SPECIAL.get(sign, sign)
+        special = self.interpreter.calls.special
+        for value, other, prefix in ((left, right, ""), (right, left, "r")):
+            given = special(value, f"__{prefix}{name}__", Arguments((other,)), node, frame)
+            if given is not None:
+                return given
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
             return self.tensors.binary(node, sign, left, right, frame)
         if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
@@ -447,6 +462,9 @@ class Expressions:
             outcome = self.condition(node.operand, frame)
             return Host("bool") if outcome is None else Const(not outcome)
         value = self.eval(node.operand, frame)
+        given = self.interpreter.calls.special(value, _SPECIAL_UNARY[node.operator], Arguments(), node, frame)
+        if given is not None:
+            return given
         if any(isinstance(m, Tensor) for m in members(value)):
             return self.tensors.unary(value, node.operator)
         kind = _host_kind(value)
@@ -504,7 +522,11 @@ class Expressions:
         if tensor is not None:
             self.interpreter.event(frame, node, effect, self.tensors.sureness(value, tensor))
             return None
-        return truth(value)
+        given = None
+        for name in ("__bool__", "__len__"):
+            if given is None:
+                given = self.interpreter.calls.special(value, name, Arguments(), node, frame)
+        return truth(value) if given is None else truth(given)
 
     def _compare(self, node: ir.Compare, frame: Frame) -> Value:
         left = self.eval(node.left, frame)
@@ -528,6 +550,10 @@ class Expressions:
         if sign in ("is", "is not"):
             same = self.same(left, right)
             return Host("bool") if same is None else Const(same is (sign == "is"))
+        holder, other = (right, left) if sign in ("in", "not in") else (left, right)
+        given = self.interpreter.calls.special(holder, _SPECIAL_COMPARE[sign], Arguments((other,)), node, frame)
+        if given is not None:
+            return given if sign not in ("!=", "not in") else Host("bool")
         if sign in ("in", "not in"):
             return self._contained(node, sign, left, right, frame)
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):

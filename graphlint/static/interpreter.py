@@ -16,6 +16,7 @@ from graphlint.static.tensors import Tensors
 from graphlint.static.values import (
     NONE,
     UNKNOWN,
+    Arguments,
     Class,
     Const,
     External,
@@ -302,14 +303,19 @@ class Interpreter:
         return False
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
-        depth = len(frame.regions)
+        managers: list[tuple[ir.Expr, Value, int]] = []
         for expression, target in node.items:
             manager = self.eval(expression, frame)
+            managers.append((expression, manager, len(frame.regions)))
             entered = self.entries.enter(self, expression, manager, frame)
             if target is not None:
                 self.expressions.store(target, entered, frame)
         goes_on = self.block(node.body, frame)
-        del frame.regions[depth:]
+        for expression, manager, depth in reversed(managers):
+            # What `__exit__` closes is the region of its own manager; it ends here in any case.
+            outside, closes = frame.regions[:depth], frame.context.closes
+            self.calls.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
+            frame.regions, frame.context.closes = outside, closes
         return goes_on
 
     def _try(self, node: ir.Try, frame: Frame) -> bool:
