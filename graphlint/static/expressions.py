@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.static import ir, narrowing
 from graphlint.static.containers import with_item
-from graphlint.static.frames import Frame, Mode
+from graphlint.static.frames import Env, Frame, Mode
 from graphlint.static.objects import CONTENT
 from graphlint.static.values import (
     NONE,
@@ -64,10 +64,15 @@ _SPECIAL_COMPARE = {
 }  # fmt: skip
 MAX_KNOWN = 1024  # elements of a comprehension over constants
 _HOST_KINDS = ("int", "float", "bool", "str", "number")
+# The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
+_ACCELERATOR = External("torch.device:type")
+_DEVICE_TYPES: dict[Place, Value] = {
+    Place.HOST: Const("cpu"), Place.DEVICE: _ACCELERATOR, Place.ANYWHERE: Host("str"),
+}  # fmt: skip
 # What every tensor, and hardly anything else, has: enough to go by when the object is not known.
 _TENSOR_ATTRIBUTES: dict[str, Value] = {
     "device": DeviceName(Place.ANYWHERE), "dtype": Host("dtype"), "shape": Sequence("tuple", None, Host("int")),
-    "ndim": Host("int"), "is_cuda": Host("bool"),
+    "ndim": Host("int"), "is_cuda": Host("bool"), "is_cpu": Host("bool"),
 }  # fmt: skip
 _SEQUENCE_KINDS = ("list", "tuple", "set", "iterator", "sequential")
 
@@ -228,6 +233,8 @@ class Expressions:
             return interpreter.names.attribute_of_module(value, name)
         if isinstance(value, Tensor):
             return self.tensors.attribute(value, name)
+        if isinstance(value, DeviceName) and name == "type":
+            return _DEVICE_TYPES[value.place]
         if isinstance(value, Class):
             return self._class_member(value, name, frame)
         if isinstance(value, Super):
@@ -479,7 +486,7 @@ class Expressions:
         before = frame.env
         frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
         right = self.eval(node.right, frame)
-        frame.env = before
+        frame.env = _with_new_names(before, frame.env)
         if outcome is goes_on:
             return right
         kept = [m for m in members(left) if truth(m) is not goes_on]
@@ -494,7 +501,7 @@ class Expressions:
                 continue
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             results.append(self.eval(branch, frame))
-            frame.env = before
+            before = frame.env = _with_new_names(before, frame.env)
         return union(results)
 
     def condition(self, node: ir.Expr, frame: Frame, effect: str = "tensor-branch") -> bool | None:
@@ -507,7 +514,7 @@ class Expressions:
             before = frame.env
             frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
             right = self.condition(node.right, frame, effect)
-            frame.env = before
+            frame.env = _with_new_names(before, frame.env)
             if left is goes_on:
                 return right
             return right if right is not None and right is not goes_on else None
@@ -685,6 +692,12 @@ class Expressions:
         return isinstance(node, ir.Name) and node.id not in frame.env and frame.mode is not Mode.OUTSIDE
 
 
+def _with_new_names(before: Env, after: Env) -> Env:
+    """The environment before an operand that may not be evaluated, with the names that only `:=` in it binds."""
+    new = {key: value for key, value in after.items() if key not in before}
+    return {**before, **new} if new else before
+
+
 def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:
     """The sequence after `sequence[index] = value`; an unknown index may be any of them."""
     if sequence.elements is None:
@@ -728,6 +741,9 @@ def _same_member(left: Value, right: Value) -> bool | None:
         return left == right
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
+    if _ACCELERATOR in (left, right) and left != right:
+        other = left if right == _ACCELERATOR else right
+        return {"cpu": False, "meta": False, "cuda": True}.get(getattr(other, "value", ""))
     if isinstance(left, External) and isinstance(right, External):
         # Members of one enum, or two constants of one module, differ where their names do.
         return True if left == right else False if ":" in left.name and ":" in right.name else None

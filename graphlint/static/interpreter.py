@@ -264,9 +264,11 @@ class Interpreter:
     def _while(self, node: ir.While, frame: Frame) -> bool:
         outcomes: list[bool | None] = []
 
-        def enter() -> None:
+        def enter() -> bool:
             outcomes.append(self.expressions.condition(node.test, frame, effect="tensor-loop"))
-            frame.env = narrowing.narrow(self, node.test, True, frame)
+            if outcomes[-1] is not False:
+                frame.env = narrowing.narrow(self, node.test, True, frame)
+            return outcomes[-1] is not False
 
         return self.loop(node.body, node.orelse, frame, enter, endless=lambda: outcomes[0] is True)
 
@@ -278,7 +280,8 @@ class Interpreter:
         frame.loops.append(loop)
         for _ in range(MAX_ROUNDS):
             frame.env = dict(env)
-            enter()
+            if enter() is False:
+                break
             loop.continues.clear()
             ends = [env, *([frame.env] if self.block(body, frame) else []), *loop.continues]
             merged = {key: limit_depth(value) for key, value in self.merge_all(ends).items()}
@@ -345,13 +348,15 @@ class Interpreter:
         exhausted = False
         for case in node.cases:
             frame.env = {**before, **dict.fromkeys(case.binds, UNKNOWN)}
+            if case.target is not None:
+                self.expressions.store(case.target, subject, frame)
             if case.literal is not None and self.expressions.same(subject, self.eval(case.literal, frame)) is False:
                 continue
             if case.guard is not None:
                 self.expressions.condition(case.guard, frame)
             if self.block(case.body, frame):
                 ends.append(frame.env)
-            exhausted = exhausted or (case.literal is None and case.guard is None and len(case.binds) <= 1)
+            exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))
         if not exhausted:
             ends.append(before)
         if ends:
