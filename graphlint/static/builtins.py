@@ -42,7 +42,7 @@ from graphlint.static.values import (
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
-Handler: TypeAlias = "Callable[[Builtins, Arguments, ir.Call | None, Frame], Value]"
+Handler: TypeAlias = "Callable[[Builtins, Arguments, ir.Call | None, Frame], Value | None]"
 
 # What a guard answers: outside a region, while capturing, in a compiled function.
 _GUARDS: dict[str, tuple[Value, Value, Value]] = {
@@ -202,9 +202,8 @@ class Builtins:
 
     def _printed(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> None:
         for value in arguments.positional:
-            tensor = device_tensor(value)
-            if tensor is not None and node is not None:
-                self.interpreter.event(frame, node, "printing", tensor.sure)
+            if node is not None:
+                self.interpreter.tensors.check_printed(node, value, frame)
 
     def _reducing(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         values = arguments.positional
@@ -436,6 +435,10 @@ class Builtins:
     def _wraps(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return UNKNOWN
 
+    def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        self.interpreter.calls.run_backward(node, frame)
+        return None
+
     def _vmap(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return arguments.positional[0] if arguments.positional else UNKNOWN
 
@@ -511,6 +514,7 @@ _HANDLERS: dict[str, Handler] = {
     "torch.nn.parameter.Parameter": Builtins._parameter, "torch.nn.parameter.Buffer": Builtins._parameter,
     "importlib.import_module": Builtins._import_module, "typing.cast": Builtins._first, "torch.get_device_module": Builtins._device_module, "torch.vmap": Builtins._vmap,
     "torch.func.vmap": Builtins._vmap, "torch.compiler.disable": Builtins._vmap, "torch.jit.script": Builtins._vmap,
+    "torch.autograd.backward": Builtins._backward, "torch.autograd.grad": Builtins._backward,
     "torch.compiler.allow_in_graph": Builtins._vmap, "copy.copy": Builtins._first, "torch.jit.ignore": Builtins._vmap,
 }  # fmt: skip
 
@@ -529,7 +533,10 @@ def _factory(name: str) -> Handler:
     def make(builtins: Builtins, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if len(arguments.positional) == 1 and isinstance(arguments.positional[0], Function):
             return builtins.interpreter.calls.decorate(External(name), arguments.positional[0], frame)
-        return Partial(External(name), arguments.positional, arguments.keywords)
+        keywords = dict(arguments.keywords)
+        if arguments.star is not None or arguments.double_star is not None:
+            keywords.setdefault("maxsize", UNKNOWN)
+        return Partial(External(name), arguments.positional, tuple(keywords.items()))
 
     return make
 

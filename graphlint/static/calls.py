@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
 from graphlint.static import ir
 from graphlint.static.builtins import Builtins
-from graphlint.static.frames import Context, Env, Frame, Mode
+from graphlint.static.frames import Context, Env, Frame, Mode, reachable
 from graphlint.static.lowering import UnparsableSource, lower_segment
 from graphlint.static.names import MODULE_CODE
 from graphlint.static.objects import CONTENT, Base
@@ -215,7 +216,9 @@ class Calls:
     ) -> Context:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.bind(function, arguments, frame)
-        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing)
+        context = self.interpreter.run(
+            function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings
+        )
         if frame.mode is not Mode.OUTSIDE:
             frame.sink.calls.setdefault(context, frame.hop(node))
         for _ in range(context.closes):
@@ -520,13 +523,27 @@ class Calls:
         return UNKNOWN
 
     def _apply(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        """`Function.apply` runs `forward`; what runs in the backward pass is run with it."""
+        """`Function.apply` runs `forward`; its `backward` waits for the backward pass."""
         forward = self.interpreter.objects.method(cls, "forward")
         if forward is None:
             return UNKNOWN
+        if frame.mode is not Mode.OUTSIDE:
+            frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.objects.method(cls, "setup_context") is None
         given = arguments.prepend(ExternalObject("torch.autograd.function.FunctionCtx")) if takes_context else arguments
         return self.call(forward, given, node, frame)
+
+    def run_backward(self, node: ir.Call | None, frame: Frame) -> None:
+        """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""
+        if frame.mode is Mode.OUTSIDE:
+            return
+        for applied in dict.fromkeys(cls for context, _ in reachable(frame.sink) for cls in context.applied):
+            method = self.interpreter.objects.method(applied.definition, "backward")
+            gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
+            for function in members(method) if method is not None else ():
+                context = ExternalObject("torch.autograd.function.FunctionCtx")
+                inner = function.receiver if isinstance(function, Bound) else function
+                self.call(inner, Arguments((context,), (), gradients), node, frame)
 
     # Names outside the project
 
@@ -575,9 +592,7 @@ class Calls:
         self, target: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         if target.cls == "functools.lru_cache":
-            result = self.call(target.argument("function") or UNKNOWN, arguments, node, frame)
-            self._check_cache(target, result, node, frame)
-            return result
+            return self._call_cached(target, arguments, node, frame)
         operation = self.interpreter.catalogue.call(target.cls)
         if operation is not None:
             return self.interpreter.tensors.apply(operation, target, arguments, node, frame)
@@ -587,13 +602,27 @@ class Calls:
             self.unresolved(node, frame)
         return UNKNOWN
 
-    def _check_cache(self, cache: ExternalObject, result: Value, node: ir.Call | None, frame: Frame) -> None:
-        """A bounded cache drops device tensors that a graph still reads."""
-        if node is None or cache.argument("maxsize") == NONE:
-            return
-        found = [tensor for tensor in tensors_in(result) if tensor.place is Place.DEVICE]
-        if found:
-            self.interpreter.event(frame, node, "evictable-cache", found[0].sure)
+    def _call_cached(
+        self, cache: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        """Call a cached function; a bounded cache drops device tensors that a graph still reads."""
+        function, maxsize = cache.argument("function") or UNKNOWN, cache.argument("maxsize")
+        if not isinstance(function, Function):
+            return self.call(function, arguments, node, frame)
+        context = self.context(function, arguments, node, frame)
+        found = [tensor for tensor in tensors_in(context.result) if tensor.place is Place.DEVICE]
+        if found and maxsize != NONE and frame.mode is not Mode.OUTSIDE:
+            inside = Frame(function, context, frame.mode, frame.depth)
+            decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), node)
+            where = inside if decorator is not node else frame
+            if decorator is not None:
+                sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
+                self.interpreter.event(where, decorator, "evictable-cache", sure)
+        return context.result
+
+    def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:
+        name = decorator.func if isinstance(decorator, ir.Call) else decorator
+        return any(isinstance(m, External) and m.name in _CACHES for m in members(self.interpreter.eval(name, frame)))
 
 
 def is_abstract(code: ir.Code) -> bool:

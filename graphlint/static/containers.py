@@ -61,9 +61,8 @@ class Containers:
         text = (isinstance(receiver, Const) and isinstance(receiver.value, str)) or receiver == Host("str")
         if name == "format" and text:
             for value in arguments.all_values():
-                tensor = device_tensor(value)
-                if tensor is not None and node is not None:
-                    self.interpreter.event(frame, node, "printing", tensor.sure)
+                if node is not None:
+                    self.interpreter.tensors.check_printed(node, value, frame)
         if isinstance(receiver, Const) and isinstance(receiver.value, str) and name in _PURE:
             given = [v.value for v in arguments.positional if isinstance(v, Const)]
             if len(given) == len(arguments.positional) and not arguments.keywords and arguments.star is None:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from graphlint.static import ir
 from graphlint.static.frames import Frame, Mode
 from graphlint.static.values import (
+    FALSE,
     NONE,
     TRUE,
     UNKNOWN,
     Arguments,
     Bound,
     Const,
+    DeviceName,
     ExternalObject,
     Function,
     Instance,
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
-_RUNNABLE = (Function, Bound, Partial, Instance, ExternalObject)
+# Context managers that change what the operations inside them do.
+_SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,8 @@ class Entries:
             if entry is not None and entry.form == "context" and node is not None:
                 interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
                 return manager
+            if manager.cls in _SURROUNDING and manager.argument("check_nan") != FALSE:
+                frame.around |= {ExternalObject(manager.cls)}
             generator = manager.argument("generator")
             if manager.cls == "contextlib.contextmanager" and generator is not None:
                 return self._enter_generator(interpreter, node, generator, frame)
@@ -109,6 +114,8 @@ class Entries:
             del frame.regions[before:]
             self._reopen(interpreter, node, opened, frame)
             return entered
+        if isinstance(manager, DeviceName) and manager.place is not Place.ANYWHERE:
+            frame.around = frozenset(value for value in frame.around if not isinstance(value, DeviceName)) | {manager}
         return UNKNOWN if isinstance(manager, Unknown) else manager
 
     def _enter_generator(self, interpreter: Interpreter, node: ir.Node | None, generator: Value, frame: Frame) -> Value:

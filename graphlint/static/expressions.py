@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from graphlint.static import ir, narrowing
+from graphlint.static import growth, ir, narrowing, results
 from graphlint.static.containers import with_item
 from graphlint.static.frames import Env, Frame, Mode
 from graphlint.static.objects import CONTENT
@@ -143,9 +143,8 @@ class Expressions:
         texts: list[str] | None = [] if node.plain else None
         for part in node.parts:
             value = Const(part) if isinstance(part, str) else self.eval(part, frame)
-            tensor = device_tensor(value)
-            if tensor is not None and not isinstance(part, str):
-                self.interpreter.event(frame, part, "printing", tensor.sure)
+            if not isinstance(part, str):
+                self.tensors.check_printed(part, value, frame)
             if texts is not None and isinstance(value, Const) and isinstance(value.value, (str, int)):
                 texts.append(str(value.value))
             else:
@@ -290,7 +289,7 @@ class Expressions:
     def _external_attribute(self, value: ExternalObject, name: str) -> Value:
         operation = self.interpreter.catalogue.find(f"{value.cls}.{name}")
         if operation is not None and operation.attribute:
-            return self.tensors.plain_result(operation.returns)
+            return results.plain(operation.returns)
         if value.cls.startswith("torch.nn.") and name in ("weight", "bias", "running_mean", "running_var"):
             return self.tensors.parameter()
         for key, held in value.arguments:
@@ -432,6 +431,9 @@ class Expressions:
             given = special(value, f"__{prefix}{name}__", Arguments((other,)), node, frame)
             if given is not None:
                 return given
+        if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
+            self.tensors.check_printed(node, right, frame)
+            return Host("str")
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
             return self.tensors.binary(node, sign, left, right, frame)
         if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
@@ -440,11 +442,6 @@ class Expressions:
             return Const(sign == "|")
         if isinstance(left, Sequence) and sign in ("+", "*"):
             return self._concatenated(sign, left, right)
-        if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
-            for tensor in tensors_in(right):
-                if tensor.place is not Place.HOST:
-                    self.interpreter.event(frame, node, "printing", tensor.sure)
-            return Host("str")
         if isinstance(left, Mapping) and isinstance(right, Mapping) and sign == "|":
             return Mapping(tuple((dict(left.items) | dict(right.items)).items()), left.other or right.other)
         kinds = [_host_kind(value) for value in (left, right)]
@@ -683,7 +680,8 @@ class Expressions:
             return
         fresh = [tensor for tensor in tensors_in(value) if tensor.fresh and tensor.place is Place.DEVICE]
         if fresh:
-            self.interpreter.event(frame, target, "escaping-allocation", fresh[0].sure)
+            effect = "growing-memory" if growth.enlarges(target, frame.tests) else "escaping-allocation"
+            self.interpreter.event(frame, target, effect, fresh[0].sure)
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by an object or module that was there before the region."""

@@ -43,10 +43,10 @@ def load(tensors: Tensors, value: Value, node: ir.Subscript, index: Value, frame
 
 def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
     """`value[index] = stored`."""
+    source = device_tensor(stored)
     if isinstance(value, Tensor) and value.place is Place.HOST:
-        if device_tensor(stored) is not None:
-            sure = min(value.sure, device_tensor(stored).sure)  # type: ignore[union-attr]
-            tensors.interpreter.event(frame, target, "device-to-host", sure)
+        if source is not None:
+            tensors.interpreter.event(frame, target, "device-to-host", min(value.sure, source.sure))
         return
     items = _items(target.index, index)
     known = isinstance(value, Tensor)
@@ -57,7 +57,6 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
         _check_index(tensors, item_node, item, target, frame, known, writing=True)
     if not isinstance(value, Tensor):
         return
-    source = device_tensor(stored)
     if masked and source is not None:
         sure = min(tensors.sureness(stored, source), value.sure)
         message = "`{operation} = ...` stores a device value through a boolean mask, whose hits are counted on the host"
@@ -74,20 +73,21 @@ def _check_stored(
     stored: Value,
     frame: Frame,
 ) -> None:
-    held = host_tensor(stored)
-    if held is not None and held.ndim != 0 and device_tensor(stored) is None:
+    """A value from the host: an array is copied, and a scalar is uploaded unless it only fills a view."""
+    held = host_tensor(stored) if device_tensor(stored) is None else None
+    through = [found for _, item in items if (found := device_tensor(item)) is not None and found.ndim != 0]
+    if held is not None and held.ndim != 0:
         tensors.interpreter.event(frame, target, "host-to-device", min(held.sure, value.sure))
+    elif through and (held is not None or _is_number(stored)):
+        sure = min(value.sure, *(found.sure for found in through))
+        if any(found.dtype is None for found in through):  # it may be a mask, and `masked_fill` takes the number along
+            sure = min(sure, Confidence.LOW)
+        message = f"`{frame.source(target)} = ...` writes a host value through an index, which uploads it"
+        tensors.interpreter.event(frame, target, "host-index", sure, message, "use `index_fill_`")
     elif _is_number(stored) and _selects_element(value, items):
         message = f"`{frame.source(target)} = ...` writes one element from the host, which uploads it"
         sure = value.sure if value.ndim is not None else Confidence.MEDIUM
-        tensors.interpreter.event(
-            frame,
-            target,
-            "host-index",
-            sure,
-            message,
-            "write it with `fill_` on a slice, or build the tensor before the region",
-        )
+        tensors.interpreter.event(frame, target, "host-index", sure, message, "use `fill_` on the element")
 
 
 def _selects_element(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> bool:
@@ -131,22 +131,20 @@ def _check_index(
     if held is not None:
         if not held.is_mask and held.ndim != 0:
             interpreter.event(frame, whole, "host-index", held.sure)
-    elif any(isinstance(m, Sequence) and m.kind == "list" for m in members(item)) or item == Host("array"):
+    elif item == Host("array"):
+        interpreter.event(frame, whole, "host-index", Confidence.MEDIUM)
+    elif any(isinstance(m, Sequence) and m.kind in ("list", "iterator") for m in members(item)):
         if any(t.place is not Place.HOST for t in tensors_in(item)):
             interpreter.event(frame, whole, "tensor-size", Confidence.HIGH)
-        elif not _holds_only_masks(item):
-            interpreter.event(
-                frame, whole, "host-index", Confidence.HIGH if item != Host("array") else Confidence.MEDIUM
-            )
+        elif not _is_tuple_in_disguise(item):
+            interpreter.event(frame, whole, "host-index", Confidence.HIGH)
 
 
-def _holds_only_masks(item: Value) -> bool:
-    """A list of slices is a tuple in disguise; a list of booleans is a mask on the host, which works."""
+def _is_tuple_in_disguise(item: Value) -> bool:
+    """A list of slices stands for a tuple of them."""
     if not isinstance(item, Sequence):
         return False
-    element = item.any_element
-    kinds = {m for m in members(element)}
-    return bool(kinds) and all(m in (_SLICE, Const(True), Const(False), Host("bool"), NONE, _ELLIPSIS) for m in kinds)
+    return all(m in (_SLICE, NONE, _ELLIPSIS) for m in members(item.any_element))
 
 
 def _is_mask(item: Value) -> bool:

@@ -59,19 +59,27 @@ class Interpreter:
 
     # Functions
 
-    def run(self, function: Function, bound: Env, mode: Mode, depth: int, constructing: Instance | None) -> Context:
+    def run(
+        self,
+        function: Function,
+        bound: Env,
+        mode: Mode,
+        depth: int,
+        constructing: Instance | None,
+        around: frozenset[Value] = frozenset(),
+    ) -> Context:
         """The context of a function with these parameters; a call that is already under way has no result yet."""
         limit = MAX_DEPTH_OUTSIDE if mode is Mode.OUTSIDE else MAX_DEPTH
         versions = tuple(self.objects.version(v) for v in bound.values() if isinstance(v, Instance))
         receiver = next((value for value in bound.values() if isinstance(value, Instance)), None)
         where = (function, receiver)
-        key = (function, tuple(bound.items()), mode, versions, constructing)
+        key = (function, tuple(bound.items()), mode, versions, constructing, around)
         context = self.contexts.get(key)
         if context is not None:
             return context
         if self.variants.get((where, mode), 0) >= MAX_VARIANTS:
             bound = {name: widen(value) for name, value in bound.items()}
-            key = (where, tuple(bound.items()), mode, None, constructing)
+            key = (where, tuple(bound.items()), mode, None, constructing, around)
             context = self.contexts.get(key)
             if context is not None:
                 return context
@@ -81,7 +89,7 @@ class Interpreter:
         if depth > limit:
             return context
         self.contexts[key] = context
-        frame = Frame(function, context, mode, depth, dict(bound))
+        frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
         self.execute(frame, function.code.body)
         return context
@@ -193,6 +201,12 @@ class Interpreter:
 
     def _if(self, node: ir.If, frame: Frame) -> bool:
         outcome = self.expressions.condition(node.test, frame)
+        frame.tests.append(node.test)
+        goes_on = self._branches(node, outcome, frame)
+        frame.tests.pop()
+        return goes_on
+
+    def _branches(self, node: ir.If, outcome: bool | None, frame: Frame) -> bool:
         if outcome is not None:
             frame.env = narrowing.narrow(self, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
@@ -306,6 +320,7 @@ class Interpreter:
         return False
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
+        around = frame.around
         managers: list[tuple[ir.Expr, Value, int]] = []
         for expression, target in node.items:
             manager = self.eval(expression, frame)
@@ -319,6 +334,7 @@ class Interpreter:
             outside, closes = frame.regions[:depth], frame.context.closes
             self.calls.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
             frame.regions, frame.context.closes = outside, closes
+        frame.around = around
         return goes_on
 
     def _try(self, node: ir.Try, frame: Frame) -> bool:
