@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from graphlint.config import Config
@@ -24,6 +26,19 @@ from graphlint.static.verdicts import settle_findings
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
 
 
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Spare the search for reference cycles: trees have none, values stay to the end, and it takes a third of a run."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collector()
 def check(
     paths: Sequence[Path],
     config: Config,

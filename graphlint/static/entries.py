@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.static import ir
 from graphlint.static.frames import Frame, Mode
+from graphlint.static.spelling import Words
 from graphlint.static.values import (
     FALSE,
     NONE,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
 # Context managers that change what the operations inside them do.
 _SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu"})
+GRAPHING_KEYWORDS = ("mode", "backend", "options")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,12 @@ class Entries:
         self.by_last_name = {
             name.rpartition(".")[2]: entry for entry in entries if entry.telling for name in entry.names
         }
-        marks = sorted({mark for entry in entries for mark in entry.marks})
         self.declaring = {n.rpartition(".")[2] for entry in entries if entry.form == "decorator" for n in entry.names}
-        self.marks = re.compile("|".join(re.escape(mark) for mark in marks).encode())
+        self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
         words = {name.rpartition(".")[2] for name in self.by_name} - self.declaring
-        self.words = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
+        compiling = frozenset(n.rpartition(".")[2] for entry in entries if entry.form == "compile" for n in entry.names)
+        pattern = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
+        self.words = Words(pattern, compiling, frozenset({*GRAPHING_KEYWORDS, None}))
 
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)
@@ -249,7 +252,7 @@ def load_entries(path: Path) -> Entries:
 
 def uses_graphs(arguments: Arguments) -> bool:
     """Whether the arguments of `torch.compile` imply CUDA graphs."""
-    mode, backend, options = (arguments.keyword(name) for name in ("mode", "backend", "options"))
+    mode, backend, options = (arguments.keyword(name) for name in GRAPHING_KEYWORDS)
     if any(isinstance(m, Const) and m.value in GRAPHING_MODES for m in members(mode or NONE)):
         return True
     if backend == Const("cudagraphs"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import reduce
@@ -13,9 +13,10 @@ from graphlint.errors import UsageError, nearest
 from graphlint.finding import Region
 from graphlint.static import ir
 from graphlint.static.entries import entry_arguments
-from graphlint.static.frames import Context, Frame, Mode, OpenRegion
+from graphlint.static.frames import Context, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import ClassDefinition, Definition, Module
+from graphlint.static.spelling import Words
 from graphlint.static.values import Bound, Class, External, Function, Instance, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
@@ -37,7 +38,7 @@ class Search:
         """Run every function that can open a region, its callers in the same file, and the users of helpers."""
         entries = self.interpreter.entries
         candidates = self._files_with(entries.marks)
-        pending: dict[Path, re.Pattern[str]] = dict.fromkeys(candidates, entries.words)
+        pending = dict.fromkeys(candidates, entries.words)
         helpers: set[str] = set()
         for _ in range(MAX_ROUNDS):
             found: set[str] = set()
@@ -49,9 +50,9 @@ class Search:
             if not new:
                 return
             helpers |= new
-            pattern = r"\b(?:" + "|".join(sorted(map(re.escape, new))) + r")\b"
-            users = self._files_with(re.compile(pattern.encode()))[:MAX_USERS]
-            pending = dict.fromkeys(users, re.compile(pattern))
+            pattern = _any_of(new)
+            users = self._files_with([name.encode() for name in new], pattern)[:MAX_USERS]
+            pending = dict.fromkeys(users, Words(pattern))
 
     def marked(self) -> None:
         """Run what carries a decorator that declares a region, under whatever name the decorator goes."""
@@ -60,8 +61,7 @@ class Search:
         looked_at: set[Path] = set()
         while new:
             known |= new
-            pattern = r"\b(?:" + "|".join(map(re.escape, sorted(new))) + r")\b"
-            paths = [path for path in self._files_with(re.compile(pattern.encode())) if path not in looked_at]
+            paths = [p for p in self._files_with([name.encode() for name in new], _any_of(new)) if p not in looked_at]
             looked_at.update(paths)
             modules = [self.interpreter.project.module_at(path) for path in paths]
             for module in modules:
@@ -70,7 +70,8 @@ class Search:
                         _run_declared(self.interpreter, module, target)
             new = {name for module in modules for name in _aliases(module, known)} - known
 
-    def _files_with(self, pattern: re.Pattern[bytes]) -> list[Path]:
+    def _files_with(self, marks: Collection[bytes], pattern: re.Pattern[str] | None = None) -> list[Path]:
+        """The files that hold one of the marks and, if there is one, match the pattern."""
         found = []
         for path in self.files:
             try:
@@ -78,38 +79,37 @@ class Search:
             except OSError as problem:
                 self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
                 continue
-            if pattern.search(raw):
+            # A plain search for each mark is faster than one expression for all of them.
+            if any(mark in raw for mark in marks) and (pattern is None or pattern.search(raw.decode("utf-8", "replace"))):
                 found.append(path)
         return found
 
-    def _run_file(self, module: Module, words: re.Pattern[str]) -> set[str]:
+    def _run_file(self, module: Module, words: Words) -> set[str]:
         """Run the functions of a file that use an entry or helper; the names of those that pass a region on."""
         index = module.index
         aliases = [
-            name for name, imports in index.imports.items() if any(words.fullmatch(i.member or "") for i in imports)
+            name for name, imports in index.imports.items() if any(words.pattern.fullmatch(i.member or "") for i in imports)
         ]
-        aliases += [cls.name for cls in index.classes.values() if any(words.search(base) for base in cls.bases)]
+        aliases += [cls.name for cls in index.classes.values() if any(words.pattern.search(base) for base in cls.bases)]
         if aliases:
-            words = re.compile(words.pattern + "|" + r"\b(?:" + "|".join(map(re.escape, aliases)) + r")\b")
+            words = replace(words, pattern=re.compile(f"{words.pattern.pattern}|{_any_of(aliases).pattern}"))
         names = self.interpreter.names
         # Other files take an entry from here by another name; under its own they are found without this.
-        new = [name for name in aliases if not self.interpreter.entries.words.fullmatch(name)]
+        new = [name for name in aliases if not self.interpreter.entries.words.pattern.fullmatch(name)]
         helpers = {name for name in new if self._opens(names.resolve(module, name))}
         functions = list(index.all_functions())
-        chosen = [f for f in functions if words.search(_body(module, f))]
+        chosen = [f for f in functions if words.used_in(_body(module, f))]
         for definition in chosen:
             helpers |= self._run_definition(definition, index.classes)
-        if any(words.search(_text(module, s.first, s.last)) for s in index.statements):
+        statements = "".join(_text(module, s.first, s.last) for s in index.statements)
+        if words.used_in(statements):
             self._run_module(module)
-        called = None
         if chosen:
-            known = {_called_as(f) for f in chosen}
-            called = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(known))) + r")\b")
-        if called is not None:
+            called = Words(_any_of({_called_as(definition) for definition in chosen}))
             for definition in functions:
-                if definition not in self.done and called.search(_body(module, definition)):
+                if definition not in self.done and called.used_in(_body(module, definition)):
                     self._run_definition(definition, index.classes)
-            if any(called.search(_text(module, s.first, s.last)) for s in index.statements):
+            if called.used_in(statements):
                 self._run_module(module)
         return helpers
 
@@ -329,6 +329,10 @@ def _called_as(definition: Definition) -> str:
     return path[-1] if path and name.startswith("__") else name
 
 
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(names))) + r")\b")
+
+
 def _takes_self(definition: Definition, function: Function) -> bool:
     decorators = {getattr(d, "id", "") for d in function.code.decorators}
     return bool(function.code.parameters) and not decorators & {"staticmethod", "classmethod"}
@@ -339,7 +343,4 @@ def _body(module: Module, definition: Definition) -> str:
 
 
 def _text(module: Module, first: int, last: int) -> str:
-    return "\n".join(module.lines[first - 1 : last])
-
-
-__all__ = ["Frame", "Instance", "Search", "declare"]
+    return "".join(f"{line}\n" for line in module.lines[first - 1 : last])
