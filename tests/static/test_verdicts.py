@@ -1,4 +1,4 @@
-"""What was found in, what the user is told out: selection, suppression, confidence, order, and files that defy reading."""
+"""What was found in, what the user is told out: selection, suppression, confidence, order, and unreadable files."""
 
 from __future__ import annotations
 
