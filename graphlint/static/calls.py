@@ -94,6 +94,10 @@ class Calls:
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
                 if member.name == "typing.overload":
                     return member
+                entries = self.interpreter.entries
+                if node is not None and entries.declares(member.name) and isinstance(value, Function):
+                    if "<locals>" in value.qualname:  # others are found without running what is around them
+                        entries.declare(self.interpreter, value, node, self._outside(frame))
             if isinstance(member, Partial) and isinstance(member.function, External):
                 keywords = dict(member.keywords)
                 if member.function.name in _CACHES:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Region
 from graphlint.static import ir
-from graphlint.static.frames import Frame, Mode
+from graphlint.static.frames import Context, Frame, Mode, OpenRegion
 from graphlint.static.spelling import Words
 from graphlint.static.values import (
     FALSE,
@@ -70,13 +71,18 @@ class Entries:
         }
         self.declaring = {n.rpartition(".")[2] for entry in entries if entry.form == "decorator" for n in entry.names}
         self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
-        words = {name.rpartition(".")[2] for name in self.by_name} - self.declaring
+        words = {name.rpartition(".")[2] for name in self.by_name}
         compiling = frozenset(n.rpartition(".")[2] for entry in entries if entry.form == "compile" for n in entry.names)
         pattern = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
         self.words = Words(pattern, compiling, frozenset({*GRAPHING_KEYWORDS, None}))
 
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)
+
+    def declares(self, name: str) -> bool:
+        """Whether a decorator makes a declared region of what it decorates."""
+        entry = self.find(name)
+        return entry is not None and entry.form == "decorator"
 
     def find_method(self, cls: str, name: str) -> Entry | None:
         """The entry that a method of a class outside the project is; every module has those of `torch.nn.Module`."""
@@ -179,6 +185,16 @@ class Entries:
         if entry.form == "compile":
             return self._compile(interpreter, entry, name, arguments.prepend(receiver), node, frame)
         return self.call(interpreter, entry.names[0], arguments, node, frame)
+
+    def declare(self, interpreter: Interpreter, function: Function, node: ir.Expr, frame: Frame) -> None:
+        """Run a function inside of another one as a declared region."""
+        path, line = frame.context.path, function.first_line + function.code.pos[0]
+        entry = f"{function.module.name}:{function.qualname}"
+        region = OpenRegion(Region("declared", path, line, entry), Context(entry, path), Mode.CAPTURE)
+        interpreter.regions[("declared", path, line, entry)] = region
+        frame.regions.append(region)
+        self.run_entry(interpreter, function, _call(node), frame)
+        frame.regions.pop()
 
     def _by_hand(
         self, interpreter: Interpreter, name: str, receiver: Value, node: ir.Call | None, frame: Frame

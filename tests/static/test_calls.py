@@ -739,18 +739,45 @@ GAPS = {
 }
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param(text, id=name, marks=[pytest.mark.xfail(strict=True, reason=GAPS[name])] if name in GAPS else [])
-        for table in (ACROSS_FILES, OBJECTS, FUNCTIONS)
-        for name, text in table.items()
-    ],
-)
+PROGRAMS = [
+    pytest.param(text, id=name, marks=[pytest.mark.xfail(strict=True, reason=GAPS[name])] if name in GAPS else [])
+    for table in (ACROSS_FILES, OBJECTS, FUNCTIONS)
+    for name, text in table.items()
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_a_call_is_followed(tmp_path: Path, program: str) -> None:
     """What is marked is reported, and nothing else in files that the region reaches."""
     analysis = analyse(tmp_path, textwrap.dedent(program) + CAPTURE)
     assert analysis.expected == analysis.found
+
+
+ENTRIES = {
+    "declared": "# file: unrelated.py\n",
+    "compiled": "# file: run.py\nimport torch, main\ntorch.compile(main.step, mode='reduce-overhead')\n",
+    "make_graphed_callables": "# file: run.py\nimport torch, main\n"
+    "torch.cuda.make_graphed_callables(main.step, (torch.ones(4, device='cuda'),))\n",
+    "capture_begin": "# file: run.py\nimport main, torch\ndef run(graph):\n    x = torch.ones(4, device='cuda')\n"
+    "    graph.capture_begin()\n    main.step(x)\n    graph.capture_end()\n",
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_call_is_followed_from_every_kind_of_region(tmp_path: Path, program: str, entry: str) -> None:
+    """How the region is opened changes nothing in what it reaches."""
+    regions = ("main:step",) if entry == "declared" else ()
+    analysis = analyse(tmp_path, textwrap.dedent(program) + ENTRIES[entry], regions=regions)
+    assert analysis.expected == analysis.found
+
+
+@pytest.mark.parametrize("program", [pytest.param(*program.values, id=program.id) for program in PROGRAMS])
+def test_without_a_region_everything_is_silent(tmp_path: Path, program: str) -> None:
+    """The same program, never captured, has no finding."""
+    never = CAPTURE.replace("torch.cuda.graph(torch.cuda.CUDAGraph())", "torch.no_grad()")
+    never = never.replace("import torch\n", "import torch  # torch.cuda.graph\n")
+    assert [] == analyse(tmp_path, textwrap.dedent(program) + never).found
 
 
 SILENT = {

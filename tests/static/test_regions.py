@@ -837,6 +837,9 @@ SAFE = {
     "    def forward(self, x):\n        x.item()  # expect: GL101\n    def other(self, x):\n        x.item()\n",
     "a nested class": "import graphlint\nclass Outer:\n    @graphlint.graph_safe\n    class Inner:\n"
     "        def __call__(self, x):\n            x.item()  # expect: GL101\n",
+    "a function in a function": "import graphlint\ndef make(scale):\n    other = scale + 1\n"
+    "    @graphlint.graph_safe\n    def run(x):\n        x.item()  # expect: GL101\n        return other\n"
+    "    return run\n",
     "an async function": "import graphlint\n@graphlint.graph_safe\nasync def run(x):\n    x.item()  # expect: GL101\n",
     "handed on by another file": "from tools.marks import safe\n@safe\ndef run(x):\n    x.item()  # expect: GL101\n"
     "# file: tools/__init__.py\n# file: tools/marks.py\nfrom graphlint import graph_safe as safe\n",
