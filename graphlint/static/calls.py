@@ -125,7 +125,7 @@ class Calls:
         return made
 
     def decorate_class(self, source: str, cls: ClassDefinition, frame: Frame) -> None:
-        """Run a class decorator of the project if it assigns to the class that it is given."""
+        """Run a class decorator of the project if it assigns to the class that it is given, or stores it somewhere."""
         try:
             statements = lower_segment(source + "\n")
         except UnparsableSource:
@@ -220,9 +220,7 @@ class Calls:
     ) -> Context:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.bind(function, arguments, frame)
-        context = self.interpreter.run(
-            function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings
-        )
+        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings)
         if frame.mode is not Mode.OUTSIDE:
             frame.sink.calls.setdefault(context, frame.hop(node))
         for _ in range(context.closes):
@@ -606,9 +604,7 @@ class Calls:
             self.unresolved(node, frame)
         return UNKNOWN
 
-    def _call_cached(
-        self, cache: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame
-    ) -> Value:
+    def _call_cached(self, cache: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a cached function; a bounded cache drops device tensors that a graph still reads."""
         function, maxsize = cache.argument("function") or UNKNOWN, cache.argument("maxsize")
         if not isinstance(function, Function):
@@ -616,12 +612,13 @@ class Calls:
         context = self.context(function, arguments, node, frame)
         found = [tensor for tensor in tensors_in(context.result) if tensor.place is Place.DEVICE]
         if found and maxsize != NONE and frame.mode is not Mode.OUTSIDE:
+            sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
             inside = Frame(function, context, frame.mode, frame.depth)
-            decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), node)
-            where = inside if decorator is not node else frame
+            decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
             if decorator is not None:
-                sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
-                self.interpreter.event(where, decorator, "evictable-cache", sure)
+                self.interpreter.event(inside, decorator, "evictable-cache", sure)
+            elif node is not None:
+                self.interpreter.event(frame, node, "evictable-cache", sure)
         return context.result
 
     def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:
@@ -636,7 +633,7 @@ def is_abstract(code: ir.Code) -> bool:
 
 @lru_cache(maxsize=None)
 def assigns_members(code: ir.Code) -> bool:
-    """Whether a function, or one inside it, assigns to an attribute of a parameter."""
+    """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores one as an item."""
     parameters = {parameter.name for parameter in code.parameters}
     for statement in code.body:
         if isinstance(statement, ir.Define) and assigns_members(statement.code):
@@ -644,6 +641,9 @@ def assigns_members(code: ir.Code) -> bool:
         targets = statement.targets if isinstance(statement, ir.Assign) else ()
         for target in targets:
             if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id in parameters:
+                return True
+            stored = getattr(statement, "value", None)
+            if isinstance(target, ir.Subscript) and isinstance(stored, ir.Name) and stored.id in parameters:
                 return True
     return False
 

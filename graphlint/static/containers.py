@@ -1,4 +1,4 @@
-"""Methods of lists, dicts, sets, strings and other host values; what a method changes is stored back where it came from."""
+"""Methods of lists, dicts, sets, strings and other host values; what they change is stored back where it came from."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from graphlint.static.values import (
     UNKNOWN,
     Arguments,
     Const,
+    External,
     Host,
-    Instance,
     Mapping,
     Place,
     Sequence,
-    Tensor,
     Value,
-    device_tensor,
     join_all,
     members,
     tensors_in,
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
 
 _STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
 _PURE = frozenset({
-    "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip", "startswith",
-    "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
+    "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip",
+    "startswith", "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
 })  # fmt: skip
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft", "__setitem__"})
 
@@ -117,8 +115,6 @@ class Containers:
             return self._replace(receiver, Sequence(receiver.kind, ()), node, frame)
         if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
             return Const(receiver.elements.index(values[0]))
-        if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
-            return Const(receiver.elements.index(values[0]))
         if name in ("index", "count", "numel", "__len__"):
             return Host("int")
         if name == "__getitem__" and values:
@@ -193,12 +189,9 @@ class Containers:
 
 def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
     """The mapping after `mapping[key] = value`."""
-    if isinstance(key, (Const,)) or type(key).__name__ == "External":
+    if isinstance(key, (Const, External)):
         items = dict(mapping.items)
         items[key] = value
         return Mapping(tuple(items.items()), mapping.other)
     other = value if mapping.other is None else union((mapping.other, value))
     return Mapping(mapping.items, other)
-
-
-__all__ = ["Containers", "Instance", "Tensor", "with_item"]

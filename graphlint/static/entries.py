@@ -21,6 +21,7 @@ from graphlint.static.values import (
     Bound,
     Const,
     DeviceName,
+    External,
     ExternalObject,
     Function,
     Instance,
@@ -54,6 +55,7 @@ class Entry:
     soft: bool = False
     foreign: bool = False
     telling: bool = False
+    backward: bool = False
     marks: tuple[str, ...] = ()
 
     @property
@@ -139,7 +141,7 @@ class Entries:
             results.append(interpreter.expressions.element(context.result))
         return union(results) if results else UNKNOWN
 
-    def _reopen(self, interpreter: Interpreter, node: ir.Node | None, opened: list, frame: Frame) -> None:  # type: ignore[type-arg]
+    def _reopen(self, interpreter: Interpreter, node: ir.Node | None, opened: list[OpenRegion], frame: Frame) -> None:
         """The region of a helper begins, for its user, where the helper is used."""
         for region in opened[:1]:
             if node is not None:
@@ -218,14 +220,18 @@ class Entries:
             arguments = Arguments((first, *arguments.positional), arguments.keywords)
         callables = arguments.positional[0]
         samples = arguments.positional[1] if len(arguments.positional) > 1 else arguments.keyword("sample_args")
+        targets: list[Value] = [callables]
         several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
-        targets = _elements(callables) if several else [callables]
+        if isinstance(callables, Sequence) and several:
+            targets = [callables.element] if callables.elements is None else list(callables.elements)
         interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
                 given = samples.elements[index] if index < len(samples.elements) else None
             self._run(interpreter, target, given, node, frame)
+        if entry.backward:
+            interpreter.calls.run_backward(node, frame)
         interpreter.close_region(frame)
         return callables
 
@@ -251,7 +257,7 @@ class Entries:
         """`torch.compile`: a soft region if its mode uses graphs; as a decorator factory it waits for the function."""
         target = arguments.positional[0] if arguments.positional else arguments.keyword("model")
         if target is None:
-            return Partial(_external(name), (), arguments.keywords)
+            return Partial(External(name), (), arguments.keywords)
         if uses_graphs(arguments):
             interpreter.open_region(frame, node, entry.kind, entry.mode)
             self.run_entry(interpreter, target, node, frame)
@@ -262,8 +268,7 @@ class Entries:
 def load_entries(path: Path) -> Entries:
     """Read the table at `path`."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
-    lists = ("names", "marks")
-    return Entries(tuple(Entry(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows))
+    return Entries(tuple(Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")}) for row in rows))
 
 
 def uses_graphs(arguments: Arguments) -> bool:
@@ -302,17 +307,13 @@ def on_device(value: Value) -> Value:
     if isinstance(value, Mapping):
         items = tuple((key, on_device(held)) for key, held in value.items)
         return Mapping(items, None if value.other is None else on_device(value.other))
-    placed = []
+    placed: list[Value] = []
     for member in members(value):
         if isinstance(member, Tensor) and member.place is Place.ANYWHERE:
             placed.append(Tensor(Place.DEVICE, member.ndim, member.dtype, member.sure))
         else:
             placed.append(member)
     return union(placed)
-
-
-def _elements(value: Sequence) -> list[Value]:
-    return list(value.elements) if value.elements is not None else [value.element]
 
 
 def _functions(value: Value) -> list[tuple[Function, Value | None]]:
@@ -325,8 +326,8 @@ def _functions(value: Value) -> list[tuple[Function, Value | None]]:
     return found
 
 
-def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Value, Value | None]]:  # type: ignore[misc]
-    found: list = [(f, r or _self(interpreter, f)) for f, r in _functions(target)]  # type: ignore[type-arg]
+def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Function, Value | None]]:
+    found = [(function, receiver or _self(interpreter, function)) for function, receiver in _functions(target)]
     for member in members(target):
         if isinstance(member, Instance):
             name = "__call__" if interpreter.objects.method(member.cls, "__call__") is not None else "forward"
@@ -339,12 +340,6 @@ def _self(interpreter: Interpreter, function: Function) -> Value | None:
     """The object that a method stands for while its class is not made yet."""
     first = function.code.parameters[0].name if function.code.parameters else ""
     return interpreter.objects.instance(function.owner, None, False) if function.owner and first == "self" else None
-
-
-def _external(name: str) -> Value:
-    from graphlint.static.values import External
-
-    return External(name)
 
 
 def _call(node: ir.Node | None) -> ir.Call | None:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from graphlint.static import growth, ir, narrowing, results
+from graphlint.static import growth, ir, narrowing, registries, results
 from graphlint.static.containers import with_item
 from graphlint.static.frames import Env, Frame, Mode
 from graphlint.static.objects import CONTENT
@@ -645,6 +645,7 @@ class Expressions:
             if isinstance(member, (Tensor, Unknown)):
                 self.tensors.store_item(member, target, index, value, frame)
             elif isinstance(member, Mapping):
+                registries.keep(self.interpreter, target.value, index, value, frame)
                 if self.outlives_region(target.value, frame):
                     self._keep(target, value, frame)
                 self.put_back(target.value, member, with_item(member, index, value), frame)

@@ -1,4 +1,4 @@
-"""What running a function leaves behind: the events in it, the calls it makes, the regions it opens, the value it returns."""
+"""What running a function leaves behind: events, the calls that it makes, the regions that it opens, its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.static import ir
 from graphlint.static.project import Module
 from graphlint.static.values import UNKNOWN, Class, Const, Function, Instance, Value
-
 
 FOREIGN = Const("foreign capture")
 
@@ -86,7 +85,7 @@ class Loop:
 class Frame:
     """A function while it runs. The environment maps names, and attributes assigned here, to values.
 
-    `around` are the context managers in force, those of the callers included, as far as they matter to what runs inside.
+    `around` are the context managers in force that matter to what runs inside, those of the callers included.
     `tests` are the conditions of the statements that hold the one that runs.
     """
 

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from graphlint.static import ir
 
-_ORDER = frozenset({"<", "<=", ">", ">=", "!="})
+_ORDER = frozenset({"<", "<=", ">", ">="})
 
 
 def enlarges(target: ir.Expr, conditions: Iterable[ir.Expr]) -> bool:
     """Whether a condition compares a size of what is assigned: `if n > self.storage.numel(): self.storage = ...`."""
     for condition in conditions:
         for part in _parts(condition):
-            if isinstance(part, ir.Compare) and any(sign in _ORDER for sign, _ in part.comparisons):
-                if any(_is_same(inner, target) for inner in _parts(part)):
-                    return True
+            if (
+                isinstance(part, ir.Compare)
+                and any(sign in _ORDER for sign, _ in part.comparisons)
+                and any(_is_same(inner, target) for inner in _parts(part))
+            ):
+                return True
     return False
 
 

@@ -50,9 +50,9 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
         return
     items = _items(target.index, index)
     known = isinstance(value, Tensor)
-    masked = any(_is_mask(item) for _, item in items)
+    masked = any(_is_device_mask(item) for _, item in items)
     for item_node, item in items:
-        if masked and _is_mask(item):
+        if masked and _is_device_mask(item):
             continue
         _check_index(tensors, item_node, item, target, frame, known, writing=True)
     if not isinstance(value, Tensor):
@@ -75,7 +75,8 @@ def _check_stored(
 ) -> None:
     """A value from the host: an array is copied, and a scalar is uploaded unless it only fills a view."""
     held = host_tensor(stored) if device_tensor(stored) is None else None
-    through = [found for _, item in items if (found := device_tensor(item)) is not None and found.ndim != 0]
+    indices = [device_tensor(item) or host_tensor(item) for _, item in items]
+    through = [found for found in indices if found is not None and found.ndim != 0]
     if held is not None and held.ndim != 0:
         tensors.interpreter.event(frame, target, "host-to-device", min(held.sure, value.sure))
     elif through and (held is not None or _is_number(stored)):
@@ -98,17 +99,12 @@ def _selects_element(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> bool:
 
 
 def _items(node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:
-    if (
-        isinstance(node, ir.Display)
-        and node.kind == "tuple"
-        and isinstance(index, Sequence)
-        and index.elements is not None
-    ):
-        if len(index.elements) == len(node.elements):
-            return list(zip(node.elements, index.elements, strict=True))
-    if isinstance(index, Sequence) and index.kind == "tuple" and index.elements is not None:
-        return [(node, element) for element in index.elements]
-    return [(node, index)]
+    """Each part of an index, with its own expression where the index is written as a tuple."""
+    if not isinstance(index, Sequence) or index.kind != "tuple" or index.elements is None:
+        return [(node, index)]
+    if isinstance(node, ir.Display) and len(node.elements) == len(index.elements):
+        return list(zip(node.elements, index.elements, strict=True))
+    return [(node, element) for element in index.elements]
 
 
 def _check_index(
@@ -147,8 +143,8 @@ def _is_tuple_in_disguise(item: Value) -> bool:
     return all(m in (_SLICE, NONE, _ELLIPSIS) for m in members(item.any_element))
 
 
-def _is_mask(item: Value) -> bool:
-    return any(isinstance(m, Tensor) and m.is_mask for m in members(item))
+def _is_device_mask(item: Value) -> bool:
+    return any(isinstance(m, Tensor) and m.is_mask and m.place is not Place.HOST for m in members(item))
 
 
 def _looks_like_mask(node: ir.Expr) -> bool:
@@ -169,7 +165,7 @@ def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:
     ndim = value.ndim
     fresh = value.fresh
     for _, item in items:
-        if isinstance(item, Unknown) or isinstance(item, Sequence):
+        if isinstance(item, (Unknown, Sequence)):
             ndim = None
         elif item in (_SLICE, _ELLIPSIS):
             continue

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.static import ir
+from graphlint.static import ir, registries
 from graphlint.static.frames import Context, Frame, Mode
 from graphlint.static.lowering import UnparsableSource, lower_segment
 from graphlint.static.project import ClassDefinition, Definition, ImportedName, Module, Segment
@@ -161,6 +161,7 @@ class Names:
 
     def mutated(self, module: Module, name: str, value: Value) -> Value:
         """The value after the module-level statements that fill it: `name["key"] = f`, `name.register(...)`."""
+        value = registries.fill(self.interpreter, module, name, value)
         segments = module.index.mutations.get(name, ())
         if not segments or not any(isinstance(m, (Mapping, Sequence, Instance)) for m in members(value)):
             return value

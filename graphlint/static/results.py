@@ -1,4 +1,7 @@
-"""An operation of the catalogue and its arguments in, the value that it returns out: one function for each kind of result."""
+"""An operation of the catalogue and its arguments in, the value that it returns out: a function for each kind.
+
+The kinds share what places, ranks and dtypes follow from, which is why they stand together in a long module.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,9 @@ from graphlint.static.values import (
 )
 
 VIEWS = frozenset({
-    "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "expand", "detach", "flatten", "narrow", "select",
-    "chunk", "split", "unbind", "t", "contiguous", "view_as", "expand_as", "movedim", "swapaxes", "unflatten", "to", "type",
+    "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "expand", "detach", "flatten", "narrow",
+    "select", "chunk", "split", "unbind", "t", "contiguous", "view_as", "expand_as", "movedim", "swapaxes", "unflatten",
+    "to", "type",
 })  # fmt: skip
 FLOAT = "float32"
 _DTYPES = frozenset({
@@ -258,7 +262,7 @@ def _loss(call: Call) -> Value:
 
 
 def _made(call: Call) -> Value:
-    """`torch.zeros(..., device=...)`, `torch.tensor(...)`: without a device where a tensor argument is, else on the host."""
+    """`torch.zeros(..., device=...)`: without a device where a tensor argument is, else on the host."""
     facts, data = call.facts, call.data
     dtype = dtype_name(facts.value("dtype")) or _factory_dtype(call)
     rank = _factory_rank(call)

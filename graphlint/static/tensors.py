@@ -248,7 +248,7 @@ class Tensors:
         others = [m for m in members(value) if not isinstance(m, (Tensor, Unknown)) and m != NONE]
         return min(tensor.sure, Confidence.MEDIUM) if others or host_tensor(value) is not None else tensor.sure
 
-    def check_printed(self, node: ir.Expr, value: Value, frame: Frame) -> None:
+    def check_printed(self, node: ir.Node, value: Value, frame: Frame) -> None:
         """The text of a tensor, or of a container that holds one, has its values in it."""
         tensor = device_tensor(value)
         if tensor is None:

@@ -735,7 +735,6 @@ FUNCTIONS = {
 
 GAPS = {
     "hooks": "what a registered hook does is not run when its module is called",
-    "registries": "a decorator with an argument that fills a dictionary of its module is not run with the module",
 }
 
 
