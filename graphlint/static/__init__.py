@@ -15,11 +15,12 @@ from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.operations import load_catalogue
 from graphlint.rulebook import Rulebook, builtin_rules
+from graphlint.static.declarations import declare
 from graphlint.static.engine import collect_findings
 from graphlint.static.entries import load_entries
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import Project
-from graphlint.static.regions import Search, declare
+from graphlint.static.regions import Search
 from graphlint.static.sources import discover
 from graphlint.static.verdicts import settle_findings
 

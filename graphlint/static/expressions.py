@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static import growth, ir, narrowing, registries, results
@@ -311,8 +312,22 @@ class Expressions:
             elif member != NONE:
                 if isinstance(member, Sequence):
                     self.tensors.check_list_index(node, index, frame)
-                results.append(self.item(member, index))
+                if isinstance(member, Sequence) and isinstance(node.index, ir.Slice):
+                    results.append(self._sliced(member, node.index, frame))
+                else:
+                    results.append(self.item(member, index))
         return union(results) if results else UNKNOWN
+
+    def _sliced(self, value: Sequence, node: ir.Slice, frame: Frame) -> Value:
+        """`value[start:stop:step]` of a list or tuple."""
+        bounds = [NONE if bound is None else self.eval(bound, frame) for bound in node.bounds]
+        if not all(isinstance(b, Const) and (b.value is None or type(b.value) is int) for b in bounds):
+            return Sequence(value.kind, None, value.any_element)
+        start, stop, step = (bound.value for bound in bounds if isinstance(bound, Const))
+        if value.elements is not None:
+            return Sequence(value.kind, value.elements[slice(start, stop, step or None)])
+        rest = value.prefix[start or 0 :] if stop is None and step in (None, 1) and (start or 0) >= 0 else ()
+        return Sequence(value.kind, None, value.element, rest)
 
     def _instance_item(self, value: Instance, index: Value, node: ir.Subscript, frame: Frame) -> Value:
         objects = self.interpreter.objects
@@ -325,10 +340,12 @@ class Expressions:
     def item(self, value: Value, index: Value, missing: list[Value] | None = None) -> Value:
         """`value[index]` of a container; `missing` is what a mapping gives for a key that it may not have."""
         if isinstance(value, Sequence):
-            if isinstance(index, Const) and isinstance(index.value, int) and value.elements is not None:
-                if -len(value.elements) <= index.value < len(value.elements):
-                    return value.elements[index.value]
-                return UNKNOWN
+            if isinstance(index, Const) and isinstance(index.value, int):
+                if value.elements is not None:
+                    inside = -len(value.elements) <= index.value < len(value.elements)
+                    return value.elements[index.value] if inside else UNKNOWN
+                if 0 <= index.value < len(value.prefix):
+                    return value.prefix[index.value]
             if index == Host("slice"):
                 return Sequence(value.kind, None, value.any_element)
             return value.any_element
@@ -398,6 +415,8 @@ class Expressions:
                 if isinstance(value, Sequence) and value.elements is not None and star is None:
                     positional.extend(value.elements)
                 else:
+                    if isinstance(value, Sequence) and star is None:
+                        positional.extend(value.prefix)
                     star = self.element(value) if star is None else union((star, self.element(value)))
             elif argument.star == "**":
                 for member in members(value):
@@ -454,12 +473,13 @@ class Expressions:
     def _concatenated(self, sign: str, left: Sequence, right: Value) -> Value:
         if sign == "*":
             return Sequence(left.kind, None, left.any_element)
-        if isinstance(right, Sequence):
-            if left.elements is not None and right.elements is not None:
-                return Sequence(left.kind, left.elements + right.elements)
-            parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
-            return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN)
-        return Sequence(left.kind, None, join(left.any_element, UNKNOWN))
+        if not isinstance(right, Sequence):
+            return Sequence(left.kind, None, join(left.any_element, UNKNOWN), left.first)
+        if left.elements is not None and right.elements is not None:
+            return Sequence(left.kind, left.elements + right.elements)
+        prefix = left.prefix if left.elements is None else left.elements + right.prefix
+        parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
+        return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN, prefix)
 
     def _unary(self, node: ir.Unary, frame: Frame) -> Value:
         if node.operator == "not":
@@ -480,14 +500,25 @@ class Expressions:
         goes_on = node.operator == "and"
         if outcome is not None and outcome is not goes_on:
             return left
-        before = frame.env
-        frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
-        right = self.eval(node.right, frame)
-        frame.env = _with_new_names(before, frame.env)
+        with self._behind(node, outcome, goes_on, frame):
+            right = self.eval(node.right, frame)
         if outcome is goes_on:
             return right
         kept = [m for m in members(left) if truth(m) is not goes_on]
         return union((*kept, right)) if kept else right
+
+    @contextmanager
+    def _behind(self, node: ir.Boolean, outcome: bool | None, goes_on: bool, frame: Frame) -> Iterator[None]:
+        """The right side of `and` and `or`: what the left side says holds there, and if that is not known, it is a doubt.
+
+        `x is not None and x.any()` leaves none: the left side only says what kind of value the right side asks.
+        """
+        before, doubtful = frame.env, frame.doubtful
+        frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
+        if outcome is None and isinstance(node.left, ir.Compare):
+            frame.doubtful = doubtful or ir.names(node.left).isdisjoint(ir.names(node.right))
+        yield
+        frame.env, frame.doubtful = _with_new_names(before, frame.env), doubtful
 
     def _conditional(self, node: ir.Conditional, frame: Frame) -> Value:
         outcome = self.condition(node.test, frame)
@@ -508,10 +539,8 @@ class Expressions:
             left = self.condition(node.left, frame, effect)
             if left is not None and left is not goes_on:
                 return left
-            before = frame.env
-            frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
-            right = self.condition(node.right, frame, effect)
-            frame.env = _with_new_names(before, frame.env)
+            with self._behind(node, left, goes_on, frame):
+                right = self.condition(node.right, frame, effect)
             if left is goes_on:
                 return right
             return right if right is not None and right is not goes_on else None
@@ -611,19 +640,33 @@ class Expressions:
             self._store_item(target, value, frame)
 
     def _unpack(self, target: ir.Display, value: Value, frame: Frame) -> None:
+        rows = [self._columns(target, member) for member in members(value) if member != NONE]
+        fitting = [row for row in rows if row]
+        columns = [union(column) for column in zip(*fitting, strict=True)] or [UNKNOWN] * len(target.elements)
+        for element, column in zip(target.elements, columns, strict=True):
+            self.store(element.value if isinstance(element, ir.Starred) else element, column, frame)
+
+    def _columns(self, target: ir.Display, value: Value) -> list[Value]:
+        """What each target gets of a value; nothing if the value is too long or too short."""
         count = len(target.elements)
-        starred = any(isinstance(element, ir.Starred) for element in target.elements)
-        columns: list[list[Value]] = [[] for _ in target.elements]
-        for member in members(value):
-            elements = member.elements if isinstance(member, Sequence) else None
-            if elements is not None and len(elements) == count and not starred:
-                for column, element in zip(columns, elements, strict=True):
-                    column.append(element)
-            elif member != NONE:
-                for column in columns:
-                    column.append(self.element(member))
-        for element_target, column in zip(target.elements, columns, strict=True):
-            self.store(element_target, union(column) if column else UNKNOWN, frame)
+        star = next((i for i, element in enumerate(target.elements) if isinstance(element, ir.Starred)), None)
+        if isinstance(value, Sequence) and value.elements is not None:
+            behind = 0 if star is None else count - star - 1
+            middle = len(value.elements) - behind
+            if star is None:
+                return list(value.elements) if len(value.elements) == count else []
+            if middle < star:
+                return []
+            starred = Sequence("list", value.elements[star:middle])
+            return [*value.elements[:star], starred, *value.elements[middle:]]
+        rest = self.element(value)
+        columns = [rest] * count
+        if isinstance(value, Sequence):
+            known = value.prefix[: count if star is None else star]
+            columns[: len(known)] = known
+        if star is not None:
+            columns[star] = Sequence("list", None, rest)
+        return columns
 
     def _store_attribute(self, target: ir.Attribute, value: Value, frame: Frame) -> None:
         receiver = self.eval(target.value, frame)

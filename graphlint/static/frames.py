@@ -102,7 +102,7 @@ class Frame:
     yields: list[Value] = field(default_factory=list)
     scopes: dict[str, str] = field(default_factory=dict)
     constructing: Instance | None = None
-    following: bool = True
+    doubtful: bool = False  # whether what runs now stands behind a comparison that is not known
 
     @property
     def module(self) -> Module:

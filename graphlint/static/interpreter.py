@@ -145,6 +145,8 @@ class Interpreter:
     ) -> None:
         """Record that an operation has an effect, if a region is open."""
         if frame.mode is not Mode.OUTSIDE:
+            if frame.doubtful:
+                confidence = Confidence(max(confidence - 1, Confidence.LOW))
             event = Event(effect, frame.span(node), frame.source(node), confidence, message, help)
             frame.sink.add(event)
 
@@ -413,7 +415,8 @@ def widen(value: Value) -> Value:
         return Host(type(value.value).__name__)
     if isinstance(value, Sequence):
         if value.elements is None or value.kind != "tuple":
-            return Sequence(value.kind, None, widen(value.any_element))
+            prefix = tuple(map(widen, value.prefix)) if value.kind == "tuple" else ()
+            return Sequence(value.kind, None, widen(value.any_element), prefix)
         return Sequence(value.kind, tuple(map(widen, value.elements)))
     if isinstance(value, Mapping):
         items = tuple((key, widen(held)) for key, held in value.items)

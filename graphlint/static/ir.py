@@ -1,12 +1,12 @@
-"""The compact form of a function that the interpreter walks: plain nodes, no syntax tree, positions relative to its segment.
+"""The compact form of a function that the interpreter walks: plain nodes with positions, and no syntax tree.
 
-A segment is the run of source lines of one definition or statement.
+Positions are relative to a segment, the run of source lines of one definition or statement.
 `pos` is (line, column, end line, end column); lines count from 0 at the segment's first line, columns from 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
 Pos: TypeAlias = tuple[int, int, int, int]
@@ -303,7 +303,7 @@ class Scope(Node):
 
 @dataclass(slots=True, eq=False)
 class Import(Node):
-    """`import a.b as c` (member None) or `from a import b as c`; `level` counts leading dots; `alias` is the bound name."""
+    """`import a.b as c` (member None) or `from a import b as c`; `level` counts leading dots, `alias` is bound."""
 
     module: str
     member: str | None
@@ -373,3 +373,14 @@ class Code(Node):
     is_generator: bool = False
     is_async: bool = False
     loads: frozenset[str] = field(default_factory=frozenset)
+
+
+def names(node: object) -> set[str]:
+    """The names that stand in a node."""
+    if isinstance(node, Name):
+        return {node.id}
+    if isinstance(node, tuple):
+        return {name for part in node for name in names(part)}
+    if is_dataclass(node):
+        return {name for part in fields(node) for name in names(getattr(node, part.name))}
+    return set()

@@ -191,7 +191,7 @@ class Objects:
             self.overrides[cls] = ()
             modules = list(islice(self.interpreter.project.subclass_modules(cls.name), MAX_OVERRIDES + 1))
             if len(modules) <= MAX_OVERRIDES:
-                candidates = (c for module in modules for c in module.index.classes.values())
+                candidates = (c for module in modules for c in module.deriving(cls.name))
                 self.overrides[cls] = tuple(c for c in candidates if c is not cls and cls in self.order(c))
         return self.overrides[cls]
 

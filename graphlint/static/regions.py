@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase, translate
-from functools import reduce
 from pathlib import Path
 
-from graphlint.errors import UsageError, nearest
-from graphlint.finding import Region
-from graphlint.static import ir
-from graphlint.static.entries import entry_arguments
-from graphlint.static.frames import Context, Mode, OpenRegion
+from graphlint.static.declarations import marked, nested_class, run_declared, targets
+from graphlint.static.frames import Context, Mode
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import ClassDefinition, Definition, Module
 from graphlint.static.spelling import Words
@@ -65,9 +60,9 @@ class Search:
             looked_at.update(paths)
             modules = [self.interpreter.project.module_at(path) for path in paths]
             for module in modules:
-                for qualname in _marked(self.interpreter, module):
-                    for target in _targets(self.interpreter, module, qualname):
-                        _run_declared(self.interpreter, module, target)
+                for qualname in marked(self.interpreter, module):
+                    for target in targets(self.interpreter, module, qualname):
+                        run_declared(self.interpreter, module, target)
             new = {name for module in modules for name in _aliases(module, known)} - known
 
     def _files_with(self, marks: Collection[bytes], pattern: re.Pattern[str] | None = None) -> list[Path]:
@@ -80,16 +75,16 @@ class Search:
                 self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
                 continue
             # A plain search for each mark is faster than one expression for all of them.
-            if any(mark in raw for mark in marks) and (pattern is None or pattern.search(raw.decode("utf-8", "replace"))):
+            is_marked = any(mark in raw for mark in marks)
+            if is_marked and (pattern is None or pattern.search(raw.decode("utf-8", "replace"))):
                 found.append(path)
         return found
 
     def _run_file(self, module: Module, words: Words) -> set[str]:
         """Run the functions of a file that use an entry or helper; the names of those that pass a region on."""
         index = module.index
-        aliases = [
-            name for name, imports in index.imports.items() if any(words.pattern.fullmatch(i.member or "") for i in imports)
-        ]
+        is_word = words.pattern.fullmatch
+        aliases = [name for name, imports in index.imports.items() if any(is_word(i.member or "") for i in imports)]
         aliases += [cls.name for cls in index.classes.values() if any(words.pattern.search(base) for base in cls.bases)]
         if aliases:
             words = replace(words, pattern=re.compile(f"{words.pattern.pattern}|{_any_of(aliases).pattern}"))
@@ -169,133 +164,6 @@ class Search:
         )
 
 
-def declare(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]) -> None:
-    """Run the declared regions. Raises UsageError for a pattern that names nothing."""
-    for pattern in patterns:
-        module_name, colon, qualname = pattern.partition(":")
-        if not colon or not module_name or not qualname:
-            raise UsageError(f"region `{pattern}`: write it as module:qualname, as in `serve.model:Decoder.forward`")
-        modules = _modules(interpreter, module_name, files, pattern)
-        found = [(module, target) for module in modules for target in _targets(interpreter, module, qualname)]
-        if not found:
-            known = [name for module in modules for name in _qualnames(module)]
-            raise UsageError(
-                f"region `{pattern}`: nothing in `{module_name}` is called `{qualname}`{nearest(qualname, known)}"
-            )
-        for module, target in found:
-            _run_declared(interpreter, module, target)
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """What a declared region names: the qualified name, its definition, and the class whose object it runs on."""
-
-    qualname: str
-    definition: Definition
-    defined_in: ClassDefinition | None
-    owner: ClassDefinition | None
-
-
-def _modules(interpreter: Interpreter, name: str, files: list[Path], pattern: str) -> list[Module]:
-    project = interpreter.project
-    if any(c in name for c in "*?["):
-        matches = re.compile(translate(name))
-        found = [module for path in files if matches.match((module := project.module_at(path)).name)]
-    else:
-        module = project.module(name)
-        found = [module] if module is not None else []
-    if not found:
-        known = [project.module_at(path).name for path in files]
-        raise UsageError(f"region `{pattern}`: no module `{name}` in the checked paths{nearest(name, known)}")
-    return found
-
-
-def _qualnames(module: Module) -> list[str]:
-    names = [definition.qualname for definition in module.index.all_functions()]
-    return [*names, *(cls.qualname for cls in module.index.classes.values())]
-
-
-def _targets(interpreter: Interpreter, module: Module, qualname: str) -> list[_Target]:
-    """The functions that a qualified name, or a glob over them, means; a method may be that of a base class."""
-    index = module.index
-    if any(c in qualname for c in "*?["):
-        names = dict.fromkeys(d.qualname for d in index.all_functions() if fnmatchcase(d.qualname, qualname))
-        return [target for name in names for target in _targets(interpreter, module, name)]
-    if qualname in index.functions:
-        return [_Target(qualname, index.functions[qualname][-1], None, None)]
-    *path, last = qualname.split(".")
-    whole = _nested_class(index.classes, [*path, last])
-    owner, names = (
-        (whole, ["forward", "__call__"]) if whole is not None else (_nested_class(index.classes, path), [last])
-    )
-    for name in names:
-        found = interpreter.objects.find(owner, name) if owner is not None else None
-        if owner is not None and found is not None and isinstance(found[0], ClassDefinition):
-            definitions = found[0].methods.get(name)
-            if definitions:
-                return [_Target(f"{owner.qualname}.{name}", definitions[-1], found[0], owner)]
-    return []
-
-
-def _nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
-    cls = None
-    for name in path:
-        cls = classes.get(name)
-        if cls is None:
-            return None
-        classes = cls.classes
-    return cls
-
-
-def _run_declared(interpreter: Interpreter, module: Module, target: _Target) -> None:
-    definition = target.definition
-    code = definition.code
-    if code is None:
-        return
-    entry, path = f"{module.name}:{target.qualname}", str(definition.module.path)
-    region = OpenRegion(Region("declared", path, definition.line, entry), Context(entry, path), Mode.CAPTURE)
-    interpreter.regions[("declared", path, definition.line, entry)] = region
-    frame = interpreter.names.module_frame(definition.module, definition.segment.first)
-    frame.regions.append(region)
-    # The signature is that of the function as it is written; the call goes through its decorators.
-    signature = Function(code, definition.module, definition.qualname, definition.segment.first, target.defined_in)
-    method = interpreter.names.definition(definition, target.defined_in)
-    receiver: Value | None = None
-    if target.owner is not None and not isinstance(method, Bound):
-        receiver = interpreter.objects.instance(target.owner, None, False)
-    arguments = entry_arguments(interpreter, signature, receiver)
-    call = ir.Call(code.pos, ir.Name(code.pos, ""), ())
-    interpreter.calls.call(method, arguments, call, frame)
-
-
-def _marked(interpreter: Interpreter, module: Module) -> list[str]:
-    """The qualified names of the functions and classes with a decorator that declares them."""
-    names = interpreter.names
-    found = []
-    for definition in module.index.all_functions():
-        code = definition.code if definition.segment.first < definition.line else None
-        if code is not None and any(_declares(interpreter, names.static_value(d, module)) for d in code.decorators):
-            found.append(definition.qualname)
-    pending = list(module.index.classes.values())
-    for cls in pending:
-        pending.extend(cls.classes.values())
-        for decorator in cls.decorators:
-            first, *rest = decorator.split(".")
-            if _declares(interpreter, reduce(names.attribute_of_module, rest, names.resolve(module, first))):
-                found.append(cls.qualname)
-    return found
-
-
-def _declares(interpreter: Interpreter, decorator: Value) -> bool:
-    for member in members(decorator):
-        name = member.name if isinstance(member, External) else ""
-        if isinstance(member, Function):  # graphlint itself is among the files that are looked at
-            name = f"{member.module.name}.{member.qualname}"
-        if interpreter.entries.declares(name):
-            return True
-    return False
-
-
 def _aliases(module: Module, words: set[str]) -> Iterator[str]:
     """The names under which a file hands on one of these words."""
     for name, imports in module.index.imports.items():
@@ -319,7 +187,7 @@ def _raw(value: Value) -> list[Function]:
 
 def _owner(definition: Definition, classes: dict[str, ClassDefinition]) -> ClassDefinition | None:
     path = definition.qualname.split(".")[:-1]
-    return _nested_class(classes, path) if path else None
+    return nested_class(classes, path) if path else None
 
 
 def _called_as(definition: Definition) -> str:

@@ -102,7 +102,9 @@ def places(values: Iterable[Value]) -> list[tuple[Place, Confidence]]:
             return [(Place.DEVICE, max(t.sure for t in sure_on_device))]
         for tensor in tensors:
             found[tensor.place] = max(found.get(tensor.place, Confidence.LOW), tensor.sure)
-    return list(found.items()) or [(Place.ANYWHERE, Confidence.MEDIUM)]
+    if len(found) != 1:  # a value that is moved to and fro was somewhere else at another time
+        return [(Place.ANYWHERE, Confidence.MEDIUM)]
+    return list(found.items())
 
 
 def broadcast_rank(values: Iterable[Value]) -> int | None:

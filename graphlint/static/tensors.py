@@ -246,7 +246,7 @@ class Tensors:
     def sureness(value: Value, tensor: Tensor) -> Confidence:
         """How sure it is that a value is that tensor: less so if it can be a host value."""
         others = [m for m in members(value) if not isinstance(m, (Tensor, Unknown)) and m != NONE]
-        return min(tensor.sure, Confidence.MEDIUM) if others or host_tensor(value) is not None else tensor.sure
+        return min(tensor.sure, Confidence.LOW) if others or host_tensor(value) is not None else tensor.sure
 
     def check_printed(self, node: ir.Node, value: Value, frame: Frame) -> None:
         """The text of a tensor, or of a container that holds one, has its values in it."""

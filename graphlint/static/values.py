@@ -188,11 +188,21 @@ class Super:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A list, tuple, set, iterator, module-list or sequential. `elements` is None when its length is not known."""
+    """A list, tuple, set, iterator, module-list or sequential.
+
+    `elements` is None when the length is not known: `element` stands for every element then, the first ones, which
+    `prefix` knows better, among them.
+    """
 
     kind: str
     elements: tuple[Value, ...] | None
     element: Value = UNKNOWN
+    prefix: tuple[Value, ...] = ()
+
+    @property
+    def first(self) -> tuple[Value, ...]:
+        """The elements whose position is known."""
+        return self.prefix if self.elements is None else self.elements
 
     @property
     def any_element(self) -> Value:
@@ -365,8 +375,9 @@ def _merge_containers(group: set[Value]) -> set[Value]:
 def _merge_sequences(left: Sequence, right: Sequence) -> Sequence:
     if left.elements is not None and right.elements is not None and len(left.elements) == len(right.elements):
         return Sequence(left.kind, tuple(map(join, left.elements, right.elements)))
+    prefix = tuple(map(join, left.first, right.first))
     parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
-    return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN)
+    return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN, prefix)
 
 
 def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:
@@ -383,7 +394,8 @@ def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
         if depth == 0:
             return Sequence(value.kind, None, UNKNOWN)
         if value.elements is None or len(value.elements) > MAX_ELEMENTS:
-            return Sequence(value.kind, None, limit_depth(value.any_element, depth - 1))
+            prefix = tuple(limit_depth(e, depth - 1) for e in value.prefix)
+            return Sequence(value.kind, None, limit_depth(value.any_element, depth - 1), prefix)
         return Sequence(value.kind, tuple(limit_depth(e, depth - 1) for e in value.elements))
     if isinstance(value, Mapping):
         if depth == 0:
@@ -451,6 +463,8 @@ def _member_truth(value: Value) -> bool | None:
         return bool(value.value)
     if isinstance(value, Sequence) and value.elements is not None and value.kind in ("list", "tuple", "set"):
         return bool(value.elements)
+    if isinstance(value, Sequence) and value.prefix:
+        return True
     if isinstance(value, (Function, Bound, Class, ModuleValue, Partial, Method)):
         return True
     return None
