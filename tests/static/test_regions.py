@@ -421,7 +421,6 @@ def test_what_is_not_in_a_region_is_silent(tmp_path: Path, source: str) -> None:
     assert [] == analyse(tmp_path, program(source)).found
 
 
-KNOWN_GAP = pytest.mark.xfail(strict=True, reason="a method whose region calls an attribute of its object is no helper")
 HELPERS = {
     "a generator in another file": """
         from capturing import capture
@@ -545,10 +544,7 @@ HELPERS = {
 }
 
 
-@pytest.mark.parametrize(
-    "source",
-    [pytest.param(text, id=name, marks=[KNOWN_GAP] * ("runner" in name)) for name, text in HELPERS.items()],
-)
+@pytest.mark.parametrize("source", HELPERS.values(), ids=HELPERS)
 def test_a_helper_in_another_file_opens_a_region_for_its_users(tmp_path: Path, source: str) -> None:
     """The helper is found first, then the files that use it."""
     found = analyse(tmp_path, f"{textwrap.dedent(source)}# file: head.py\n{HEAD}").found
