@@ -41,6 +41,7 @@ class Condition:
     fresh                 made inside the capture region
     distinct              another object than the argument that `value` names
     not-dtype             a tensor of another dtype than `value`
+    within                (of a context manager, not of an argument) the call stands inside its `with`
     """
 
     predicate: str
@@ -78,6 +79,7 @@ class Operation:
     elementwise           the same, with the rank of the arguments broadcast
     same-shape            the same, with the rank of the first tensor argument
     bool-tensor           like elementwise, of booleans; int-tensor: like same-shape, of integers
+    indices               like tensor, of integers
     scalar-tensor         a tensor of rank 0
     reduction             rank 0 unless `dim` is given; bool-reduction, int-reduction: of booleans, of integers
     extremum              one argument: rank 0; a second one that is a tensor: elementwise; else a pair of reductions

@@ -25,7 +25,7 @@ def parse_expectations(text: str) -> list[Expectation]:
     """The expectations of a program, by line."""
     found = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT and (match := _COMMENT.match(token.string)):
+        if token.type == tokenize.COMMENT and (match := _COMMENT.search(token.string)):
             word, codes = match.groups()
             found += [Expectation(token.start[0], code.strip(), word) for code in codes.split(",")]
     return sorted(found)

@@ -1,4 +1,7 @@
-"""Python's own functions and containers, and the parts of torch that are about objects instead of tensors."""
+"""Python's own functions, and the functions of torch that are about objects instead of tensors.
+
+One short handler for each function that does more than the catalogue can say: their number is what makes this long.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from graphlint.finding import Confidence
 from graphlint.static import ir
 from graphlint.static.containers import Containers
 from graphlint.static.frames import Frame
+from graphlint.static.modules import Modules
 from graphlint.static.objects import ANY
 from graphlint.static.values import (
     FALSE,
@@ -42,7 +46,7 @@ from graphlint.static.values import (
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
-Handler: TypeAlias = "Callable[[Builtins, Arguments, ir.Call | None, Frame], Value]"
+Handler: TypeAlias = "Callable[[Builtins, Arguments, ir.Call | None, Frame], Value | None]"
 
 # What a guard answers: outside a region, while capturing, in a compiled function.
 _GUARDS: dict[str, tuple[Value, Value, Value]] = {
@@ -67,9 +71,11 @@ _GUARDS: dict[str, tuple[Value, Value, Value]] = {
     "torch.overrides.has_torch_function_variadic": (FALSE, FALSE, FALSE),
 }
 _SCALAR_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "float"}
-_HOST_RESULTS = {"len": "int", "id": "int", "hash": "int", "ord": "int", "chr": "str", "callable": "bool", "repr": "str",
-                 "issubclass": "bool", "input": "str", "open": "object", "vars": "object", "dir": "object", "format": "str",
-                 "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "object"}  # fmt: skip
+_HOST_RESULTS = {
+    "len": "int", "id": "int", "hash": "int", "ord": "int", "chr": "str", "callable": "bool", "repr": "str",
+    "issubclass": "bool", "input": "str", "open": "object", "vars": "object", "dir": "object", "format": "str",
+    "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "object",
+}  # fmt: skip
 _TENSOR_TYPES = frozenset({"torch.Tensor", "torch._C.TensorBase", "torch.is_tensor"})
 _CALLS_FIRST = frozenset({
     "torch.utils.checkpoint.checkpoint", "torch.func.functional_call", "builtins.map", "builtins.filter",
@@ -84,7 +90,9 @@ class Builtins:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.containers = Containers(interpreter)
+        self.modules = Modules(interpreter)
         self.call_method = self.containers.call_method
+        self.call_object_method = self.modules.call_method
 
     def call(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         """The result of a call by name; None if it is for somebody else to say."""
@@ -145,6 +153,10 @@ class Builtins:
     def _builtin(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         values = arguments.positional
         first = values[0] if values else UNKNOWN
+        if name in ("int", "float", "bool", "len", "abs", "iter", "next") and node is not None:
+            given = self.interpreter.calls.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
+            if given is not None:
+                return given
         if name in ("int", "float", "complex", "bool"):
             return self._number(name, first, node, frame)
         if name in ("str", "repr", "format", "ascii", "print"):
@@ -198,9 +210,8 @@ class Builtins:
 
     def _printed(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> None:
         for value in arguments.positional:
-            tensor = device_tensor(value)
-            if tensor is not None and node is not None:
-                self.interpreter.event(frame, node, "printing", tensor.sure)
+            if node is not None:
+                self.interpreter.tensors.check_printed(node, value, frame)
 
     def _reducing(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         values = arguments.positional
@@ -208,10 +219,15 @@ class Builtins:
         single = values[0] if len(values) == 1 else None
         if single is not None and isinstance(single, Sequence) and single.elements is not None:
             pool = list(single.elements)
+        key = arguments.keyword("key")
+        judged = pool
+        if key is not None and key != NONE and pool:
+            judged = [self.interpreter.calls.call(key, Arguments((join_all(pool),)), node, frame)]
+        if single is not None and isinstance(single, Sequence) and single.elements is not None:
             if len(pool) <= 1 and name in ("max", "min", "sorted"):
                 return pool[0] if pool and name != "sorted" else UNKNOWN
-        tensors = [tensor for value in pool if (tensor := device_tensor(value)) is not None]
-        if tensors and node is not None and arguments.keyword("key") is None:
+        tensors = [tensor for value in judged if (tensor := device_tensor(value)) is not None]
+        if tensors and node is not None:
             self.interpreter.event(frame, node, "tensor-branch", min(tensor.sure for tensor in tensors))
         if name in ("any", "all"):
             return Host("bool")
@@ -255,10 +271,10 @@ class Builtins:
             if isinstance(cls, Class):
                 return Super(cls.definition, receiver)
         parameters = frame.function.code.parameters
-        receiver = frame.env.get(parameters[0].name) if parameters else None
-        if receiver is None:
-            receiver = dict(frame.function.closure).get("self")
-        return Super(owner, receiver) if owner is not None and receiver is not None else UNKNOWN
+        held = frame.env.get(parameters[0].name) if parameters else None
+        if held is None:
+            held = dict(frame.function.closure).get("self")
+        return Super(owner, held) if owner is not None and held is not None else UNKNOWN
 
     def _isinstance(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if len(arguments.positional) < 2:
@@ -352,10 +368,9 @@ class Builtins:
         return union(results)
 
     def _setattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if len(arguments.positional) == 3 and isinstance(arguments.positional[0], Instance):
-            receiver, name, value = arguments.positional
-            key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
-            self.interpreter.objects.write(receiver, key, value)
+        receiver, name, value, *_ = *arguments.positional, UNKNOWN, UNKNOWN, UNKNOWN
+        if isinstance(receiver, Instance):
+            self.modules.write(receiver, name, value)
         return NONE
 
     def _enumerate(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -418,7 +433,7 @@ class Builtins:
         tensor = next((m for m in members(first) if isinstance(m, Tensor)), None) if first is not None else None
         return Tensor(Place.DEVICE, tensor.ndim if tensor else None, tensor.dtype if tensor else None, Confidence.HIGH)
 
-    def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+    def _last(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return arguments.positional[-1] if arguments.positional else UNKNOWN
 
     def _device_module(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -427,83 +442,12 @@ class Builtins:
     def _wraps(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return UNKNOWN
 
-    def _vmap(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        return arguments.positional[0] if arguments.positional else UNKNOWN
-
-    # Methods of torch's objects
-
-    def call_object_method(
-        self, name: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
-    ) -> Value | None:
-        """Methods of modules and a few other classes that change or describe the object."""
-        method = name.rpartition(".")[2]
-        values = arguments.positional
-        if isinstance(receiver, Instance) and method in _MODULE_WRITERS and len(values) >= 1:
-            self._write_module(receiver, method, arguments)
-            return NONE
-        if isinstance(receiver, Instance) and method == "__setattr__" and len(values) == 2:
-            return self._setattr(arguments.prepend(receiver), node, frame)
-        if method in (
-            "eval",
-            "train",
-            "half",
-            "float",
-            "bfloat16",
-            "requires_grad_",
-            "apply",
-            "share_memory",
-        ) and _is_module(receiver):
-            return receiver
-        if method in ("to", "cuda") and _is_module(receiver):
-            return receiver
-        if method in ("parameters", "buffers") and _is_module(receiver):
-            return Sequence("iterator", None, Tensor(Place.DEVICE, None, None, Confidence.HIGH))
-        if method in ("named_parameters", "named_buffers") and _is_module(receiver):
-            return Sequence(
-                "iterator", None, Sequence("tuple", (Host("str"), Tensor(Place.DEVICE, None, None, Confidence.HIGH)))
-            )
-        if method in ("state_dict",) and _is_module(receiver):
-            return Mapping((), Tensor(Place.DEVICE, None, None, Confidence.HIGH))
-        if method in ("children", "modules") and isinstance(receiver, Instance):
-            return Sequence("iterator", None, union(self.interpreter.objects.attributes(receiver).values()))
-        if method == "enter_context" and values:
-            return self.interpreter.entries.enter(self.interpreter, node, values[0], frame)
-        if method == "forward" and isinstance(receiver, ExternalObject):
-            return self.interpreter.calls.call(receiver, arguments, node, frame)
+    def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        self.interpreter.calls.run_backward(node, frame)
         return None
 
-    def _write_module(self, receiver: Instance, method: str, arguments: Arguments) -> None:
-        name = arguments.positional[0] if arguments.positional else (arguments.keyword("name") or UNKNOWN)
-        value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
-        for keyword in ("tensor", "param", "module"):
-            value = arguments.keyword(keyword) or value
-        if method in ("register_buffer", "register_parameter") and value != NONE:
-            tensor = next((m for m in members(value) if isinstance(m, Tensor)), None)
-            optional = [NONE] if NONE in members(value) else []
-            shape = (tensor.ndim, tensor.dtype) if tensor is not None else (None, None)
-            value = union([Tensor(Place.DEVICE, *shape, Confidence.HIGH), *optional])
-        key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
-        self.interpreter.objects.write(receiver, key, value)
-
-
-def _is_module(receiver: Value) -> bool:
-    return isinstance(receiver, Instance) or (
-        isinstance(receiver, ExternalObject) and receiver.cls.startswith("torch.nn")
-    )
-
-
-_MODULE_WRITERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
-_HANDLERS: dict[str, Handler] = {
-    "builtins.super": Builtins._super, "builtins.isinstance": Builtins._isinstance, "builtins.hasattr": Builtins._hasattr,
-    "builtins.getattr": Builtins._getattr, "builtins.setattr": Builtins._setattr, "builtins.enumerate": Builtins._enumerate,
-    "builtins.zip": Builtins._zip, "builtins.next": Builtins._next, "builtins.map": Builtins._map,
-    "builtins.dict": Builtins._dict, "collections.OrderedDict": Builtins._dict, "functools.partial": Builtins._partial,
-    "functools.wraps": Builtins._wraps, "torch.nn.Parameter": Builtins._parameter, "torch.nn.Buffer": Builtins._parameter,
-    "torch.nn.parameter.Parameter": Builtins._parameter, "torch.nn.parameter.Buffer": Builtins._parameter,
-    "importlib.import_module": Builtins._import_module, "typing.cast": Builtins._first, "torch.get_device_module": Builtins._device_module, "torch.vmap": Builtins._vmap,
-    "torch.func.vmap": Builtins._vmap, "torch.compiler.disable": Builtins._vmap, "torch.jit.script": Builtins._vmap,
-    "torch.compiler.allow_in_graph": Builtins._vmap, "copy.copy": Builtins._first, "torch.jit.ignore": Builtins._vmap,
-}  # fmt: skip
+    def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return arguments.positional[0] if arguments.positional else UNKNOWN
 
 
 def _type_of(value: Value) -> Value:
@@ -516,14 +460,36 @@ def _type_of(value: Value) -> Value:
     return External("torch.Tensor") if isinstance(value, Tensor) else UNKNOWN
 
 
-def _factory(name: str) -> Handler:
+def _cache(name: str) -> Handler:
+    """`lru_cache(f)`, `lru_cache(maxsize=8)` as a decorator, and `lru_cache(maxsize=8)(f)`."""
+
     def make(builtins: Builtins, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if len(arguments.positional) == 1 and isinstance(arguments.positional[0], Function):
-            return builtins.interpreter.calls.decorate(External(name), arguments.positional[0], frame)
-        return Partial(External(name), arguments.positional, arguments.keywords)
+        if node is not None and any(argument.star for argument in node.arguments):
+            return Partial(External(name), (UNKNOWN,), ())  # a wrapper hands on the bound, whatever it is
+        *options, last = arguments.positional or (NONE,)
+        if not isinstance(last, Function):
+            return Partial(External(name), arguments.positional, arguments.keywords)
+        decorator: Value = External(name)
+        if options or arguments.keywords:
+            decorator = Partial(decorator, tuple(options), arguments.keywords)
+        return builtins.interpreter.calls.decorate(decorator, last, frame)
 
     return make
 
 
-_HANDLERS["functools.lru_cache"] = _factory("functools.lru_cache")
-_HANDLERS["functools.cache"] = _factory("functools.cache")
+_HANDLERS: dict[str, Handler] = {
+    "builtins.super": Builtins._super, "builtins.isinstance": Builtins._isinstance,
+    "builtins.hasattr": Builtins._hasattr, "builtins.getattr": Builtins._getattr,
+    "builtins.setattr": Builtins._setattr, "builtins.enumerate": Builtins._enumerate, "builtins.zip": Builtins._zip,
+    "builtins.next": Builtins._next, "builtins.map": Builtins._map, "builtins.dict": Builtins._dict,
+    "collections.OrderedDict": Builtins._dict, "copy.copy": Builtins._last, "typing.cast": Builtins._last,
+    "functools.partial": Builtins._partial, "functools.wraps": Builtins._wraps,
+    "functools.lru_cache": _cache("functools.lru_cache"), "functools.cache": _cache("functools.cache"),
+    "importlib.import_module": Builtins._import_module, "torch.get_device_module": Builtins._device_module,
+    "torch.nn.Parameter": Builtins._parameter, "torch.nn.Buffer": Builtins._parameter,
+    "torch.nn.parameter.Parameter": Builtins._parameter, "torch.nn.parameter.Buffer": Builtins._parameter,
+    "torch.autograd.backward": Builtins._backward, "torch.autograd.grad": Builtins._backward,
+    "torch.vmap": Builtins._first, "torch.func.vmap": Builtins._first, "torch.compiler.disable": Builtins._first,
+    "torch.compiler.allow_in_graph": Builtins._first, "torch.jit.script": Builtins._first,
+    "torch.jit.ignore": Builtins._first,
+}  # fmt: skip

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
 from graphlint.static import ir
 from graphlint.static.builtins import Builtins
-from graphlint.static.frames import Context, Env, Frame, Mode
+from graphlint.static.frames import Context, Env, Frame, Mode, reachable
 from graphlint.static.lowering import UnparsableSource, lower_segment
 from graphlint.static.names import MODULE_CODE
 from graphlint.static.objects import CONTENT, Base
@@ -81,7 +82,7 @@ class Calls:
         owner = outer.owner
         return Function(code, outer.module, qualname, outer.first_line, owner, tuple(sorted(held.items())))
 
-    def decorate(self, decorator: Value, value: Value, frame: Frame) -> Value:
+    def decorate(self, decorator: Value, value: Value, frame: Frame, node: ir.Expr | None = None) -> Value:
         """What a decorator makes of a function; the function itself where that is not known."""
         for member in members(decorator):
             if isinstance(member, External):
@@ -94,18 +95,27 @@ class Calls:
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
                 if member.name == "typing.overload":
                     return member
+                entries = self.interpreter.entries
+                if node is not None and entries.declares(member.name) and isinstance(value, Function):
+                    if "<locals>" in value.qualname:  # others are found without running what is around them
+                        entries.declare(self.interpreter, value, node, self._outside(frame))
             if isinstance(member, Partial) and isinstance(member.function, External):
                 keywords = dict(member.keywords)
                 if member.function.name in _CACHES:
                     maxsize = member.arguments[0] if member.arguments else keywords.get("maxsize", Const(128))
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
+                if node is not None and self.interpreter.entries.find(member.function.name) is not None:
+                    call = ir.Call(node.pos, node, ())
+                    return self.call(member, Arguments((value,)), call, self._outside(frame))
             made = self._decorated(member, value, frame)
             if made is not None:
                 return made
         return value
 
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
-        if not isinstance(decorator, (Function, Bound, Partial, Instance)) or self.transparent.get(decorator):
+        if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or self.transparent.get(decorator):
+            return None
+        if isinstance(decorator, Class) and self.interpreter.objects.method(decorator.definition, "__call__") is None:
             return None
         outside = self._outside(frame)
         made = self.call(decorator, Arguments((value,)), None, outside)
@@ -116,7 +126,7 @@ class Calls:
         return made
 
     def decorate_class(self, source: str, cls: ClassDefinition, frame: Frame) -> None:
-        """Run a class decorator of the project if it assigns to the class that it is given."""
+        """Run a class decorator of the project if it assigns to the class that it is given, or stores it somewhere."""
         try:
             statements = lower_segment(source + "\n")
         except UnparsableSource:
@@ -211,7 +221,7 @@ class Calls:
     ) -> Context:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.bind(function, arguments, frame)
-        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing)
+        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings)
         if frame.mode is not Mode.OUTSIDE:
             frame.sink.calls.setdefault(context, frame.hop(node))
         for _ in range(context.closes):
@@ -318,8 +328,7 @@ class Calls:
         constructor = interpreter.objects.method(cls, "__init__")
         if constructor is None:
             self._fill_fields(instance, arguments)
-            return
-        for function in members(constructor):
+        for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
                 self.call_function(function, arguments.prepend(instance), node, frame, instance)
         finish = interpreter.objects.method(cls, "__post_init__")
@@ -347,6 +356,9 @@ class Calls:
             name = "forward" if forward is not None else "__call__"
         else:
             name = "__call__"
+        chain = next((base for base in objects.external_bases(instance.cls) if base in _CHAINS), None)
+        if found is None and chain is not None:
+            return self._call_inherited(instance, chain, arguments, node, frame)
         if found is None:
             self.unresolved(node, frame)
             return UNKNOWN
@@ -457,6 +469,16 @@ class Calls:
                 found.setdefault(method, subclass)
         return found or None
 
+    def special(self, value: Value, name: str, arguments: Arguments, node: ir.Node, frame: Frame) -> Value | None:
+        """What an operator gives that a class of the project defines; None where none does."""
+        results = []
+        for member in members(value):
+            found = self.interpreter.objects.find(member.cls, name) if isinstance(member, Instance) else None
+            if found is not None and isinstance(found[0], ClassDefinition):
+                call = ir.Call(node.pos, ir.Name(node.pos, name), ())
+                results.append(self.call_method(member, name, arguments, call, frame))
+        return union(results) if results else None
+
     def _call_super(
         self, receiver: Super, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
@@ -506,19 +528,35 @@ class Calls:
         return UNKNOWN
 
     def _apply(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        """`Function.apply` runs `forward`; what runs in the backward pass is run with it."""
+        """`Function.apply` runs `forward`; its `backward` waits for the backward pass."""
         forward = self.interpreter.objects.method(cls, "forward")
         if forward is None:
             return UNKNOWN
+        if frame.mode is not Mode.OUTSIDE:
+            frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.objects.method(cls, "setup_context") is None
         given = arguments.prepend(ExternalObject("torch.autograd.function.FunctionCtx")) if takes_context else arguments
         return self.call(forward, given, node, frame)
+
+    def run_backward(self, node: ir.Call | None, frame: Frame) -> None:
+        """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""
+        if frame.mode is Mode.OUTSIDE:
+            return
+        for applied in dict.fromkeys(cls for context, _ in reachable(frame.sink) for cls in context.applied):
+            method = self.interpreter.objects.method(applied.definition, "backward")
+            gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
+            for function in members(method) if method is not None else ():
+                context = ExternalObject("torch.autograd.function.FunctionCtx")
+                inner = function.receiver if isinstance(function, Bound) else function
+                self.call(inner, Arguments((context,), (), gradients), node, frame)
 
     # Names outside the project
 
     def call_external(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a function or class outside the project."""
         interpreter = self.interpreter
+        if name in _METHOD_KINDS and arguments.positional:
+            return Bound(External(name), arguments.positional[0])
         handled = interpreter.entries.call(interpreter, name, arguments, node, frame)
         if handled is None:
             handled = self.builtins.call(name, arguments, node, frame)
@@ -559,9 +597,7 @@ class Calls:
         self, target: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         if target.cls == "functools.lru_cache":
-            result = self.call(target.argument("function") or UNKNOWN, arguments, node, frame)
-            self._check_cache(target, result, node, frame)
-            return result
+            return self._call_cached(target, arguments, node, frame)
         operation = self.interpreter.catalogue.call(target.cls)
         if operation is not None:
             return self.interpreter.tensors.apply(operation, target, arguments, node, frame)
@@ -571,13 +607,26 @@ class Calls:
             self.unresolved(node, frame)
         return UNKNOWN
 
-    def _check_cache(self, cache: ExternalObject, result: Value, node: ir.Call | None, frame: Frame) -> None:
-        """A bounded cache drops device tensors that a graph still reads."""
-        if node is None or cache.argument("maxsize") == NONE:
-            return
-        found = [tensor for tensor in tensors_in(result) if tensor.place is Place.DEVICE]
-        if found:
-            self.interpreter.event(frame, node, "evictable-cache", found[0].sure)
+    def _call_cached(self, cache: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Call a cached function; a bounded cache drops device tensors that a graph still reads."""
+        function, maxsize = cache.argument("function") or UNKNOWN, cache.argument("maxsize")
+        if not isinstance(function, Function):
+            return self.call(function, arguments, node, frame)
+        context = self.context(function, arguments, node, frame)
+        found = [tensor for tensor in tensors_in(context.result) if tensor.place is Place.DEVICE]
+        if found and maxsize != NONE and frame.mode is not Mode.OUTSIDE:
+            sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
+            inside = Frame(function, context, frame.mode, frame.depth)
+            decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
+            if decorator is not None:
+                self.interpreter.event(inside, decorator, "evictable-cache", sure)
+            elif node is not None:
+                self.interpreter.event(frame, node, "evictable-cache", sure)
+        return context.result
+
+    def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:
+        name = decorator.func if isinstance(decorator, ir.Call) else decorator
+        return any(isinstance(m, External) and m.name in _CACHES for m in members(self.interpreter.eval(name, frame)))
 
 
 def is_abstract(code: ir.Code) -> bool:
@@ -587,7 +636,7 @@ def is_abstract(code: ir.Code) -> bool:
 
 @lru_cache(maxsize=None)
 def assigns_members(code: ir.Code) -> bool:
-    """Whether a function, or one inside it, assigns to an attribute of a parameter."""
+    """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores one as an item."""
     parameters = {parameter.name for parameter in code.parameters}
     for statement in code.body:
         if isinstance(statement, ir.Define) and assigns_members(statement.code):
@@ -595,6 +644,9 @@ def assigns_members(code: ir.Code) -> bool:
         targets = statement.targets if isinstance(statement, ir.Assign) else ()
         for target in targets:
             if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id in parameters:
+                return True
+            stored = getattr(statement, "value", None)
+            if isinstance(target, ir.Subscript) and isinstance(stored, ir.Name) and stored.id in parameters:
                 return True
     return False
 

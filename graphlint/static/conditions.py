@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from graphlint.finding import Confidence
 from graphlint.operations import Condition, Effect
+from graphlint.static import ir
 from graphlint.static.values import (
     NONE,
     UNKNOWN,
@@ -30,10 +32,11 @@ HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 @dataclass(slots=True)
 class Facts:
-    """The arguments of one call by parameter, and the object that it is a method of."""
+    """The arguments of one call by parameter, as values and as written, and the context managers around it."""
 
     bound: dict[str, tuple[Value, ...]]
-    receiver: Value | None
+    written: dict[str, tuple[ir.Expr, ...]] = field(default_factory=dict)
+    around: frozenset[Value] = frozenset()
 
     def value(self, name: str) -> Value | None:
         """The argument for a parameter, None if it is left out; a dotted name is what the object was made with."""
@@ -44,10 +47,18 @@ class Facts:
         values = self.bound.get(name)
         if not values:
             return None
-        return values[0] if len(values) == 1 else Sequence("tuple", values)
+        return values[0] if len(values) == 1 else Sequence("arguments", values)
 
     def all_values(self) -> list[Value]:
         return [value for values in self.bound.values() for value in values]
+
+    def operands(self) -> list[tuple[ir.Expr | None, Value]]:
+        """Every argument with its expression, as far as that is known."""
+        found: list[tuple[ir.Expr | None, Value]] = []
+        for name, values in self.bound.items():
+            expressions = self.written.get(name, ())
+            found += zip(expressions if len(expressions) == len(values) else (None,) * len(values), values, strict=True)
+        return found
 
     def first(self) -> Value | None:
         return next((value for values in self.bound.values() for value in values), None)
@@ -70,11 +81,20 @@ class Facts:
 
     def holds(self, condition: Condition) -> Confidence | None:
         """How surely a condition holds; None if it does not."""
-        test = _TESTS[condition.predicate]
+        if condition.predicate == "within":
+            return HIGH if ExternalObject(condition.argument) in self.around else None
+        if condition.predicate == "distinct":
+            return None if self._are_one(condition.argument, condition.value or "") else HIGH
+        test = TESTS[condition.predicate]
         if condition.argument == "*":
             answers = [answer for value in self.all_values() if (answer := test(value, condition)) is not None]
             return max(answers) if answers else None
         return test(self.value(condition.argument), condition)
+
+    def _are_one(self, left: str, right: str) -> bool:
+        """Whether two parameters are given the same name, and thus one object."""
+        names = [{e.id if isinstance(e, ir.Name) else None for e in self.written.get(p, ())} for p in (left, right)]
+        return names[0] == names[1] and len(names[0]) == 1 and None not in names[0]
 
 
 def _absent(value: Value | None, condition: Condition) -> Confidence | None:
@@ -122,7 +142,7 @@ def _equals(value: Value | None, condition: Condition) -> Confidence | None:
 def _device(value: Value | None, condition: Condition) -> Confidence | None:
     if value is None:
         return None
-    places = {}
+    places: dict[Place, Confidence] = {}
     for tensor in tensors_in(value):
         places[tensor.place] = max(places.get(tensor.place, LOW), tensor.sure)
     if Place.DEVICE in places:
@@ -155,13 +175,13 @@ def _not_tensor(value: Value | None, condition: Condition) -> Confidence | None:
 
 
 def _number(value: Value | None, condition: Condition) -> Confidence | None:
-    if isinstance(value, Const) and isinstance(value.value, (int, float)):
-        return HIGH
-    return HIGH if isinstance(value, Host) and value.kind in ("int", "float", "bool", "number") else None
+    if isinstance(value, Const):
+        return HIGH if value.kind in (int, float) else None
+    return HIGH if isinstance(value, Host) and value.kind in ("int", "float", "number") else None
 
 
 def _sequence(value: Value | None, condition: Condition) -> Confidence | None:
-    return HIGH if isinstance(value, Sequence) else None
+    return HIGH if isinstance(value, Sequence) and value.kind != "arguments" else None
 
 
 def _bool(value: Value | None, condition: Condition) -> Confidence | None:
@@ -217,18 +237,14 @@ def _fresh(value: Value | None, condition: Condition) -> Confidence | None:
     return HIGH if value is not None and any(tensor.fresh for tensor in tensors_in(value)) else None
 
 
-def _distinct(value: Value | None, condition: Condition) -> Confidence | None:
-    return HIGH
-
-
 def _not_dtype(value: Value | None, condition: Condition) -> Confidence | None:
     found = [] if value is None else list(tensors_in(value))
     return None if found and all(tensor.dtype == condition.value for tensor in found) else HIGH
 
 
-_TESTS = {
+TESTS: dict[str, Callable[[Value | None, Condition], Confidence | None]] = {
     "absent": _absent, "given": _given, "none": _none, "true": _true, "not-true": _not_true, "false": _false,
     "not-false": _not_false, "equals": _equals, "device": _device, "host": _host, "tensor": _tensor,
     "not-tensor": _not_tensor, "number": _number, "sequence": _sequence, "bool": _bool, "cuda": _cuda, "cpu": _cpu,
-    "pinned": _pinned, "not-pinned": _not_pinned, "fresh": _fresh, "distinct": _distinct, "not-dtype": _not_dtype,
+    "pinned": _pinned, "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype,
 }  # fmt: skip

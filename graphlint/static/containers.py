@@ -1,4 +1,4 @@
-"""Methods of lists, dicts, sets, strings and other host values; what a method changes is stored back where it came from."""
+"""Methods of lists, dicts, sets, strings and other host values; what they change is stored back where it came from."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from graphlint.static.values import (
     UNKNOWN,
     Arguments,
     Const,
+    External,
     Host,
-    Instance,
     Mapping,
     Place,
     Sequence,
-    Tensor,
     Value,
-    device_tensor,
     join_all,
     members,
     tensors_in,
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
 
 _STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
 _PURE = frozenset({
-    "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip", "startswith",
-    "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
+    "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip",
+    "startswith", "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
 })  # fmt: skip
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft", "__setitem__"})
 
@@ -61,9 +59,8 @@ class Containers:
         text = (isinstance(receiver, Const) and isinstance(receiver.value, str)) or receiver == Host("str")
         if name == "format" and text:
             for value in arguments.all_values():
-                tensor = device_tensor(value)
-                if tensor is not None and node is not None:
-                    self.interpreter.event(frame, node, "printing", tensor.sure)
+                if node is not None:
+                    self.interpreter.tensors.check_printed(node, value, frame)
         if isinstance(receiver, Const) and isinstance(receiver.value, str) and name in _PURE:
             given = [v.value for v in arguments.positional if isinstance(v, Const)]
             if len(given) == len(arguments.positional) and not arguments.keywords and arguments.star is None:
@@ -90,6 +87,8 @@ class Containers:
         self, receiver: Sequence, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         values = arguments.positional
+        if name == "add_module" and len(values) == 2:
+            name, values = "append", values[1:]
         if name in ("append", "add", "appendleft") and values:
             self._grow(receiver, node, frame, values[0])
             elements = (*receiver.elements, values[0]) if receiver.elements is not None else None
@@ -114,8 +113,6 @@ class Containers:
             return receiver
         if name == "clear":
             return self._replace(receiver, Sequence(receiver.kind, ()), node, frame)
-        if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
-            return Const(receiver.elements.index(values[0]))
         if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
             return Const(receiver.elements.index(values[0]))
         if name in ("index", "count", "numel", "__len__"):
@@ -148,7 +145,7 @@ class Containers:
             return Sequence("iterator", pairs if receiver.other is None else None, unknown)
         if name == "update":
             return self._update(receiver, arguments, node, frame)
-        if name == "__setitem__" and len(values) == 2:
+        if name in ("__setitem__", "add_module") and len(values) == 2:
             return self._replace(receiver, with_item(receiver, values[0], values[1]), node, frame)
         if name == "copy":
             return receiver
@@ -192,12 +189,9 @@ class Containers:
 
 def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
     """The mapping after `mapping[key] = value`."""
-    if isinstance(key, (Const,)) or type(key).__name__ == "External":
+    if isinstance(key, (Const, External)):
         items = dict(mapping.items)
         items[key] = value
         return Mapping(tuple(items.items()), mapping.other)
     other = value if mapping.other is None else union((mapping.other, value))
     return Mapping(mapping.items, other)
-
-
-__all__ = ["Containers", "Instance", "Tensor", "with_item"]

@@ -142,7 +142,6 @@ def _declares(interpreter: Interpreter, decorator: Value) -> bool:
         name = member.name if isinstance(member, External) else ""
         if isinstance(member, Function):  # graphlint itself is among the files that are looked at
             name = f"{member.module.name}.{member.qualname}"
-        entry = interpreter.entries.find(name)
-        if entry is not None and entry.form == "decorator":
+        if interpreter.entries.declares(name):
             return True
     return False

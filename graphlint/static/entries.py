@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Region
 from graphlint.static import ir
-from graphlint.static.frames import Frame, Mode
+from graphlint.static.frames import Context, Frame, Mode, OpenRegion
 from graphlint.static.spelling import Words
 from graphlint.static.values import (
+    FALSE,
     NONE,
     TRUE,
     UNKNOWN,
     Arguments,
     Bound,
     Const,
+    DeviceName,
+    External,
     ExternalObject,
     Function,
     Instance,
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
+# Context managers that change what the operations inside them do.
+_SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu"})
 GRAPHING_KEYWORDS = ("mode", "backend", "options")
-_RUNNABLE = (Function, Bound, Partial, Instance, ExternalObject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Entry:
     soft: bool = False
     foreign: bool = False
     telling: bool = False
+    backward: bool = False
     marks: tuple[str, ...] = ()
 
     @property
@@ -67,13 +73,28 @@ class Entries:
         }
         self.declaring = {n.rpartition(".")[2] for entry in entries if entry.form == "decorator" for n in entry.names}
         self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
-        words = {name.rpartition(".")[2] for name in self.by_name} - self.declaring
+        words = {name.rpartition(".")[2] for name in self.by_name}
         compiling = frozenset(n.rpartition(".")[2] for entry in entries if entry.form == "compile" for n in entry.names)
         pattern = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
         self.words = Words(pattern, compiling, frozenset({*GRAPHING_KEYWORDS, None}))
 
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)
+
+    def declares(self, name: str) -> bool:
+        """Whether a decorator makes a declared region of what it decorates."""
+        entry = self.find(name)
+        return entry is not None and entry.form == "decorator"
+
+    def find_method(self, cls: str, name: str) -> Entry | None:
+        """The entry that a method of a class outside the project is; every module has those of `torch.nn.Module`."""
+        found = self.find(f"{cls}.{name}")
+        return self.find(f"torch.nn.Module.{name}") if found is None and cls.startswith("torch.nn.") else found
+
+    def is_manager(self, value: Value) -> bool:
+        """Whether a value is a context manager that opens a region."""
+        entry = self.find(value.cls) if isinstance(value, ExternalObject) else None
+        return entry is not None and entry.form == "context"
 
     def enter(self, interpreter: Interpreter, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
@@ -86,17 +107,26 @@ class Entries:
             if entry is not None and entry.form == "context" and node is not None:
                 interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
                 return manager
+            if manager.cls in _SURROUNDING and manager.argument("check_nan") != FALSE:
+                frame.around |= {ExternalObject(manager.cls)}
             generator = manager.argument("generator")
             if manager.cls == "contextlib.contextmanager" and generator is not None:
                 return self._enter_generator(interpreter, node, generator, frame)
             return manager
         if isinstance(manager, Instance):
+            for base in interpreter.objects.external_bases(manager.cls):
+                entry = self.find(base)
+                if entry is not None and entry.form == "context" and node is not None:
+                    interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+                    return manager
             before = len(frame.regions)
             entered = interpreter.calls.call_method(manager, "__enter__", Arguments(), _call(node), frame)
             opened = frame.regions[before:]
             del frame.regions[before:]
             self._reopen(interpreter, node, opened, frame)
             return entered
+        if isinstance(manager, DeviceName) and manager.place is not Place.ANYWHERE:
+            frame.around = frozenset(value for value in frame.around if not isinstance(value, DeviceName)) | {manager}
         return UNKNOWN if isinstance(manager, Unknown) else manager
 
     def _enter_generator(self, interpreter: Interpreter, node: ir.Node | None, generator: Value, frame: Frame) -> Value:
@@ -111,7 +141,7 @@ class Entries:
             results.append(interpreter.expressions.element(context.result))
         return union(results) if results else UNKNOWN
 
-    def _reopen(self, interpreter: Interpreter, node: ir.Node | None, opened: list, frame: Frame) -> None:  # type: ignore[type-arg]
+    def _reopen(self, interpreter: Interpreter, node: ir.Node | None, opened: list[OpenRegion], frame: Frame) -> None:
         """The region of a helper begins, for its user, where the helper is used."""
         for region in opened[:1]:
             if node is not None:
@@ -148,12 +178,36 @@ class Entries:
         frame: Frame,
     ) -> Value | None:
         """A call of a method; its last name may be enough."""
-        entry = self.find(name) or self.by_last_name.get(name.rpartition(".")[2])
+        cls, _, last = name.rpartition(".")
+        entry = self.find_method(cls, last) or self.by_last_name.get(last)
+        if entry is None and last in ("__enter__", "__exit__"):
+            return self._by_hand(interpreter, last, receiver, node, frame)
         if entry is None or node is None:
             return None
         if entry.form == "compile":
             return self._compile(interpreter, entry, name, arguments.prepend(receiver), node, frame)
         return self.call(interpreter, entry.names[0], arguments, node, frame)
+
+    def declare(self, interpreter: Interpreter, function: Function, node: ir.Expr, frame: Frame) -> None:
+        """Run a function inside of another one as a declared region."""
+        path, line = frame.context.path, function.first_line + function.code.pos[0]
+        entry = f"{function.module.name}:{function.qualname}"
+        region = OpenRegion(Region("declared", path, line, entry), Context(entry, path), Mode.CAPTURE)
+        interpreter.regions[("declared", path, line, entry)] = region
+        frame.regions.append(region)
+        self.run_entry(interpreter, function, _call(node), frame)
+        frame.regions.pop()
+
+    def _by_hand(
+        self, interpreter: Interpreter, name: str, receiver: Value, node: ir.Call | None, frame: Frame
+    ) -> Value | None:
+        """A context manager that is entered and left by calls of its methods."""
+        if not self.is_manager(receiver):
+            return None
+        if name == "__enter__":
+            return self._enter(interpreter, node, receiver, frame)
+        interpreter.close_region(frame)
+        return NONE
 
     def _capture_callables(
         self, interpreter: Interpreter, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame
@@ -166,14 +220,18 @@ class Entries:
             arguments = Arguments((first, *arguments.positional), arguments.keywords)
         callables = arguments.positional[0]
         samples = arguments.positional[1] if len(arguments.positional) > 1 else arguments.keyword("sample_args")
+        targets: list[Value] = [callables]
         several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
-        targets = _elements(callables) if several else [callables]
+        if isinstance(callables, Sequence) and several:
+            targets = [callables.element] if callables.elements is None else list(callables.elements)
         interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
                 given = samples.elements[index] if index < len(samples.elements) else None
             self._run(interpreter, target, given, node, frame)
+        if entry.backward:
+            interpreter.calls.run_backward(node, frame)
         interpreter.close_region(frame)
         return callables
 
@@ -199,7 +257,7 @@ class Entries:
         """`torch.compile`: a soft region if its mode uses graphs; as a decorator factory it waits for the function."""
         target = arguments.positional[0] if arguments.positional else arguments.keyword("model")
         if target is None:
-            return Partial(_external(name), (), arguments.keywords)
+            return Partial(External(name), (), arguments.keywords)
         if uses_graphs(arguments):
             interpreter.open_region(frame, node, entry.kind, entry.mode)
             self.run_entry(interpreter, target, node, frame)
@@ -210,8 +268,7 @@ class Entries:
 def load_entries(path: Path) -> Entries:
     """Read the table at `path`."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
-    lists = ("names", "marks")
-    return Entries(tuple(Entry(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows))
+    return Entries(tuple(Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")}) for row in rows))
 
 
 def uses_graphs(arguments: Arguments) -> bool:
@@ -250,17 +307,13 @@ def on_device(value: Value) -> Value:
     if isinstance(value, Mapping):
         items = tuple((key, on_device(held)) for key, held in value.items)
         return Mapping(items, None if value.other is None else on_device(value.other))
-    placed = []
+    placed: list[Value] = []
     for member in members(value):
         if isinstance(member, Tensor) and member.place is Place.ANYWHERE:
             placed.append(Tensor(Place.DEVICE, member.ndim, member.dtype, member.sure))
         else:
             placed.append(member)
     return union(placed)
-
-
-def _elements(value: Sequence) -> list[Value]:
-    return list(value.elements) if value.elements is not None else [value.element]
 
 
 def _functions(value: Value) -> list[tuple[Function, Value | None]]:
@@ -273,8 +326,8 @@ def _functions(value: Value) -> list[tuple[Function, Value | None]]:
     return found
 
 
-def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Value, Value | None]]:  # type: ignore[misc]
-    found: list = _functions(target)  # type: ignore[type-arg]
+def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Function, Value | None]]:
+    found = [(function, receiver or _self(interpreter, function)) for function, receiver in _functions(target)]
     for member in members(target):
         if isinstance(member, Instance):
             name = "__call__" if interpreter.objects.method(member.cls, "__call__") is not None else "forward"
@@ -283,10 +336,10 @@ def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Valu
     return found
 
 
-def _external(name: str) -> Value:
-    from graphlint.static.values import External
-
-    return External(name)
+def _self(interpreter: Interpreter, function: Function) -> Value | None:
+    """The object that a method stands for while its class is not made yet."""
+    first = function.code.parameters[0].name if function.code.parameters else ""
+    return interpreter.objects.instance(function.owner, None, False) if function.owner and first == "self" else None
 
 
 def _call(node: ir.Node | None) -> ir.Call | None:

@@ -1,4 +1,4 @@
-"""What running a function leaves behind: the events in it, the calls it makes, the regions it opens, the value it returns."""
+"""What running a function leaves behind: events, the calls that it makes, the regions that it opens, its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TypeAlias
 from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.static import ir
 from graphlint.static.project import Module
-from graphlint.static.values import UNKNOWN, Function, Instance, Value
+from graphlint.static.values import UNKNOWN, Class, Const, Function, Instance, Value
+
+FOREIGN = Const("foreign capture")
 
 
 class Mode(enum.Enum):
@@ -35,13 +37,14 @@ class Event:
 
 @dataclass(slots=True, eq=False)
 class Context:
-    """A function run with certain arguments, or the inside of a region."""
+    """A function run with certain arguments, or the inside of a region; `applied` are autograd functions."""
 
     function: str
     path: str
     events: dict[tuple[str, Span], Event] = field(default_factory=dict)
     calls: dict[Context, Hop] = field(default_factory=dict)
     unresolved: dict[Span, str] = field(default_factory=dict)
+    applied: dict[Class, None] = field(default_factory=dict)
     result: Value = UNKNOWN
     finished: bool = False
     left_open: list[OpenRegion] = field(default_factory=list)
@@ -80,15 +83,21 @@ class Loop:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A function while it runs. The environment maps names, and attributes assigned here, to values."""
+    """A function while it runs. The environment maps names, and attributes assigned here, to values.
+
+    `around` are the context managers in force that matter to what runs inside, those of the callers included.
+    `tests` are the conditions of the statements that hold the one that runs.
+    """
 
     function: Function
     context: Context
     outer_mode: Mode
     depth: int
+    around: frozenset[Value] = frozenset()
     env: Env = field(default_factory=dict)
     regions: list[OpenRegion] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
+    tests: list[ir.Expr] = field(default_factory=list)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
     scopes: dict[str, str] = field(default_factory=dict)
@@ -109,9 +118,14 @@ class Frame:
         return self.regions[-1].context if self.regions else self.context
 
     @property
+    def surroundings(self) -> frozenset[Value]:
+        """What is in force for a function that is called now."""
+        return self.around | {FOREIGN} if any(region.foreign for region in self.regions) else self.around
+
+    @property
     def is_foreign(self) -> bool:
         """Whether a capture is open that torch's allocator does not know of."""
-        return any(region.foreign for region in self.regions)
+        return FOREIGN in self.surroundings
 
     def line(self, node: ir.Node) -> int:
         return self.function.first_line + node.pos[0]

@@ -43,21 +43,20 @@ def load(tensors: Tensors, value: Value, node: ir.Subscript, index: Value, frame
 
 def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
     """`value[index] = stored`."""
+    source = device_tensor(stored)
     if isinstance(value, Tensor) and value.place is Place.HOST:
-        if device_tensor(stored) is not None:
-            sure = min(value.sure, device_tensor(stored).sure)  # type: ignore[union-attr]
-            tensors.interpreter.event(frame, target, "device-to-host", sure)
+        if source is not None:
+            tensors.interpreter.event(frame, target, "device-to-host", min(value.sure, source.sure))
         return
     items = _items(target.index, index)
     known = isinstance(value, Tensor)
-    masked = any(_is_mask(item) for _, item in items)
+    masked = any(_is_device_mask(item) for _, item in items)
     for item_node, item in items:
-        if masked and _is_mask(item):
+        if masked and _is_device_mask(item):
             continue
         _check_index(tensors, item_node, item, target, frame, known, writing=True)
     if not isinstance(value, Tensor):
         return
-    source = device_tensor(stored)
     if masked and source is not None:
         sure = min(tensors.sureness(stored, source), value.sure)
         message = "`{operation} = ...` stores a device value through a boolean mask, whose hits are counted on the host"
@@ -74,20 +73,22 @@ def _check_stored(
     stored: Value,
     frame: Frame,
 ) -> None:
-    held = host_tensor(stored)
-    if held is not None and held.ndim != 0 and device_tensor(stored) is None:
+    """A value from the host: an array is copied, and a scalar is uploaded unless it only fills a view."""
+    held = host_tensor(stored) if device_tensor(stored) is None else None
+    indices = [device_tensor(item) or host_tensor(item) for _, item in items]
+    through = [found for found in indices if found is not None and found.ndim != 0]
+    if held is not None and held.ndim != 0:
         tensors.interpreter.event(frame, target, "host-to-device", min(held.sure, value.sure))
+    elif through and (held is not None or _is_number(stored)):
+        sure = min(value.sure, *(found.sure for found in through))
+        if any(found.dtype is None for found in through):  # it may be a mask, and `masked_fill` takes the number along
+            sure = min(sure, Confidence.LOW)
+        message = f"`{frame.source(target)} = ...` writes a host value through an index, which uploads it"
+        tensors.interpreter.event(frame, target, "host-index", sure, message, "use `index_fill_`")
     elif _is_number(stored) and _selects_element(value, items):
         message = f"`{frame.source(target)} = ...` writes one element from the host, which uploads it"
         sure = value.sure if value.ndim is not None else Confidence.MEDIUM
-        tensors.interpreter.event(
-            frame,
-            target,
-            "host-index",
-            sure,
-            message,
-            "write it with `fill_` on a slice, or build the tensor before the region",
-        )
+        tensors.interpreter.event(frame, target, "host-index", sure, message, "use `fill_` on the element")
 
 
 def _selects_element(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> bool:
@@ -98,17 +99,12 @@ def _selects_element(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> bool:
 
 
 def _items(node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:
-    if (
-        isinstance(node, ir.Display)
-        and node.kind == "tuple"
-        and isinstance(index, Sequence)
-        and index.elements is not None
-    ):
-        if len(index.elements) == len(node.elements):
-            return list(zip(node.elements, index.elements, strict=True))
-    if isinstance(index, Sequence) and index.kind == "tuple" and index.elements is not None:
-        return [(node, element) for element in index.elements]
-    return [(node, index)]
+    """Each part of an index, with its own expression where the index is written as a tuple."""
+    if not isinstance(index, Sequence) or index.kind != "tuple" or index.elements is None:
+        return [(node, index)]
+    if isinstance(node, ir.Display) and len(node.elements) == len(index.elements):
+        return list(zip(node.elements, index.elements, strict=True))
+    return [(node, element) for element in index.elements]
 
 
 def _check_index(
@@ -131,26 +127,24 @@ def _check_index(
     if held is not None:
         if not held.is_mask and held.ndim != 0:
             interpreter.event(frame, whole, "host-index", held.sure)
-    elif any(isinstance(m, Sequence) and m.kind == "list" for m in members(item)) or item == Host("array"):
+    elif item == Host("array"):
+        interpreter.event(frame, whole, "host-index", Confidence.MEDIUM)
+    elif any(isinstance(m, Sequence) and m.kind in ("list", "iterator") for m in members(item)):
         if any(t.place is not Place.HOST for t in tensors_in(item)):
             interpreter.event(frame, whole, "tensor-size", Confidence.HIGH)
-        elif not _holds_only_masks(item):
-            interpreter.event(
-                frame, whole, "host-index", Confidence.HIGH if item != Host("array") else Confidence.MEDIUM
-            )
+        elif not _is_tuple_in_disguise(item):
+            interpreter.event(frame, whole, "host-index", Confidence.HIGH)
 
 
-def _holds_only_masks(item: Value) -> bool:
-    """A list of slices is a tuple in disguise; a list of booleans is a mask on the host, which works."""
+def _is_tuple_in_disguise(item: Value) -> bool:
+    """A list of slices stands for a tuple of them."""
     if not isinstance(item, Sequence):
         return False
-    element = item.any_element
-    kinds = {m for m in members(element)}
-    return bool(kinds) and all(m in (_SLICE, Const(True), Const(False), Host("bool"), NONE, _ELLIPSIS) for m in kinds)
+    return all(m in (_SLICE, NONE, _ELLIPSIS) for m in members(item.any_element))
 
 
-def _is_mask(item: Value) -> bool:
-    return any(isinstance(m, Tensor) and m.is_mask for m in members(item))
+def _is_device_mask(item: Value) -> bool:
+    return any(isinstance(m, Tensor) and m.is_mask and m.place is not Place.HOST for m in members(item))
 
 
 def _looks_like_mask(node: ir.Expr) -> bool:
@@ -171,7 +165,7 @@ def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:
     ndim = value.ndim
     fresh = value.fresh
     for _, item in items:
-        if isinstance(item, Unknown) or isinstance(item, Sequence):
+        if isinstance(item, (Unknown, Sequence)):
             ndim = None
         elif item in (_SLICE, _ELLIPSIS):
             continue

@@ -16,6 +16,7 @@ from graphlint.static.tensors import Tensors
 from graphlint.static.values import (
     NONE,
     UNKNOWN,
+    Arguments,
     Class,
     Const,
     External,
@@ -60,19 +61,27 @@ class Interpreter:
 
     # Functions
 
-    def run(self, function: Function, bound: Env, mode: Mode, depth: int, constructing: Instance | None) -> Context:
+    def run(
+        self,
+        function: Function,
+        bound: Env,
+        mode: Mode,
+        depth: int,
+        constructing: Instance | None,
+        around: frozenset[Value] = frozenset(),
+    ) -> Context:
         """The context of a function with these parameters; a call that is already under way has no result yet."""
         limit = MAX_DEPTH_OUTSIDE if mode is Mode.OUTSIDE else MAX_DEPTH
         versions = tuple(self.objects.version(v) for v in bound.values() if isinstance(v, Instance))
         receiver = next((value for value in bound.values() if isinstance(value, Instance)), None)
         where = (function, receiver)
-        key = (function, tuple(bound.items()), mode, versions, constructing)
+        key = (function, tuple(bound.items()), mode, versions, constructing, around)
         context = self.contexts.get(key)
         if context is not None:
             return context
         if self.variants.get((where, mode), 0) >= MAX_VARIANTS:
             bound = {name: widen(value) for name, value in bound.items()}
-            key = (where, tuple(bound.items()), mode, None, constructing)
+            key = (where, tuple(bound.items()), mode, None, constructing, around)
             context = self.contexts.get(key)
             if context is not None:
                 return context
@@ -82,7 +91,7 @@ class Interpreter:
         if depth > limit:
             return context
         self.contexts[key] = context
-        frame = Frame(function, context, mode, depth, dict(bound))
+        frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
         self.execute(frame, function.code.body)
         return context
@@ -197,6 +206,12 @@ class Interpreter:
 
     def _if(self, node: ir.If, frame: Frame) -> bool:
         outcome = self.expressions.condition(node.test, frame)
+        frame.tests.append(node.test)
+        goes_on = self._branches(node, outcome, frame)
+        frame.tests.pop()
+        return goes_on
+
+    def _branches(self, node: ir.If, outcome: bool | None, frame: Frame) -> bool:
         if outcome is not None:
             frame.env = narrowing.narrow(self, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
@@ -268,9 +283,11 @@ class Interpreter:
     def _while(self, node: ir.While, frame: Frame) -> bool:
         outcomes: list[bool | None] = []
 
-        def enter() -> None:
+        def enter() -> bool:
             outcomes.append(self.expressions.condition(node.test, frame, effect="tensor-loop"))
-            frame.env = narrowing.narrow(self, node.test, True, frame)
+            if outcomes[-1] is not False:
+                frame.env = narrowing.narrow(self, node.test, True, frame)
+            return outcomes[-1] is not False
 
         return self.loop(node.body, node.orelse, frame, enter, endless=lambda: outcomes[0] is True)
 
@@ -282,7 +299,8 @@ class Interpreter:
         frame.loops.append(loop)
         for _ in range(MAX_ROUNDS):
             frame.env = dict(env)
-            enter()
+            if enter() is False:
+                break
             loop.continues.clear()
             ends = [env, *([frame.env] if self.block(body, frame) else []), *loop.continues]
             merged = {key: limit_depth(value) for key, value in self.merge_all(ends).items()}
@@ -307,14 +325,21 @@ class Interpreter:
         return False
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
-        depth = len(frame.regions)
+        around = frame.around
+        managers: list[tuple[ir.Expr, Value, int]] = []
         for expression, target in node.items:
             manager = self.eval(expression, frame)
+            managers.append((expression, manager, len(frame.regions)))
             entered = self.entries.enter(self, expression, manager, frame)
             if target is not None:
                 self.expressions.store(target, entered, frame)
         goes_on = self.block(node.body, frame)
-        del frame.regions[depth:]
+        for expression, manager, depth in reversed(managers):
+            # What `__exit__` closes is the region of its own manager; it ends here in any case.
+            outside, closes = frame.regions[:depth], frame.context.closes
+            self.calls.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
+            frame.regions, frame.context.closes = outside, closes
+        frame.around = around
         return goes_on
 
     def _try(self, node: ir.Try, frame: Frame) -> bool:
@@ -344,13 +369,15 @@ class Interpreter:
         exhausted = False
         for case in node.cases:
             frame.env = {**before, **dict.fromkeys(case.binds, UNKNOWN)}
+            if case.target is not None:
+                self.expressions.store(case.target, subject, frame)
             if case.literal is not None and self.expressions.same(subject, self.eval(case.literal, frame)) is False:
                 continue
             if case.guard is not None:
                 self.expressions.condition(case.guard, frame)
             if self.block(case.body, frame):
                 ends.append(frame.env)
-            exhausted = exhausted or (case.literal is None and case.guard is None and len(case.binds) <= 1)
+            exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))
         if not exhausted:
             ends.append(before)
         if ends:
@@ -369,7 +396,7 @@ class Interpreter:
     def _define(self, node: ir.Define, frame: Frame) -> bool:
         value: Value = self.calls.closure(node.code, frame)
         for decorator in reversed(node.code.decorators):
-            value = self.calls.decorate(self.eval(decorator, frame), value, frame)
+            value = self.calls.decorate(self.eval(decorator, frame), value, frame, decorator)
         frame.env[node.code.name] = value
         return True
 

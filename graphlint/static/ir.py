@@ -268,12 +268,16 @@ class Try(Node):
 
 @dataclass(slots=True, eq=False)
 class Case:
-    """One arm of a match statement: the literal that it matches (None if it is a structure), and what it binds."""
+    """One arm of a match statement: the literal that it can match, and what it binds.
+
+    `target` is the pattern as the target of an assignment, where it has that form: a name takes whatever there is.
+    """
 
     literal: Expr | None
     binds: tuple[str, ...]
     guard: Expr | None
     body: Block
+    target: Expr | None = None
 
 
 @dataclass(slots=True, eq=False)

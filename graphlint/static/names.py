@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.static import ir
+from graphlint.static import ir, registries
 from graphlint.static.frames import Context, Frame, Mode
 from graphlint.static.lowering import UnparsableSource, lower_segment
 from graphlint.static.project import ClassDefinition, Definition, ImportedName, Module, Segment
@@ -164,6 +164,7 @@ class Names:
 
     def mutated(self, module: Module, name: str, value: Value) -> Value:
         """The value after the module-level statements that fill it: `name["key"] = f`, `name.register(...)`."""
+        value = registries.fill(self.interpreter, module, name, value)
         segments = module.index.mutations.get(name, ())
         if not segments or not any(isinstance(m, (Mapping, Sequence, Instance)) for m in members(value)):
             return value
@@ -246,7 +247,7 @@ class Names:
         value: Value = raw
         frame = self.module_frame(definition.module, definition.segment.first)
         for decorator in reversed(code.decorators):
-            value = self.interpreter.calls.decorate(self.interpreter.eval(decorator, frame), value, frame)
+            value = self.interpreter.calls.decorate(self.interpreter.eval(decorator, frame), value, frame, decorator)
         self.decorated[definition] = value
         return value
 

@@ -104,6 +104,7 @@ class Objects:
         for base in order[start:]:
             if isinstance(base, str):
                 inherited = base.startswith("torch.nn.") and name in MODULE_METHODS
+                inherited = inherited or self.interpreter.entries.find_method(base, name) is not None
                 if inherited or self.interpreter.catalogue.find(f"{base}.{name}") is not None:
                     return base, None
                 continue

@@ -301,7 +301,7 @@ class Project:
         self.by_path: dict[Path, Module] = {}
         self._packages: dict[Path, bool] = {}
         self._bases: dict[bytes, dict[Path, None]] | None = None
-        for folder in {file.parent for file in self.files}:
+        for folder in dict.fromkeys(file.parent for file in self.files):
             self.roots.setdefault(self.root_of(folder))
         self._entries: dict[Path, frozenset[str]] = {}
 

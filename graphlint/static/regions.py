@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphlint.static.declarations import marked, nested_class, run_declared, targets
-from graphlint.static.frames import Context, Mode
+from graphlint.static.frames import Context, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import ClassDefinition, Definition, Module
 from graphlint.static.spelling import Words
-from graphlint.static.values import Bound, Function, Value, members
+from graphlint.static.values import UNKNOWN, Bound, Class, External, Function, Instance, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
 MAX_USERS = 60  # files that use one helper
@@ -27,6 +27,7 @@ class Search:
     files: list[Path]
     progress: Callable[[int, int], None] | None = None
     done: set[Definition | Module] = field(default_factory=set)
+    methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
     unreadable: dict[Path, str] = field(default_factory=dict)
 
     def lexical(self) -> None:
@@ -47,7 +48,8 @@ class Search:
             helpers |= new
             pattern = _any_of(new)
             users = self._files_with([name.encode() for name in new], pattern)[:MAX_USERS]
-            pending = dict.fromkeys(users, Words(pattern))
+            methods = {method for name in new for method in self.methods.get(name, ())}
+            pending = dict.fromkeys(users, Words(_any_of(new | methods)))
 
     def marked(self) -> None:
         """Run what carries a decorator that declares a region, under whatever name the decorator goes."""
@@ -85,11 +87,15 @@ class Search:
         index = module.index
         is_word = words.pattern.fullmatch
         aliases = [name for name, imports in index.imports.items() if any(is_word(i.member or "") for i in imports)]
+        aliases += [cls.name for cls in index.classes.values() if any(words.pattern.search(base) for base in cls.bases)]
         if aliases:
             words = replace(words, pattern=re.compile(f"{words.pattern.pattern}|{_any_of(aliases).pattern}"))
+        names = self.interpreter.names
+        # Other files take an entry from here by another name; under its own they are found without this.
+        new = [name for name in aliases if not self.interpreter.entries.words.pattern.fullmatch(name)]
+        helpers = {name for name in new if self._opens(names.resolve(module, name))}
         functions = list(index.all_functions())
         chosen = [f for f in functions if words.used_in(_body(module, f))]
-        helpers: set[str] = set()
         for definition in chosen:
             helpers |= self._run_definition(definition, index.classes)
         statements = "".join(_text(module, s.first, s.last) for s in index.statements)
@@ -127,21 +133,47 @@ class Search:
             if owner is not None and not _takes_self(definition, function):
                 receiver = None
             context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
+            for made in members(context.result):
+                if isinstance(made, Function) and made.qualname.startswith(f"{function.qualname}.<locals>"):
+                    self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
             if self._passes_on(context, function, before):
                 helpers.add(_called_as(definition))
+            if owner is not None and isinstance(receiver, Instance) and self._runs_what_it_holds(receiver, context, before):
+                helpers.add(owner.name)
+                self.methods.setdefault(owner.name, set()).add(definition.name)
+            if definition.name == "__init__" and isinstance(receiver, Instance):
+                held = (m for value in self.interpreter.objects.attributes(receiver).values() for m in members(value))
+                if any(self.interpreter.entries.is_manager(value) for value in held):
+                    helpers.add(_called_as(definition))
         return helpers
+
+    def _opens(self, value: Value) -> bool:
+        """Whether a name stands for one of the table, or for a class derived from one."""
+        names = [value.name] if isinstance(value, External) else []
+        if isinstance(value, Class):
+            names = self.interpreter.objects.external_bases(value.definition)
+        return any(self.interpreter.entries.find(name) is not None for name in names)
+
+    def _opened(self, context: Context, before: int) -> list[OpenRegion]:
+        """The regions that have been opened in this file since there were so many."""
+        return [r for r in list(self.interpreter.regions.values())[before:] if r.region.path == context.path]
+
+    def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
+        """Whether a method captures something that was handed to the constructor, and that only its users know."""
+        called = {name for region in self._opened(context, before) for name in region.context.unresolved.values()}
+        held = self.interpreter.objects.attributes(receiver) if called else {}
+        return any(f"self.{name}" in called and value == UNKNOWN for name, value in held.items())
 
     def _passes_on(self, context: Context, function: Function, before: int) -> bool:
         """Whether the callers of a function hold a region that it opens, or decide what runs inside."""
         if context.left_open or context.open_at_yield:
             return True
-        if any(getattr(m, "cls", None) in self.interpreter.entries.by_name for m in members(context.result)):
+        if any(self.interpreter.entries.is_manager(m) for m in members(context.result)):
             return True
-        opened = [r for r in list(self.interpreter.regions.values())[before:] if r.region.path == context.path]
         parameters = {p.name for p in function.code.parameters} - {"self", "cls"}
         return any(
             (name := _WORD.match(text)) is not None and name.group() in parameters
-            for region in opened
+            for region in self._opened(context, before)
             for text in region.context.unresolved.values()
         )
 

@@ -1,4 +1,4 @@
-"""All findings in, those that the user wants to see out: selection, suppression, confidence, and files that cannot be read."""
+"""All findings in, those that the user wants to see out: selection, suppression, confidence, unreadable files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from graphlint.config import Config
 from graphlint.finding import Confidence, Finding, Span
 from graphlint.rulebook import Rulebook
-from graphlint.static.project import Project, read_source
+from graphlint.static.project import Project
 from graphlint.suppression import apply
 
 _UNREADABLE = "GL001"
@@ -61,6 +61,3 @@ def unreadable_sources(unreadable: Mapping[Path, str], project: Project, ruleboo
         )
         for path, (text, line) in problems.items()
     ]
-
-
-__all__ = ["read_source", "settle_findings"]

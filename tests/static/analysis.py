@@ -1,4 +1,4 @@
-"""A program in, what the static half says about it out: the files of the program are separated by `# file: name` lines."""
+"""A program in, what the static half says about it out; `# file: name` lines separate the files of a program."""
 
 from __future__ import annotations
 

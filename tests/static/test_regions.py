@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -294,6 +295,25 @@ LEXICAL = {
         def main(x):
             record(step, x)
         """,
+    "a decorator that captures": """
+        import functools
+        def graphed(function):
+            @functools.wraps(function)
+            def wrapper(*args, **kwargs):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    return function(*args, **kwargs)
+            return wrapper
+        @graphed
+        def main(x):
+            return step(x)
+        """,
+    "a function that is given back": """
+        def recorder():
+            def record(x):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    step(x)
+            return record
+        """,
     "a manager entered by hand": """
         def main(x):
             manager = torch.cuda.graph(torch.cuda.CUDAGraph())
@@ -322,8 +342,6 @@ LEXICAL = {
 
 def program(source: str, head: str = HEAD) -> str:
     """A program of the tables."""
-    import textwrap
-
     return head + textwrap.dedent(source)
 
 
@@ -448,6 +466,22 @@ HELPERS = {
             def __exit__(self, *error):
                 self.graph.capture_end()
         """,
+    "a class that holds the manager, in another file": """
+        from capturing import Capture
+        from head import step
+        def main(x):
+            with Capture():
+                step(x)
+        # file: capturing.py
+        import torch
+        class Capture:
+            def __init__(self):
+                self.manager = torch.cuda.graph(torch.cuda.CUDAGraph())
+            def __enter__(self):
+                self.manager.__enter__()
+            def __exit__(self, *error):
+                self.manager.__exit__(*error)
+        """,
     "a runner in another file": """
         from head import step
         from running import Runner
@@ -513,8 +547,6 @@ HELPERS = {
 @pytest.mark.parametrize("source", HELPERS.values(), ids=HELPERS)
 def test_a_helper_in_another_file_opens_a_region_for_its_users(tmp_path: Path, source: str) -> None:
     """The helper is found first, then the files that use it."""
-    import textwrap
-
     found = analyse(tmp_path, f"{textwrap.dedent(source)}# file: head.py\n{HEAD}").found
     assert [("head.py", 4, "GL101")] == found
 
@@ -583,7 +615,7 @@ def test_a_hard_region_outweighs_a_soft_one(tmp_path: Path) -> None:
                 step(x)
         """
     analysis = analyse(tmp_path, program(source))
-    assert [("torch.compile", 7), ("torch.cuda.graph", 10)] == [(r.kind, r.line) for r in analysis.regions]
+    assert [("torch.compile", 7), ("torch.cuda.graph", 9)] == [(r.kind, r.line) for r in analysis.regions]
     assert "error" == str(analysis.finding.severity)
 
 
@@ -632,7 +664,7 @@ def minimal(row: dict[str, object], name: str) -> str:
         start, end = f"{name}(stream, 0)", f"{module}.{ends[last]}(stream)"
         silent = ""
     if module.rpartition(".")[2][0].isupper():  # a method: of an object made here
-        package, _, cls = module.rpartition(".")
+        package = module.rpartition(".")[0]
         made = f"import {package}\ndef main(x):\n    stream = {module}()\n"
         start, end = (call.replace(f"{module}.", "stream.").replace("stream, 0", "") for call in (start, end))
     else:
@@ -801,13 +833,17 @@ SAFE = {
     "    def forward(self, x):\n        x.item()  # expect: GL101\n    def other(self, x):\n        x.item()\n",
     "a nested class": "import graphlint\nclass Outer:\n    @graphlint.graph_safe\n    class Inner:\n"
     "        def __call__(self, x):\n            x.item()  # expect: GL101\n",
+    "a function in a function": "import graphlint\ndef make(scale):\n    other = scale + 1\n"
+    "    @graphlint.graph_safe\n    def run(x):\n        x.item()  # expect: GL101\n        return other\n"
+    "    return run\n",
     "an async function": "import graphlint\n@graphlint.graph_safe\nasync def run(x):\n    x.item()  # expect: GL101\n",
     "handed on by another file": "from tools.marks import safe\n@safe\ndef run(x):\n    x.item()  # expect: GL101\n"
     "# file: tools/__init__.py\n# file: tools/marks.py\nfrom graphlint import graph_safe as safe\n",
     "handed on twice": "from tools import marked\n@marked\ndef run(x):\n    x.item()  # expect: GL101\n"
     "# file: tools/__init__.py\nfrom .marks import safe as marked\n"
     "# file: tools/marks.py\nfrom graphlint import graph_safe as safe\n",
-    "in graphlint's own tree": "from graphlint import graph_safe\n@graph_safe\ndef run(x):\n    x.item()  # expect: GL101\n"
+    "in graphlint's own tree": "from graphlint import graph_safe\n@graph_safe\n"
+    "def run(x):\n    x.item()  # expect: GL101\n"
     "# file: graphlint/__init__.py\ndef graph_safe(target):\n    return target\n",
 }
 

@@ -116,8 +116,21 @@ class Statements(Expressions):
                 for part in _descendants(case.pattern)
                 if isinstance(part, (cst.MatchAs, cst.MatchStar)) and part.name is not None
             )
-            cases.append(ir.Case(literal, binds, self.maybe(case.guard), self.suite(case.body)))
+            target = self.target(case.pattern)
+            cases.append(ir.Case(literal, binds, self.maybe(case.guard), self.suite(case.body), target))
         return (ir.Match(self.pos(node), self.expr(node.subject), tuple(cases)),)
+
+    def target(self, pattern: cst.CSTNode) -> ir.Expr | None:
+        """The target of an assignment that binds what a pattern binds; None where there is no such target."""
+        place = self.pos(pattern)
+        if isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
+            return ir.Name(place, pattern.name.value if pattern.name else "_")
+        if isinstance(pattern, cst.MatchStar):
+            return ir.Starred(place, ir.Name(place, pattern.name.value if pattern.name else "_"))
+        if isinstance(pattern, (cst.MatchTuple, cst.MatchList)):
+            parts = [self.target(p if isinstance(p, cst.MatchStar) else p.value) for p in pattern.patterns]
+            return ir.Display(place, "tuple", tuple(part or ir.Name(place, "_") for part in parts))
+        return None
 
     def _jump(self, node: cst.CSTNode) -> Iterable[ir.Stmt]:
         return (ir.Jump(self.pos(node), type(node).__name__.lower()),)

@@ -1,0 +1,101 @@
+"""Every kind of result and every predicate that the catalogue may use is one that the static half knows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from graphlint.finding import Confidence
+from graphlint.operations import Condition, Operation, load_catalogue
+from graphlint.rulebook import builtin_rules
+from graphlint.static import ir
+from graphlint.static.conditions import TESTS, Facts
+from graphlint.static.results import RESULTS, Call, result
+from graphlint.static.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
+
+CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
+DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
+SPECIAL = {"within", "distinct"}  # speak of the call instead of one argument
+
+
+def documented(text: str | None, first_word: str) -> set[str]:
+    """The words in the left column of a docstring's table that begins with a word."""
+    table = (text or "")[(text or "").index(f"    {first_word}") :]
+    return set(re.findall(r"[a-z]+(?:-[a-z]+)*", " ".join(re.findall(r"(?m)^    ([a-z].*?)(?: {2,}|$)", table))))
+
+
+def test_every_documented_kind_has_a_result() -> None:
+    """The table in `Operation` and the functions in `results` name the same kinds."""
+    kinds = documented(Operation.__doc__, "tensor  ")
+    kinds |= {word for word in re.findall(r"[a-z]+(?:-[a-z]+)+", Operation.__doc__ or "") if word in RESULTS}
+    assert kinds == set(RESULTS)
+
+
+def test_every_documented_predicate_has_a_test() -> None:
+    """The table in `Condition` and the tests in `conditions` name the same predicates."""
+    assert documented(Condition.__doc__, "absent, given") == set(TESTS) | SPECIAL
+
+
+def made(name: str, *positional: Value, **keywords: Value) -> Value:
+    operation = CATALOGUE.find(name)
+    assert operation is not None
+    receiver = positional[0] if name.startswith("torch.Tensor.") else None
+    return result(Call(operation, Facts(operation.bind(positional, keywords)), receiver, in_region=True))
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "ndim", "dtype"),
+    [
+        pytest.param(made("torch.zeros", Const(4)), Place.HOST, 1, "float32", id="a factory without a device"),
+        pytest.param(
+            made("torch.zeros", Const(4), device=DeviceName(Place.DEVICE)), Place.DEVICE, 1, "float32", id="with one"
+        ),
+        pytest.param(made("torch.as_tensor", DEVICE), Place.DEVICE, 2, "float32", id="a factory given a tensor"),
+        pytest.param(
+            made("torch.tensor", Sequence("list", (Const(True),))), Place.HOST, 1, "bool", id="a literal mask"
+        ),
+        pytest.param(made("torch.cuda.FloatTensor", Const(4)), Place.DEVICE, None, None, id="a tensor on the device"),
+        pytest.param(made("torch.nonzero", DEVICE), Place.DEVICE, None, "int64", id="positions are integers"),
+        pytest.param(made("torch.Tensor.max", DEVICE), Place.DEVICE, 0, "float32", id="the extremum of all"),
+        pytest.param(made("torch.unique", DEVICE), Place.DEVICE, 1, "float32", id="distinct values alone"),
+        pytest.param(made("torch.Tensor.sum", DEVICE, Const(1)), Place.DEVICE, 1, None, id="one dimension less"),
+    ],
+)
+def test_a_result_has_place_rank_and_dtype(value: Value, place: Place, ndim: int | None, dtype: str | None) -> None:
+    """What the kind of result says, applied to arguments that are known."""
+    assert isinstance(value, Tensor)
+    assert (place, ndim, dtype) == (value.place, value.ndim, value.dtype)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtypes"),
+    [
+        pytest.param(made("torch.Tensor.max", DEVICE, Const(1)), ["float32", "int64"], id="max along a dimension"),
+        pytest.param(made("torch.max", DEVICE, dim=Const(1)), ["float32", "int64"], id="the dimension by keyword"),
+        pytest.param(
+            made("torch.unique", DEVICE, return_counts=Const(True)), ["float32", "int64"], id="values and counts"
+        ),
+    ],
+)
+def test_some_results_are_tuples(value: Value, dtypes: list[str]) -> None:
+    """Values and positions, or values and counts."""
+    assert isinstance(value, Sequence) and value.elements is not None
+    assert dtypes == [m.dtype for element in value.elements for m in members(element) if isinstance(m, Tensor)]
+
+
+def test_within_asks_for_a_context_manager_in_force() -> None:
+    """A condition on the surroundings of the call holds inside the `with` alone."""
+    condition = Condition("within", "torch.autograd.detect_anomaly")
+    inside = Facts({}, {}, frozenset({ExternalObject("torch.autograd.detect_anomaly")}))
+    assert inside.holds(condition) is Confidence.HIGH
+    assert Facts({}).holds(condition) is None
+
+
+def test_one_name_given_twice_is_one_object() -> None:
+    """`torch.equal(x, x)` compares a tensor with itself."""
+    x, y = ir.Name(ir.NOWHERE, "x"), ir.Name(ir.NOWHERE, "y")
+    bound: dict[str, tuple[Value, ...]] = {"input": (DEVICE,), "other": (DEVICE,)}
+    condition = Condition("distinct", "input", "other")
+    assert Facts(bound, {"input": (x,), "other": (x,)}).holds(condition) is None
+    assert Facts(bound, {"input": (x,), "other": (y,)}).holds(condition) is Confidence.HIGH
