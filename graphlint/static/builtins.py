@@ -153,6 +153,10 @@ class Builtins:
     def _builtin(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         values = arguments.positional
         first = values[0] if values else UNKNOWN
+        if name in ("int", "float", "bool", "len", "abs", "iter", "next") and node is not None:
+            given = self.interpreter.calls.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
+            if given is not None:
+                return given
         if name in ("int", "float", "complex", "bool"):
             return self._number(name, first, node, frame)
         if name in ("str", "repr", "format", "ascii", "print"):
@@ -215,10 +219,15 @@ class Builtins:
         single = values[0] if len(values) == 1 else None
         if single is not None and isinstance(single, Sequence) and single.elements is not None:
             pool = list(single.elements)
+        key = arguments.keyword("key")
+        judged = pool
+        if key is not None and key != NONE and pool:
+            judged = [self.interpreter.calls.call(key, Arguments((join_all(pool),)), node, frame)]
+        if single is not None and isinstance(single, Sequence) and single.elements is not None:
             if len(pool) <= 1 and name in ("max", "min", "sorted"):
                 return pool[0] if pool and name != "sorted" else UNKNOWN
-        tensors = [tensor for value in pool if (tensor := device_tensor(value)) is not None]
-        if tensors and node is not None and arguments.keyword("key") is None:
+        tensors = [tensor for value in judged if (tensor := device_tensor(value)) is not None]
+        if tensors and node is not None:
             self.interpreter.event(frame, node, "tensor-branch", min(tensor.sure for tensor in tensors))
         if name in ("any", "all"):
             return Host("bool")

@@ -82,7 +82,7 @@ class Calls:
         owner = outer.owner
         return Function(code, outer.module, qualname, outer.first_line, owner, tuple(sorted(held.items())))
 
-    def decorate(self, decorator: Value, value: Value, frame: Frame) -> Value:
+    def decorate(self, decorator: Value, value: Value, frame: Frame, node: ir.Expr | None = None) -> Value:
         """What a decorator makes of a function; the function itself where that is not known."""
         for member in members(decorator):
             if isinstance(member, External):
@@ -95,18 +95,27 @@ class Calls:
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
                 if member.name == "typing.overload":
                     return member
+                entries = self.interpreter.entries
+                if node is not None and entries.declares(member.name) and isinstance(value, Function):
+                    if "<locals>" in value.qualname:  # others are found without running what is around them
+                        entries.declare(self.interpreter, value, node, self._outside(frame))
             if isinstance(member, Partial) and isinstance(member.function, External):
                 keywords = dict(member.keywords)
                 if member.function.name in _CACHES:
                     maxsize = member.arguments[0] if member.arguments else keywords.get("maxsize", Const(128))
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
+                if node is not None and self.interpreter.entries.find(member.function.name) is not None:
+                    call = ir.Call(node.pos, node, ())
+                    return self.call(member, Arguments((value,)), call, self._outside(frame))
             made = self._decorated(member, value, frame)
             if made is not None:
                 return made
         return value
 
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
-        if not isinstance(decorator, (Function, Bound, Partial, Instance)) or self.transparent.get(decorator):
+        if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or self.transparent.get(decorator):
+            return None
+        if isinstance(decorator, Class) and self.interpreter.objects.method(decorator.definition, "__call__") is None:
             return None
         outside = self._outside(frame)
         made = self.call(decorator, Arguments((value,)), None, outside)
@@ -319,8 +328,7 @@ class Calls:
         constructor = interpreter.objects.method(cls, "__init__")
         if constructor is None:
             self._fill_fields(instance, arguments)
-            return
-        for function in members(constructor):
+        for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
                 self.call_function(function, arguments.prepend(instance), node, frame, instance)
         finish = interpreter.objects.method(cls, "__post_init__")
@@ -348,6 +356,9 @@ class Calls:
             name = "forward" if forward is not None else "__call__"
         else:
             name = "__call__"
+        chain = next((base for base in objects.external_bases(instance.cls) if base in _CHAINS), None)
+        if found is None and chain is not None:
+            return self._call_inherited(instance, chain, arguments, node, frame)
         if found is None:
             self.unresolved(node, frame)
             return UNKNOWN
@@ -458,6 +469,16 @@ class Calls:
                 found.setdefault(method, subclass)
         return found or None
 
+    def special(self, value: Value, name: str, arguments: Arguments, node: ir.Node, frame: Frame) -> Value | None:
+        """What an operator gives that a class of the project defines; None where none does."""
+        results = []
+        for member in members(value):
+            found = self.interpreter.objects.find(member.cls, name) if isinstance(member, Instance) else None
+            if found is not None and isinstance(found[0], ClassDefinition):
+                call = ir.Call(node.pos, ir.Name(node.pos, name), ())
+                results.append(self.call_method(member, name, arguments, call, frame))
+        return union(results) if results else None
+
     def _call_super(
         self, receiver: Super, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
@@ -534,6 +555,8 @@ class Calls:
     def call_external(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a function or class outside the project."""
         interpreter = self.interpreter
+        if name in _METHOD_KINDS and arguments.positional:
+            return Bound(External(name), arguments.positional[0])
         handled = interpreter.entries.call(interpreter, name, arguments, node, frame)
         if handled is None:
             handled = self.builtins.call(name, arguments, node, frame)

@@ -87,6 +87,8 @@ class Containers:
         self, receiver: Sequence, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         values = arguments.positional
+        if name == "add_module" and len(values) == 2:
+            name, values = "append", values[1:]
         if name in ("append", "add", "appendleft") and values:
             self._grow(receiver, node, frame, values[0])
             elements = (*receiver.elements, values[0]) if receiver.elements is not None else None
@@ -143,7 +145,7 @@ class Containers:
             return Sequence("iterator", pairs if receiver.other is None else None, unknown)
         if name == "update":
             return self._update(receiver, arguments, node, frame)
-        if name == "__setitem__" and len(values) == 2:
+        if name in ("__setitem__", "add_module") and len(values) == 2:
             return self._replace(receiver, with_item(receiver, values[0], values[1]), node, frame)
         if name == "copy":
             return receiver

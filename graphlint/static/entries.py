@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Region
 from graphlint.static import ir
-from graphlint.static.frames import Frame, Mode, OpenRegion
+from graphlint.static.frames import Context, Frame, Mode, OpenRegion
+from graphlint.static.spelling import Words
 from graphlint.static.values import (
     FALSE,
     NONE,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
 # Context managers that change what the operations inside them do.
 _SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu"})
+GRAPHING_KEYWORDS = ("mode", "backend", "options")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +71,30 @@ class Entries:
         self.by_last_name = {
             name.rpartition(".")[2]: entry for entry in entries if entry.telling for name in entry.names
         }
-        marks = sorted({mark for entry in entries for mark in entry.marks})
-        self.marks = re.compile("|".join(re.escape(mark) for mark in marks).encode())
+        self.declaring = {n.rpartition(".")[2] for entry in entries if entry.form == "decorator" for n in entry.names}
+        self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
         words = {name.rpartition(".")[2] for name in self.by_name}
-        self.words = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
+        compiling = frozenset(n.rpartition(".")[2] for entry in entries if entry.form == "compile" for n in entry.names)
+        pattern = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
+        self.words = Words(pattern, compiling, frozenset({*GRAPHING_KEYWORDS, None}))
 
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)
+
+    def declares(self, name: str) -> bool:
+        """Whether a decorator makes a declared region of what it decorates."""
+        entry = self.find(name)
+        return entry is not None and entry.form == "decorator"
+
+    def find_method(self, cls: str, name: str) -> Entry | None:
+        """The entry that a method of a class outside the project is; every module has those of `torch.nn.Module`."""
+        found = self.find(f"{cls}.{name}")
+        return self.find(f"torch.nn.Module.{name}") if found is None and cls.startswith("torch.nn.") else found
+
+    def is_manager(self, value: Value) -> bool:
+        """Whether a value is a context manager that opens a region."""
+        entry = self.find(value.cls) if isinstance(value, ExternalObject) else None
+        return entry is not None and entry.form == "context"
 
     def enter(self, interpreter: Interpreter, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
@@ -94,6 +114,11 @@ class Entries:
                 return self._enter_generator(interpreter, node, generator, frame)
             return manager
         if isinstance(manager, Instance):
+            for base in interpreter.objects.external_bases(manager.cls):
+                entry = self.find(base)
+                if entry is not None and entry.form == "context" and node is not None:
+                    interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+                    return manager
             before = len(frame.regions)
             entered = interpreter.calls.call_method(manager, "__enter__", Arguments(), _call(node), frame)
             opened = frame.regions[before:]
@@ -131,6 +156,8 @@ class Entries:
             return None
         if entry.form == "context":
             return ExternalObject(name)
+        if entry.form == "decorator":
+            return arguments.positional[0] if arguments.positional else UNKNOWN
         if entry.form == "begin":
             interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
             return UNKNOWN
@@ -151,12 +178,36 @@ class Entries:
         frame: Frame,
     ) -> Value | None:
         """A call of a method; its last name may be enough."""
-        entry = self.find(name) or self.by_last_name.get(name.rpartition(".")[2])
+        cls, _, last = name.rpartition(".")
+        entry = self.find_method(cls, last) or self.by_last_name.get(last)
+        if entry is None and last in ("__enter__", "__exit__"):
+            return self._by_hand(interpreter, last, receiver, node, frame)
         if entry is None or node is None:
             return None
         if entry.form == "compile":
             return self._compile(interpreter, entry, name, arguments.prepend(receiver), node, frame)
         return self.call(interpreter, entry.names[0], arguments, node, frame)
+
+    def declare(self, interpreter: Interpreter, function: Function, node: ir.Expr, frame: Frame) -> None:
+        """Run a function inside of another one as a declared region."""
+        path, line = frame.context.path, function.first_line + function.code.pos[0]
+        entry = f"{function.module.name}:{function.qualname}"
+        region = OpenRegion(Region("declared", path, line, entry), Context(entry, path), Mode.CAPTURE)
+        interpreter.regions[("declared", path, line, entry)] = region
+        frame.regions.append(region)
+        self.run_entry(interpreter, function, _call(node), frame)
+        frame.regions.pop()
+
+    def _by_hand(
+        self, interpreter: Interpreter, name: str, receiver: Value, node: ir.Call | None, frame: Frame
+    ) -> Value | None:
+        """A context manager that is entered and left by calls of its methods."""
+        if not self.is_manager(receiver):
+            return None
+        if name == "__enter__":
+            return self._enter(interpreter, node, receiver, frame)
+        interpreter.close_region(frame)
+        return NONE
 
     def _capture_callables(
         self, interpreter: Interpreter, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame
@@ -222,7 +273,7 @@ def load_entries(path: Path) -> Entries:
 
 def uses_graphs(arguments: Arguments) -> bool:
     """Whether the arguments of `torch.compile` imply CUDA graphs."""
-    mode, backend, options = (arguments.keyword(name) for name in ("mode", "backend", "options"))
+    mode, backend, options = (arguments.keyword(name) for name in GRAPHING_KEYWORDS)
     if any(isinstance(m, Const) and m.value in GRAPHING_MODES for m in members(mode or NONE)):
         return True
     if backend == Const("cudagraphs"):
@@ -276,13 +327,19 @@ def _functions(value: Value) -> list[tuple[Function, Value | None]]:
 
 
 def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Function, Value | None]]:
-    found = _functions(target)
+    found = [(function, receiver or _self(interpreter, function)) for function, receiver in _functions(target)]
     for member in members(target):
         if isinstance(member, Instance):
             name = "__call__" if interpreter.objects.method(member.cls, "__call__") is not None else "forward"
             method = interpreter.objects.method(member.cls, name)
             found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
     return found
+
+
+def _self(interpreter: Interpreter, function: Function) -> Value | None:
+    """The object that a method stands for while its class is not made yet."""
+    first = function.code.parameters[0].name if function.code.parameters else ""
+    return interpreter.objects.instance(function.owner, None, False) if function.owner and first == "self" else None
 
 
 def _call(node: ir.Node | None) -> ir.Call | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.static import growth, ir, narrowing, registries, results
 from graphlint.static.containers import with_item
-from graphlint.static.frames import Frame, Mode
+from graphlint.static.frames import Env, Frame, Mode
 from graphlint.static.objects import CONTENT
 from graphlint.static.values import (
     NONE,
@@ -55,12 +55,26 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_SPECIAL = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+}  # fmt: skip
+_SPECIAL_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+_SPECIAL_COMPARE = {
+    "==": "__eq__", "!=": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__",
+    "in": "__contains__", "not in": "__contains__",
+}  # fmt: skip
 MAX_KNOWN = 1024  # elements of a comprehension over constants
 _HOST_KINDS = ("int", "float", "bool", "str", "number")
+# The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
+_ACCELERATOR = External("torch.device:type")
+_DEVICE_TYPES: dict[Place, Value] = {
+    Place.HOST: Const("cpu"), Place.DEVICE: _ACCELERATOR, Place.ANYWHERE: Host("str"),
+}  # fmt: skip
 # What every tensor, and hardly anything else, has: enough to go by when the object is not known.
 _TENSOR_ATTRIBUTES: dict[str, Value] = {
     "device": DeviceName(Place.ANYWHERE), "dtype": Host("dtype"), "shape": Sequence("tuple", None, Host("int")),
-    "ndim": Host("int"), "is_cuda": Host("bool"),
+    "ndim": Host("int"), "is_cuda": Host("bool"), "is_cpu": Host("bool"),
 }  # fmt: skip
 _SEQUENCE_KINDS = ("list", "tuple", "set", "iterator", "sequential")
 
@@ -220,6 +234,8 @@ class Expressions:
             return interpreter.names.attribute_of_module(value, name)
         if isinstance(value, Tensor):
             return self.tensors.attribute(value, name)
+        if isinstance(value, DeviceName) and name == "type":
+            return _DEVICE_TYPES[value.place]
         if isinstance(value, Class):
             return self._class_member(value, name, frame)
         if isinstance(value, Super):
@@ -429,6 +445,12 @@ class Expressions:
 
     def binary(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """`left sign right`."""
+        name = _SPECIAL.get(sign, sign)
+        special = self.interpreter.calls.special
+        for value, other, prefix in ((left, right, ""), (right, left, "r")):
+            given = special(value, f"__{prefix}{name}__", Arguments((other,)), node, frame)
+            if given is not None:
+                return given
         if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
             self.tensors.check_printed(node, right, frame)
             return Host("str")
@@ -465,6 +487,9 @@ class Expressions:
             outcome = self.condition(node.operand, frame)
             return Host("bool") if outcome is None else Const(not outcome)
         value = self.eval(node.operand, frame)
+        given = self.interpreter.calls.special(value, _SPECIAL_UNARY[node.operator], Arguments(), node, frame)
+        if given is not None:
+            return given
         if any(isinstance(m, Tensor) for m in members(value)):
             return self.tensors.unary(value, node.operator)
         kind = _host_kind(value)
@@ -494,7 +519,7 @@ class Expressions:
         if outcome is None and isinstance(node.left, ir.Compare):
             frame.doubtful = doubtful or ir.names(node.left).isdisjoint(ir.names(node.right))
         yield
-        frame.env, frame.doubtful = before, doubtful
+        frame.env, frame.doubtful = _with_new_names(before, frame.env), doubtful
 
     def _conditional(self, node: ir.Conditional, frame: Frame) -> Value:
         outcome = self.condition(node.test, frame)
@@ -505,7 +530,7 @@ class Expressions:
                 continue
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             results.append(self.eval(branch, frame))
-            frame.env = before
+            before = frame.env = _with_new_names(before, frame.env)
         return union(results)
 
     def condition(self, node: ir.Expr, frame: Frame, effect: str = "tensor-branch") -> bool | None:
@@ -531,7 +556,11 @@ class Expressions:
         if tensor is not None:
             self.interpreter.event(frame, node, effect, self.tensors.sureness(value, tensor))
             return None
-        return truth(value)
+        given = None
+        for name in ("__bool__", "__len__"):
+            if given is None:
+                given = self.interpreter.calls.special(value, name, Arguments(), node, frame)
+        return truth(value) if given is None else truth(given)
 
     def _compare(self, node: ir.Compare, frame: Frame) -> Value:
         left = self.eval(node.left, frame)
@@ -555,6 +584,10 @@ class Expressions:
         if sign in ("is", "is not"):
             same = self.same(left, right)
             return Host("bool") if same is None else Const(same is (sign == "is"))
+        holder, other = (right, left) if sign in ("in", "not in") else (left, right)
+        given = self.interpreter.calls.special(holder, _SPECIAL_COMPARE[sign], Arguments((other,)), node, frame)
+        if given is not None:
+            return given if sign not in ("!=", "not in") else Host("bool")
         if sign in ("in", "not in"):
             return self._contained(node, sign, left, right, frame)
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
@@ -702,6 +735,12 @@ class Expressions:
         return isinstance(node, ir.Name) and node.id not in frame.env and frame.mode is not Mode.OUTSIDE
 
 
+def _with_new_names(before: Env, after: Env) -> Env:
+    """The environment before an operand that may not be evaluated, with the names that only `:=` in it binds."""
+    new = {key: value for key, value in after.items() if key not in before}
+    return {**before, **new} if new else before
+
+
 def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:
     """The sequence after `sequence[index] = value`; an unknown index may be any of them."""
     if sequence.elements is None:
@@ -745,6 +784,9 @@ def _same_member(left: Value, right: Value) -> bool | None:
         return left == right
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
+    if _ACCELERATOR in (left, right) and left != right:
+        other = left if right == _ACCELERATOR else right
+        return {"cpu": False, "meta": False, "cuda": True}.get(getattr(other, "value", ""))
     if isinstance(left, External) and isinstance(right, External):
         # Members of one enum, or two constants of one module, differ where their names do.
         return True if left == right else False if ":" in left.name and ":" in right.name else None

@@ -16,6 +16,7 @@ from graphlint.static.tensors import Tensors
 from graphlint.static.values import (
     NONE,
     UNKNOWN,
+    Arguments,
     Class,
     Const,
     External,
@@ -282,9 +283,11 @@ class Interpreter:
     def _while(self, node: ir.While, frame: Frame) -> bool:
         outcomes: list[bool | None] = []
 
-        def enter() -> None:
+        def enter() -> bool:
             outcomes.append(self.expressions.condition(node.test, frame, effect="tensor-loop"))
-            frame.env = narrowing.narrow(self, node.test, True, frame)
+            if outcomes[-1] is not False:
+                frame.env = narrowing.narrow(self, node.test, True, frame)
+            return outcomes[-1] is not False
 
         return self.loop(node.body, node.orelse, frame, enter, endless=lambda: outcomes[0] is True)
 
@@ -296,7 +299,8 @@ class Interpreter:
         frame.loops.append(loop)
         for _ in range(MAX_ROUNDS):
             frame.env = dict(env)
-            enter()
+            if enter() is False:
+                break
             loop.continues.clear()
             ends = [env, *([frame.env] if self.block(body, frame) else []), *loop.continues]
             merged = {key: limit_depth(value) for key, value in self.merge_all(ends).items()}
@@ -321,14 +325,20 @@ class Interpreter:
         return False
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
-        depth, around = len(frame.regions), frame.around
+        around = frame.around
+        managers: list[tuple[ir.Expr, Value, int]] = []
         for expression, target in node.items:
             manager = self.eval(expression, frame)
+            managers.append((expression, manager, len(frame.regions)))
             entered = self.entries.enter(self, expression, manager, frame)
             if target is not None:
                 self.expressions.store(target, entered, frame)
         goes_on = self.block(node.body, frame)
-        del frame.regions[depth:]
+        for expression, manager, depth in reversed(managers):
+            # What `__exit__` closes is the region of its own manager; it ends here in any case.
+            outside, closes = frame.regions[:depth], frame.context.closes
+            self.calls.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
+            frame.regions, frame.context.closes = outside, closes
         frame.around = around
         return goes_on
 
@@ -359,13 +369,15 @@ class Interpreter:
         exhausted = False
         for case in node.cases:
             frame.env = {**before, **dict.fromkeys(case.binds, UNKNOWN)}
+            if case.target is not None:
+                self.expressions.store(case.target, subject, frame)
             if case.literal is not None and self.expressions.same(subject, self.eval(case.literal, frame)) is False:
                 continue
             if case.guard is not None:
                 self.expressions.condition(case.guard, frame)
             if self.block(case.body, frame):
                 ends.append(frame.env)
-            exhausted = exhausted or (case.literal is None and case.guard is None and len(case.binds) <= 1)
+            exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))
         if not exhausted:
             ends.append(before)
         if ends:
@@ -384,7 +396,7 @@ class Interpreter:
     def _define(self, node: ir.Define, frame: Frame) -> bool:
         value: Value = self.calls.closure(node.code, frame)
         for decorator in reversed(node.code.decorators):
-            value = self.calls.decorate(self.eval(decorator, frame), value, frame)
+            value = self.calls.decorate(self.eval(decorator, frame), value, frame, decorator)
         frame.env[node.code.name] = value
         return True
 

@@ -1,6 +1,6 @@
-"""The compact form of a function that the interpreter walks: plain nodes, no syntax tree, positions relative to its segment.
+"""The compact form of a function that the interpreter walks: plain nodes with positions, and no syntax tree.
 
-A segment is the run of source lines of one definition or statement.
+Positions are relative to a segment, the run of source lines of one definition or statement.
 `pos` is (line, column, end line, end column); lines count from 0 at the segment's first line, columns from 0.
 """
 
@@ -268,12 +268,16 @@ class Try(Node):
 
 @dataclass(slots=True, eq=False)
 class Case:
-    """One arm of a match statement: the literals or names it can match (None if it is a structure), and what it binds."""
+    """One arm of a match statement: the literal that it can match, and what it binds.
+
+    `target` is the pattern as the target of an assignment, where it has that form: a name takes whatever there is.
+    """
 
     literal: Expr | None
     binds: tuple[str, ...]
     guard: Expr | None
     body: Block
+    target: Expr | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -299,7 +303,7 @@ class Scope(Node):
 
 @dataclass(slots=True, eq=False)
 class Import(Node):
-    """`import a.b as c` (member None) or `from a import b as c`; `level` counts leading dots; `alias` is the bound name."""
+    """`import a.b as c` (member None) or `from a import b as c`; `level` counts leading dots, `alias` is bound."""
 
     module: str
     member: str | None

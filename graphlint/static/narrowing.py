@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.static import ir
@@ -12,6 +13,7 @@ from graphlint.static.values import (
     Class,
     External,
     Instance,
+    Place,
     Sequence,
     Tensor,
     Unknown,
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 
+_PLACES = {"is_cuda": Place.DEVICE, "is_cpu": Place.HOST, "cuda": Place.DEVICE, "cpu": Place.HOST}
+_OTHER = {Place.DEVICE: Place.HOST, Place.HOST: Place.DEVICE}
+
+
 def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame) -> Env:
     """A copy of the environment in which what the condition rules out is gone."""
     env = dict(frame.env)
@@ -33,6 +39,10 @@ def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame)
 
 
 def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame, env: Env) -> None:
+    asked = _place_asked(test)
+    if asked is not None:
+        node, place = asked
+        _place(interpreter, node, place if outcome else _OTHER[place], frame, env)
     if isinstance(test, ir.Unary) and test.operator == "not":
         _apply(interpreter, test.operand, not outcome, frame, env)
     elif isinstance(test, ir.Boolean):
@@ -53,6 +63,41 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
             kept = [m for m in members(value) if truth(m) is not (not outcome)]
             if kept and len(kept) < len(list(members(value))):
                 env[key] = union(kept)
+
+
+def _place_asked(test: ir.Expr) -> tuple[ir.Expr, Place] | None:
+    """`x.is_cuda`, `x.device.type == "cpu"`: the tensor that is asked for, and the place where it lies if so."""
+    if isinstance(test, ir.Attribute) and test.attr in _PLACES:
+        return test.value, _PLACES[test.attr]
+    if not isinstance(test, ir.Compare) or len(test.comparisons) != 1 or not isinstance(test.left, ir.Attribute):
+        return None
+    sign, right = test.comparisons[0]
+    left = test.left
+    place = _PLACES.get(str(right.value)) if isinstance(right, ir.Literal) else None
+    if place is None or sign not in ("==", "!=") or left.attr != "type" or not isinstance(left.value, ir.Attribute):
+        return None
+    if left.value.attr != "device":
+        return None
+    return left.value.value, place if sign == "==" else _OTHER[place]
+
+
+def _place(interpreter: Interpreter, node: ir.Expr, place: Place, frame: Frame, env: Env) -> None:
+    """Keep only what may lie there; of what is not known, only a tensor on the host is worth knowing."""
+    key, value = _held(interpreter, node, frame, env)
+    if key is None or value is None:
+        return
+    kept: list[Value] = []
+    for member in members(value):
+        if isinstance(member, Unknown) and place is Place.HOST:
+            kept.append(Tensor(Place.HOST))
+        elif not isinstance(member, Tensor):
+            kept.append(member)
+        elif member.place is Place.ANYWHERE:
+            kept.append(replace(member, place=place))
+        elif member.place is place:
+            kept.append(member)
+    if kept:
+        env[key] = union(kept)
 
 
 def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: Frame, env: Env) -> None:

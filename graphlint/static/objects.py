@@ -104,6 +104,7 @@ class Objects:
         for base in order[start:]:
             if isinstance(base, str):
                 inherited = base.startswith("torch.nn.") and name in MODULE_METHODS
+                inherited = inherited or self.interpreter.entries.find_method(base, name) is not None
                 if inherited or self.interpreter.catalogue.find(f"{base}.{name}") is not None:
                     return base, None
                 continue
@@ -191,7 +192,7 @@ class Objects:
             self.overrides[cls] = ()
             modules = list(islice(self.interpreter.project.subclass_modules(cls.name), MAX_OVERRIDES + 1))
             if len(modules) <= MAX_OVERRIDES:
-                candidates = (c for module in modules for c in module.index.classes.values())
+                candidates = (c for module in modules for c in module.deriving(cls.name))
                 self.overrides[cls] = tuple(c for c in candidates if c is not cls and cls in self.order(c))
         return self.overrides[cls]
 

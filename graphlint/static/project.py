@@ -1,4 +1,7 @@
-"""Files in, modules found by name and indexed by definition out; nothing is parsed before something asks for it."""
+"""Files in, modules found by name and indexed by definition out; nothing is parsed before something asks for it.
+
+Longer than most, because a module, its definitions and the index of them know each other.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,7 @@ from pathlib import Path
 from graphlint.static import ir
 from graphlint.static.lowering import UnparsableSource, lower_segment
 
-
-_CLASS_BASES = re.compile(rb"^[ \t]*class\s+\w+\(([^)]*)\)", re.MULTILINE)
+_CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
 _GLOBAL = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)", re.MULTILINE)
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 
@@ -144,6 +146,15 @@ class Module:
         index = Index()
         _Indexer(self, index).visit_module(tree.body)
         return index
+
+    def deriving(self, name: str) -> list[ClassDefinition]:
+        """The classes at the top level that name a class among their bases, or one of the file that does so."""
+        names, found = {name}, []
+        for cls in self.index.classes.values():
+            if any(base.partition("[")[0].rpartition(".")[2] in names for base in cls.bases):
+                names.add(cls.name)
+                found.append(cls)
+        return found
 
     def lowered(self, segment: Segment) -> ir.Block:
         """The compact form of a segment; empty if libcst does not accept it."""
@@ -290,7 +301,7 @@ class Project:
         self.by_path: dict[Path, Module] = {}
         self._packages: dict[Path, bool] = {}
         self._bases: dict[bytes, dict[Path, None]] | None = None
-        for folder in {file.parent for file in self.files}:
+        for folder in dict.fromkeys(file.parent for file in self.files):
             self.roots.setdefault(self.root_of(folder))
         self._entries: dict[Path, frozenset[str]] = {}
 

@@ -27,6 +27,7 @@ from graphlint.static.values import (
     device_tensor,
     host_tensor,
     members,
+    place_of_device,
     tensors_in,
     union,
 )
@@ -63,6 +64,8 @@ class Tensors:
             return self._call_on_unknown(operation, name, arguments, node, frame)
         if operation is None:
             return self.interpreter.expressions.element(UNKNOWN)
+        if name == "cuda" and not arguments.positional and arguments.keyword("device") is None:
+            arguments = Arguments((Const("cuda"),), arguments.keywords, arguments.star, arguments.double_star)
         result = self.apply(operation, receiver, arguments, node, frame)
         if name == "backward":
             self.interpreter.calls.run_backward(node, frame)
@@ -78,6 +81,8 @@ class Tensors:
         )
         if entered is not None:
             return entered
+        if name == "to" and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
+            return Tensor(Place.HOST, sure=Confidence.MEDIUM)
         if operation is None or (name not in TELLING_METHODS and not self._has_tensor(arguments)):
             if operation is None:
                 self.interpreter.calls.unresolved(node, frame)
@@ -166,8 +171,9 @@ class Tensors:
             return Sequence("tuple", None, Host("int"))
         if name == "ndim":
             return Host("int") if value.ndim is None else Const(value.ndim)
-        if name == "is_cuda":
-            return Const(value.place is Place.DEVICE) if value.place is not Place.ANYWHERE else Host("bool")
+        if name in ("is_cuda", "is_cpu"):
+            wanted = Place.DEVICE if name == "is_cuda" else Place.HOST
+            return Const(value.place is wanted) if value.place is not Place.ANYWHERE else Host("bool")
         if name == "dtype":
             return External(f"torch.{value.dtype}") if value.dtype else Host("dtype")
         if name == "grad":

@@ -1,0 +1,28 @@
+"""Source of one definition or statement in, compact form out: libcst parses, one pass lowers.
+
+The result depends on the text alone, so that it is shared by every file that repeats it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from graphlint.static import ir
+
+
+class UnparsableSource(Exception):
+    """A segment that libcst does not accept."""
+
+
+@cache
+def lower_segment(text: str) -> ir.Block:
+    """The statements of a segment of whole source lines, indented or not."""
+    # Imported here because a tree without a region needs no libcst, which takes longer to load than all the rest.
+    from libcst import ParserSyntaxError
+
+    from graphlint.static.lowering.statements import lower
+
+    try:
+        return lower(text)
+    except (ParserSyntaxError, RecursionError) as problem:
+        raise UnparsableSource(str(problem)) from problem

@@ -1,0 +1,1012 @@
+"""Calls are followed wherever the program says what is called, and the way to a finding is told hop by hop."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import analyse, in_region
+
+# `step` of these programs is captured; every `# expect:` must be reported, and nothing else.
+CAPTURE = """\
+# file: run.py
+import torch
+from main import step
+
+def main():
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(x)
+"""
+
+ACROSS_FILES = {
+    "from import": """
+        from layers import scale
+        def step(x):
+            return scale(x)
+        # file: layers.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        def other(x):
+            return x.item()
+        """,
+    "import": """
+        import layers
+        def step(x):
+            return layers.scale(x)
+        # file: layers.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        """,
+    "import as": """
+        import model.layers as l
+        from model import layers as k
+        def step(x):
+            return l.scale(x) + k.shift(x)
+        # file: model/__init__.py
+        # file: model/layers.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        def shift(x):
+            return x.item()  # expect: GL101
+        """,
+    "import of a dotted name": """
+        import model.layers
+        def step(x):
+            return model.layers.scale(x)
+        # file: model/__init__.py
+        # file: model/layers.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        """,
+    "relative imports": """
+        from pkg.sub.inner import scale
+        def step(x):
+            return scale(x)
+        # file: pkg/__init__.py
+        # file: pkg/sibling.py
+        def shift(x):
+            return x.item()  # expect: GL101
+        # file: pkg/sub/__init__.py
+        def whole(x):
+            return x.item()  # expect: GL101
+        # file: pkg/sub/near.py
+        def near(x):
+            return x.item()  # expect: GL101
+        # file: pkg/sub/inner.py
+        from . import near, whole
+        from .. import sibling
+        from ..sibling import shift
+        from .near import near as close
+        def scale(x):
+            return close(x) + near.near(x) + whole(x) + shift(x) + sibling.shift(x)
+        """,
+    "re-exported": """
+        from pkg import scale
+        from pkg.sub import shift as moved
+        def step(x):
+            return scale(x) + moved(x)
+        # file: pkg/__init__.py
+        from .sub import scale
+        # file: pkg/sub/__init__.py
+        from .inner import scale, shift
+        # file: pkg/sub/inner.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        def shift(x):
+            return x.item()  # expect: GL101
+        """,
+    "star import": """
+        from layers import *
+        def step(x):
+            return scale(x)
+        # file: layers.py
+        from inner import *
+        # file: inner.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        """,
+    "a fallback for a missing package": """
+        try:
+            from fast import scale
+        except ImportError:
+            scale = None
+        def step(x):
+            if scale is not None:
+                return scale(x)
+        # file: fast.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        """,
+    "imported in the function": """
+        def step(x):
+            from layers import scale
+            return scale(x)
+        # file: layers.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        """,
+    "an import in a circle": """
+        import layers
+        def step(x):
+            return layers.scale(x)
+        def back(x):
+            return x.item()  # expect: GL101
+        # file: layers.py
+        import main
+        def scale(x):
+            return main.back(x)
+        """,
+    "folders without __init__": """
+        from space.inner import layers
+        def step(x):
+            return layers.scale(x)
+        # file: space/inner/layers.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        """,
+    "a module that gives names on demand": """
+        import lazy
+        def step(x):
+            return lazy.scale(x)
+        # file: lazy.py
+        from inner import scale
+        def __getattr__(name):
+            raise AttributeError(name)
+        # file: inner.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        """,
+}
+
+OBJECTS = {
+    "a method of a base class": """
+        class Base:
+            def run(self, x):
+                return self.inner(x)
+            def inner(self, x):
+                return x.item()
+        class Model(Base):
+            def inner(self, x):
+                return x.tolist()  # expect: GL101
+        model = Model()
+        def step(x):
+            return model.run(x)
+        """,
+    "super": """
+        class Base:
+            def run(self, x):
+                return x.item()  # expect: GL101
+        class Middle(Base):
+            pass
+        class Model(Middle):
+            def run(self, x):
+                return super().run(x)
+        class Old(Middle):
+            def run(self, x):
+                return super(Old, self).run(x) + Base.run(self, x)
+        def step(x):
+            return Model().run(x) + Old().run(x)
+        """,
+    "mixins in order": """
+        class Base:
+            def run(self, x):
+                return x.item()  # expect: GL101
+            def hidden(self, x):
+                return x.item()
+        class Left(Base):
+            def run(self, x):
+                return super().run(x)
+        class Right(Base):
+            def run(self, x):
+                x.tolist()  # expect: GL101
+                return super().run(x)
+            def hidden(self, x):
+                return x
+        class Model(Left, Right):
+            pass
+        def step(x):
+            model = Model()
+            return model.run(x) + model.hidden(x)
+        """,
+    "a property": """
+        import functools
+        class Model:
+            def __init__(self, x):
+                self.x = x
+            @property
+            def scale(self):
+                return self.x.item()  # expect: GL101
+            @functools.cached_property
+            def count(self):
+                return self.x.tolist()  # expect: GL101
+            @property
+            def unused(self):
+                return self.x.item()
+        def step(x):
+            model = Model(x)
+            return model.scale, model.count
+        """,
+    "__call__ and forward": """
+        import torch
+        class Called:
+            def __call__(self, x):
+                return x.item()  # expect: GL101
+        class Layer(torch.nn.Module):
+            def forward(self, x):
+                return x.item()  # expect: GL101
+        class Both(torch.nn.Module):
+            def __call__(self, x):
+                return super().__call__(x)
+            def forward(self, x):
+                return x.item()  # expect: GL101
+        called, layer, both = Called(), Layer(), Both()
+        def step(x):
+            return called(x) + layer(x) + both(x)
+        """,
+    "operators": """
+        class Money:
+            def __init__(self, x):
+                self.x = x
+            def __add__(self, other):
+                return self.x.item()  # expect: GL101
+            def __getitem__(self, index):
+                return self.x.item()  # expect: GL101
+            def __len__(self):
+                return self.x.item()  # expect: GL101
+            def __iter__(self):
+                yield self.x.item()  # expect: GL101
+            def __bool__(self):
+                return self.x.item() > 0  # expect: GL101
+            def __contains__(self, other):
+                return self.x.item() == other  # expect: GL101
+            def __eq__(self, other):
+                return self.x.item() == other  # expect: GL101
+            def __neg__(self):
+                return self.x.item()  # expect: GL101
+        def step(x):
+            money = Money(x)
+            sum = money + 1
+            first = money[0]
+            count = len(money)
+            for part in money:
+                pass
+            if money:
+                pass
+            if 3 in money:
+                pass
+            if money == 3:
+                pass
+            return -money
+        """,
+    "containers of modules": """
+        import torch
+        from torch import nn
+        class Part(nn.Module):
+            def forward(self, x):
+                return x + x.item()  # expect: GL101
+        class Other(nn.Module):
+            def forward(self, x):
+                return x + x.tolist()[0]  # expect: GL101
+        class Third(nn.Module):
+            def forward(self, x):
+                if x.any():  # expect: GL301
+                    return x
+        class Fourth(nn.Module):
+            def forward(self, x):
+                return x.nonzero()  # expect: GL303
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.chain = nn.Sequential(nn.Linear(4, 4), Part())
+                self.layers = nn.ModuleList([Other() for _ in range(4)])
+                self.heads = nn.ModuleDict({"a": Third(), "b": nn.Identity()})
+                self.add_module("tail", Fourth())
+            def forward(self, x):
+                x = self.chain(x)
+                for layer in self.layers:
+                    x = layer(x)
+                self.heads["a"](x)
+                return self.tail(x)
+        model = Model()
+        def step(x):
+            return model(x)
+        """,
+    "other ways through containers": """
+        from torch import nn
+        class Part(nn.Module):
+            def forward(self, x):
+                return x + x.item()  # expect: GL101
+        class Second(nn.Module):
+            def forward(self, x):
+                return x + x.item()  # expect: GL101
+        class Third(nn.Module):
+            def forward(self, x):
+                return x + x.item()  # expect: GL101
+        class Fourth(nn.Module):
+            def forward(self, x):
+                return x + x.item()  # expect: GL101
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = nn.ModuleList()
+                self.parts.append(Part())
+                self.heads = nn.ModuleDict()
+                self.heads["a"] = Third()
+                self.named = nn.Sequential()
+                self.named.add_module("x", Fourth())
+                self.listed = [Second(), Second()]
+            def forward(self, x):
+                for index, part in enumerate(self.parts):
+                    x = part(x)
+                for name, head in self.heads.items():
+                    x = head(x)
+                return self.named(self.listed[0](x))
+        model = Model()
+        def step(x):
+            return model(x)
+        """,
+    "a subclass of Sequential": """
+        from torch import nn
+        class Part(nn.Module):
+            def forward(self, x):
+                return x + x.item()  # expect: GL101
+        class Chain(nn.Sequential):
+            def __init__(self):
+                super().__init__(nn.ReLU(), Part())
+        model = Chain()
+        def step(x):
+            return model(x)
+        """,
+    "class attributes": """
+        def scale(x):
+            return x.item()  # expect: GL101
+        class Part:
+            def run(self, x):
+                return x.item()  # expect: GL101
+        class Model:
+            part_class = Part
+            scaled = staticmethod(scale)
+            def run(self, x):
+                return self.part_class().run(x), self.scaled(x)
+        def step(x):
+            return Model().run(x)
+        """,
+    "static and class methods": """
+        class Model:
+            @staticmethod
+            def fixed(x):
+                return x.item()  # expect: GL101
+            @classmethod
+            def made(cls, x):
+                return cls.fixed(x)
+        def step(x):
+            return Model.made(x), Model().made(x)
+        """,
+    "dataclasses": """
+        import dataclasses
+        from dataclasses import dataclass, field
+        @dataclass
+        class Batch:
+            x: object
+            length: int = 0
+            def total(self):
+                return self.x.item()  # expect: GL101
+        @dataclasses.dataclass(frozen=True)
+        class Settings:
+            value: object
+            def __post_init__(self):
+                self.value.item()  # expect: GL101
+        def step(x):
+            Settings(value=x)
+            return Batch(x, length=3).total()
+        """,
+    "named tuples": """
+        from typing import NamedTuple
+        class Batch(NamedTuple):
+            x: object
+            count: int
+            def total(self):
+                return self.x.item()  # expect: GL101
+        def step(x):
+            batch = Batch(x, 3)
+            return batch.total()
+        """,
+    "an object handed over": """
+        class Sampler:
+            def sample(self, x):
+                return x.item()  # expect: GL101
+        class Model:
+            def __init__(self, sampler):
+                self.sampler = sampler
+            def run(self, x):
+                return self.sampler.sample(x)
+        model = Model(Sampler())
+        def step(x):
+            return model.run(x)
+        """,
+    "an annotated parameter": """
+        class Sampler:
+            def sample(self, x):
+                return x.item()  # expect: GL101
+        def sampled(x, sampler: "Sampler | None" = None):
+            return sampler.sample(x)
+        def step(x, sampler: Sampler):
+            return sampled(x, sampler)
+        """,
+    "an abstract method": """
+        import abc
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def run(self, x): ...
+        class One(Base):
+            def run(self, x):
+                return x.item()  # expect: GL101
+        class Two(Base):
+            def run(self, x):
+                return x.tolist()  # expect: GL101
+        def step(x, model: Base):
+            return model.run(x)
+        """,
+    "a method of a nested class": """
+        class Outer:
+            class Inner:
+                def run(self, x):
+                    return x.item()  # expect: GL101
+        def step(x):
+            return Outer.Inner().run(x)
+        """,
+    "autograd functions": """
+        import torch
+        class Scaled(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x.max().item()  # expect: GL101
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient
+        scaled = Scaled.apply
+        def step(x):
+            return scaled(x) + Scaled.apply(x)
+        """,
+    "hooks": """
+        import torch
+        def hook(module, inputs, output):
+            return output.item()  # expect: GL101
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+                self.layer.register_forward_hook(hook)
+            def forward(self, x):
+                return self.layer(x)
+        model = Model()
+        def step(x):
+            return model(x)
+        """,
+    "a manager of the program": """
+        class Timer:
+            def __init__(self, x):
+                self.x = x
+            def __enter__(self):
+                self.x.item()  # expect: GL101
+            def __exit__(self, *error):
+                self.x.tolist()  # expect: GL101
+        def step(x):
+            with Timer(x):
+                pass
+        """,
+}
+
+FUNCTIONS = {
+    "partial": """
+        from functools import partial
+        def scale(factor, x, *, bias=None):
+            return x.item()  # expect: GL101
+        halved = partial(scale, 0.5, bias=1)
+        def step(x):
+            return halved(x)
+        """,
+    "lambdas": """
+        scale = lambda x: x.item()  # expect: GL101
+        def step(x):
+            shift = lambda y: y.item()  # expect: GL101
+            unused = lambda y: y.item()
+            return scale(x), shift(x)
+        """,
+    "closures": """
+        def make(factor):
+            def scale(x):
+                def inner():
+                    return x.item() * factor  # expect: GL101
+                return inner()
+            return scale
+        halved = make(0.5)
+        def step(x):
+            return halved(x)
+        """,
+    "decorators": """
+        import functools
+        def logged(function):
+            @functools.wraps(function)
+            def wrapper(*args, **kwargs):
+                result = function(*args, **kwargs)
+                result.item()  # expect: GL101
+                return result
+            return wrapper
+        def named(name):
+            def decorate(function):
+                def wrapper(x):
+                    return function(x)
+                return wrapper
+            return decorate
+        @logged
+        def scale(x):
+            x.tolist()  # expect: GL101
+            return x
+        @named("shift")
+        @unknown.decorator
+        def shift(x):
+            return x.item()  # expect: GL101
+        def step(x):
+            return scale(x) + shift(x)
+        """,
+    "a class as a decorator": """
+        class Logged:
+            def __init__(self, function):
+                self.function = function
+            def __call__(self, *args):
+                args[0].item()  # expect: GL101
+                return self.function(*args)
+        @Logged
+        def scale(x):
+            return x.tolist()  # expect: GL101
+        def step(x):
+            return scale(x)
+        """,
+    "callbacks": """
+        def apply(function, value):
+            return function(value)
+        def scale(x):
+            return x.item()  # expect: GL101
+        def step(x):
+            return apply(scale, x), list(map(scale, [x])), sorted([x], key=lambda y: y.item())  # expect: GL101
+        """,
+    "registries": """
+        HANDLERS = {}
+        def register(name):
+            def decorate(function):
+                HANDLERS[name] = function
+                return function
+            return decorate
+        @register("scale")
+        def scale(x):
+            return x.item()  # expect: GL101
+        def shift(x):
+            return x.item()  # expect: GL101
+        def hidden(x):
+            return x.item()
+        TABLE = {"shift": shift, "hidden": hidden}
+        def step(x):
+            return HANDLERS["scale"](x), TABLE["shift"](x)
+        """,
+    "a registry of an unknown key": """
+        def scale(x):
+            return x.item()  # expect: GL101
+        def shift(x):
+            return x.tolist()  # expect: GL101
+        TABLE = {"scale": scale, "shift": shift}
+        NAME = open("name").read()
+        def step(x):
+            return TABLE[NAME](x), TABLE.get(NAME)(x)
+        """,
+    "getattr": """
+        class Model:
+            def scale(self, x):
+                return x.item()  # expect: GL101
+            def hidden(self, x):
+                return x.item()
+        model = Model()
+        def step(x):
+            return getattr(model, "scale")(x), getattr(model, "missing", None)
+        """,
+    "generators": """
+        def rows(x):
+            yield x.item()  # expect: GL101
+            yield from others(x)
+        def others(x):
+            yield x.tolist()  # expect: GL101
+        def step(x):
+            for row in rows(x):
+                pass
+        """,
+    "recursion": """
+        def down(x, depth):
+            if depth == 0:
+                return x.item()  # expect: GL101
+            return down(x, depth - 1)
+        def even(x, n):
+            return odd(x, n - 1)
+        def odd(x, n):
+            x.tolist()  # expect: GL101
+            return even(x, n - 1) if n else x
+        def step(x):
+            return down(x, 5), even(x, 10**9)
+        """,
+    "arguments passed on": """
+        def last(x, y, *, scale=None, other=None):
+            if other is None:
+                y.item()
+            return scale.item()  # expect: GL101
+        def middle(*args, **kwargs):
+            return last(*args, **kwargs)
+        def step(x):
+            return middle(1, 2, scale=x)
+        """,
+    "arguments unpacked": """
+        def last(first, second):
+            first.item()
+            return second.item()  # expect: GL101
+        def step(x):
+            pair = (3, x)
+            named = {"first": 3, "second": x}
+            return last(*pair), last(**named)
+        """,
+    "arguments gathered": """
+        def total(*values, **named):
+            values[0].item()  # expect: GL101
+            for value in values:
+                value.tolist()  # expect: GL101
+            return named["bias"].item()  # expect: GL101
+        def step(x):
+            return total(x, x, bias=x)
+        """,
+    "defaults": """
+        def scale(x, function=lambda y: y.item()):  # expect: GL101
+            return function(x)
+        def step(x):
+            return scale(x)
+        """,
+    "a function in a tuple": """
+        def scale(x):
+            return x.item()  # expect: GL101
+        STEPS = (scale, abs)
+        def step(x):
+            for function in STEPS:
+                function(x)
+        """,
+    "checkpoint and its like": """
+        from torch.utils.checkpoint import checkpoint
+        def scale(x):
+            return x.item()  # expect: GL101
+        def step(x):
+            return checkpoint(scale, x, use_reentrant=False)
+        """,
+    "a nested function handed to the unknown": """
+        import somewhere
+        def step(x):
+            def inner():
+                return x.item()  # expect: GL101
+            return somewhere.call(inner)
+        """,
+    "functools.reduce": """
+        import functools
+        def join(left, right):
+            return left + right.item()  # expect: GL101
+        def step(x):
+            return functools.reduce(join, [x, x])
+        """,
+    "a cached function": """
+        import functools
+        @functools.lru_cache(maxsize=None)
+        def scale(x):
+            return x.item()  # expect: GL101
+        def step(x):
+            return scale(x)
+        """,
+    "a decorated recursion": """
+        import torch
+        @torch.no_grad()
+        def down(x, n):
+            if n:
+                return down(x, n - 1)
+            return x.item()  # expect: GL101
+        def step(x):
+            return down(x, 3)
+        """,
+    "singledispatch": """
+        import functools
+        @functools.singledispatch
+        def scale(x):
+            return x.item()  # expect: GL101
+        def step(x):
+            return scale(x)
+        """,
+    "async": """
+        async def scale(x):
+            return x.item()  # expect: GL101
+        async def step(x):
+            return await scale(x)
+        """,
+}
+
+GAPS = {
+    "hooks": "what a registered hook does is not run when its module is called",
+}
+
+
+PROGRAMS = [
+    pytest.param(text, id=name, marks=[pytest.mark.xfail(strict=True, reason=GAPS[name])] if name in GAPS else [])
+    for table in (ACROSS_FILES, OBJECTS, FUNCTIONS)
+    for name, text in table.items()
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_call_is_followed(tmp_path: Path, program: str) -> None:
+    """What is marked is reported, and nothing else in files that the region reaches."""
+    analysis = analyse(tmp_path, textwrap.dedent(program) + CAPTURE)
+    assert analysis.expected == analysis.found
+
+
+ENTRIES = {
+    "declared": "# file: unrelated.py\n",
+    "compiled": "# file: run.py\nimport torch, main\ntorch.compile(main.step, mode='reduce-overhead')\n",
+    "make_graphed_callables": "# file: run.py\nimport torch, main\n"
+    "torch.cuda.make_graphed_callables(main.step, (torch.ones(4, device='cuda'),))\n",
+    "capture_begin": "# file: run.py\nimport main, torch\ndef run(graph):\n    x = torch.ones(4, device='cuda')\n"
+    "    graph.capture_begin()\n    main.step(x)\n    graph.capture_end()\n",
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_call_is_followed_from_every_kind_of_region(tmp_path: Path, program: str, entry: str) -> None:
+    """How the region is opened changes nothing in what it reaches."""
+    regions = ("main:step",) if entry == "declared" else ()
+    analysis = analyse(tmp_path, textwrap.dedent(program) + ENTRIES[entry], regions=regions)
+    assert analysis.expected == analysis.found
+
+
+@pytest.mark.parametrize("program", [pytest.param(*program.values, id=program.id) for program in PROGRAMS])
+def test_without_a_region_everything_is_silent(tmp_path: Path, program: str) -> None:
+    """The same program, never captured, has no finding."""
+    never = CAPTURE.replace("torch.cuda.graph(torch.cuda.CUDAGraph())", "torch.no_grad()")
+    never = never.replace("import torch\n", "import torch  # torch.cuda.graph\n")
+    assert [] == analyse(tmp_path, textwrap.dedent(program) + never).found
+
+
+SILENT = {
+    "a method that is overridden": """
+        class Base:
+            def run(self, x):
+                return x.item()
+        class Model(Base):
+            def run(self, x):
+                return x
+        def step(x):
+            return Model().run(x)
+        """,
+    "another branch of a registry": """
+        TABLE = {"quick": lambda x: x, "slow": lambda x: x.item()}
+        def step(x):
+            return TABLE["quick"](x)
+        """,
+    "a name that is bound anew": """
+        def scale(x):
+            return x.item()
+        def step(x):
+            scale = abs
+            return scale(x)
+        """,
+    "a parameter of that name": """
+        def item(x):
+            return x.item()
+        def run(item):
+            return item
+        def step(x):
+            return run(x)
+        """,
+    "a function that is only named": """
+        def scale(x):
+            return x.item()
+        def step(x):
+            return scale.__name__, scale is None
+        """,
+    "a function of another file": """
+        from layers import scale
+        def step(x):
+            return scale(x)
+        # file: layers.py
+        def scale(x):
+            return x
+        # file: other/layers.py
+        def scale(x):
+            return x.item()
+        """,
+    "the constructor of an object made before": """
+        class Model:
+            def __init__(self, x):
+                self.scale = x.item()
+            def run(self, x):
+                return x * self.scale
+        import torch
+        model = Model(torch.ones(4, device="cuda"))
+        def step(x):
+            return model.run(x)
+        """,
+    "a lambda that is not called": "def step(x):\n    return lambda: x.item()\n",
+    "a generator that is not reached": """
+        def rows(x):
+            return x
+            yield x.item()
+        def step(x):
+            return list(rows(x))
+        """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
+def test_what_is_not_called_is_silent(tmp_path: Path, program: str) -> None:
+    """Standing in the same file, or bearing the same name, is not enough."""
+    assert [] == analyse(tmp_path, textwrap.dedent(program) + CAPTURE).found
+
+
+@pytest.mark.xfail(strict=True, reason="one name means one module, whoever imports it")
+def test_a_script_imports_from_its_own_folder(tmp_path: Path) -> None:
+    """Two folders of scripts may have a helper of the same name each."""
+    program = f"""\
+        # file: one/layers.py
+        def scale(x):
+            return x
+        # file: two/layers.py
+        def scale(x):
+            return x.item()
+        # file: two/main.py
+        from layers import scale
+        def step(x):
+            return scale(x)
+        {textwrap.indent(CAPTURE, " " * 8).strip().replace("run.py", "two/run.py")}
+        """
+    assert [("two/layers.py", 2, "GL101")] == analyse(tmp_path, program).found
+
+
+def test_the_chain_tells_every_hop(tmp_path: Path) -> None:
+    """Each hop is a call: its file, its line, and the function that makes it."""
+    program = """\
+        from pkg.model import Model
+        model = Model()
+        def step(x):
+            x = x + 1
+            return model(
+                x)
+        # file: pkg/__init__.py
+        # file: pkg/model.py
+        import torch
+        from .layers import scale
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                return self.inner(x)
+
+            def inner(self, x):
+                y = [scale(part) for part in (x,)]
+                return y
+        # file: pkg/layers.py
+        def scale(x):
+            return x.item()
+        """
+    analysis = analyse(tmp_path, textwrap.dedent(program) + CAPTURE)
+    assert [
+        ("run.py", 7, "run:main"),
+        ("main.py", 5, "main:step"),
+        ("pkg/model.py", 5, "pkg.model:Model.forward"),
+        ("pkg/model.py", 8, "pkg.model:Model.inner"),
+    ] == analysis.chain
+    assert "pkg.layers:scale" == analysis.finding.function
+    assert [("torch.cuda.graph", 6)] == [(region.kind, region.line) for region in analysis.regions]
+
+
+def test_the_chain_of_a_finding_in_the_region_itself_is_empty(tmp_path: Path) -> None:
+    """No call lies between the two."""
+    analysis = analyse(tmp_path, CAPTURE.replace("step(x)", "x.item()").replace("# file: run.py\n", ""))
+    assert ([], "main:main") == (analysis.chain, analysis.finding.function)
+
+
+DIAMOND = """
+    import torch
+    def bottom(x):
+        return x.item()
+    def left(x):
+        return bottom(x)
+    def right(x):
+        return left(x)
+    def one(x):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            right(x)
+            left(x)
+    def two(x):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            right(x)
+    """
+
+
+def test_a_line_that_many_ways_lead_to_is_reported_once(tmp_path: Path) -> None:
+    """With every region that reaches it, and the shortest way."""
+    analysis = analyse(tmp_path, DIAMOND)
+    assert [9, 13] == [region.line - 1 for region in analysis.finding.regions]
+    assert [("main.py", 12, "main:one"), ("main.py", 6, "main:left")] == analysis.chain
+
+
+def test_regions_and_functions_are_counted(tmp_path: Path) -> None:
+    """The summary counts files, regions, and each function that a region reaches once."""
+    summary = analyse(tmp_path, DIAMOND).report.summary
+    assert (1, 2) == (summary.files, summary.regions)
+    assert 5 == summary.functions  # bottom, left, right, and the two that hold the regions
+
+
+def test_calls_that_cannot_be_followed_are_counted(tmp_path: Path) -> None:
+    """Once for each place in a region, by callee, most frequent first; calls outside count for nothing."""
+    program = """
+        import torch, somewhere
+        def main(x, function):
+            function(x)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                function(x)
+                somewhere.run(x); somewhere.run(x)
+                torch.relu(x); len([x]); x.sum()
+        """
+    report = analyse(tmp_path, program).report
+    assert 3 == report.summary.unresolved_calls
+    assert (("somewhere.run", 2), ("function", 1)) == report.statistics
+
+
+def test_a_program_that_is_resolved_has_no_holes(tmp_path: Path) -> None:
+    """Known operations, built-ins and functions of the program are no holes."""
+    program = in_region(
+        "y = torch.relu(x) + abs(number)\nhelper(y)\nreturn [y]", "def helper(y):\n    return y.sum()\n"
+    )
+    report = analyse(tmp_path, program).report
+    assert (0, ()) == (report.summary.unresolved_calls, report.statistics)
+
+
+INSTALLED = """
+    import torch, vendor.layers
+    def main(x):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            vendor.layers.scale(x)
+    """
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package on the path of the interpreter."""
+    folder = tmp_path / "site"
+    (folder / "vendor").mkdir(parents=True)
+    (folder / "vendor" / "__init__.py").touch()
+    (folder / "vendor" / "layers.py").write_text("def scale(x):\n    return x.item()\n", encoding="utf-8")
+    (folder / "single.py").write_text("def scale(x):\n    return x.item()\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    return folder / "vendor"
+
+
+def test_an_installed_package_is_followed_on_request(tmp_path: Path, installed: Path) -> None:
+    """By default it is a hole; by name or by path it is followed, and its regions are not looked for."""
+    (tmp_path / "project").mkdir()
+    analysis = analyse(tmp_path / "project", INSTALLED)
+    assert ([], 1) == (analysis.found, analysis.report.summary.unresolved_calls)
+    for package in ("vendor", "vendor.layers", str(installed)):
+        report = analyse(tmp_path / "project", INSTALLED, follow_installed=(package,)).report
+        assert [str(installed / "layers.py")] == [finding.span.path for finding in report.findings], package
+        assert 1 == report.summary.files
+
+
+def test_an_installed_module_is_followed(tmp_path: Path, installed: Path) -> None:
+    """A package may be a single file; it is not imported."""
+    (tmp_path / "project").mkdir()
+    program = INSTALLED.replace("vendor.layers", "single")
+    report = analyse(tmp_path / "project", program, follow_installed=("single",)).report
+    assert [2] == [finding.span.line for finding in report.findings]
+    assert "single" not in sys.modules
