@@ -21,6 +21,7 @@ from graphlint.static.values import (
     Tensor,
     Unknown,
     Value,
+    is_number,
     members,
     place_of_device,
     tensors_in,
@@ -146,10 +147,12 @@ def _device(value: Value | None, condition: Condition) -> Confidence | None:
     for tensor in tensors_in(value):
         places[tensor.place] = max(places.get(tensor.place, LOW), tensor.sure)
     if Place.DEVICE in places:
-        return min(places[Place.DEVICE], MEDIUM) if Place.HOST in places else places[Place.DEVICE]
-    if Place.ANYWHERE in places:
-        return min(places[Place.ANYWHERE], LOW if Place.HOST in places else MEDIUM)
-    return None
+        sure = min(places[Place.DEVICE], MEDIUM) if Place.HOST in places else places[Place.DEVICE]
+    elif Place.ANYWHERE in places:
+        sure = min(places[Place.ANYWHERE], LOW if Place.HOST in places else MEDIUM)
+    else:
+        return None
+    return LOW if any(is_number(member) for member in members(value)) else sure
 
 
 def _host(value: Value | None, condition: Condition) -> Confidence | None:

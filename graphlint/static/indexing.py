@@ -19,6 +19,7 @@ from graphlint.static.values import (
     Value,
     device_tensor,
     host_tensor,
+    is_number,
     members,
     tensors_in,
 )
@@ -79,13 +80,13 @@ def _check_stored(
     through = [found for found in indices if found is not None and found.ndim != 0]
     if held is not None and held.ndim != 0:
         tensors.interpreter.event(frame, target, "host-to-device", min(held.sure, value.sure))
-    elif through and (held is not None or _is_number(stored)):
+    elif through and (held is not None or is_number(stored)):
         sure = min(value.sure, *(found.sure for found in through))
         if any(found.dtype is None for found in through):  # it may be a mask, and `masked_fill` takes the number along
             sure = min(sure, Confidence.LOW)
         message = f"`{frame.source(target)} = ...` writes a host value through an index, which uploads it"
         tensors.interpreter.event(frame, target, "host-index", sure, message, "use `index_fill_`")
-    elif _is_number(stored) and _selects_element(value, items):
+    elif is_number(stored) and _selects_element(value, items):
         message = f"`{frame.source(target)} = ...` writes one element from the host, which uploads it"
         sure = value.sure if value.ndim is not None else Confidence.MEDIUM
         tensors.interpreter.event(frame, target, "host-index", sure, message, "use `fill_` on the element")
@@ -93,7 +94,7 @@ def _check_stored(
 
 def _selects_element(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> bool:
     """Whether integers alone pick a single element; without a known rank two of them are taken to."""
-    if not all(_is_number(item) and item not in (Const(True), Const(False)) for _, item in items):
+    if not all(is_number(item) and item not in (Const(True), Const(False)) for _, item in items):
         return False
     return len(items) == value.ndim if value.ndim is not None else len(items) >= 2
 
@@ -152,14 +153,6 @@ def _looks_like_mask(node: ir.Expr) -> bool:
     return name.endswith("mask")
 
 
-def _is_number(value: Value) -> bool:
-    return all(
-        (isinstance(m, Const) and isinstance(m.value, (int, float)))
-        or (isinstance(m, Host) and m.kind in ("int", "float", "bool", "number"))
-        for m in members(value)
-    )
-
-
 def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:
     """What is left of a tensor behind an index."""
     ndim = value.ndim
@@ -171,7 +164,7 @@ def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:
             continue
         elif item == NONE:
             ndim = None if ndim is None else ndim + 1
-        elif _is_number(item):
+        elif is_number(item):
             ndim = None if ndim is None else max(ndim - 1, 0)
         else:
             indices = [m for m in members(item) if isinstance(m, Tensor)]

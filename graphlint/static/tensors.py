@@ -25,7 +25,9 @@ from graphlint.static.values import (
     Unknown,
     Value,
     device_tensor,
-    host_tensor,
+    is_doubtful,
+    is_number,
+    join,
     members,
     place_of_device,
     tensors_in,
@@ -214,14 +216,15 @@ class Tensors:
         )
         if isinstance(node, ir.Binary):
             self._check_made(node, made, (left, right), frame)
-        return made
+        return join(made, Host("number")) if _can_be_numbers(left, right) else made
 
     def compare(self, node: ir.Node, left: Value, right: Value, frame: Frame) -> Value:
         """A comparison with a tensor on at least one side."""
         ndim = results.broadcast_rank([left, right])
-        return union(
+        made = union(
             Tensor(place, ndim, "bool", sure, False, _in_region(frame)) for place, sure in results.places([left, right])
         )
+        return join(made, Host("bool")) if _can_be_numbers(left, right) else made
 
     @staticmethod
     def unary(value: Value, sign: str) -> Value:
@@ -230,8 +233,7 @@ class Tensors:
     @staticmethod
     def sureness(value: Value, tensor: Tensor) -> Confidence:
         """How sure it is that a value is that tensor: less so if it can be a host value."""
-        others = [m for m in members(value) if not isinstance(m, (Tensor, Unknown)) and m != NONE]
-        return min(tensor.sure, Confidence.LOW) if others or host_tensor(value) is not None else tensor.sure
+        return Confidence.LOW if is_doubtful(value) else tensor.sure
 
     def check_printed(self, node: ir.Node, value: Value, frame: Frame) -> None:
         """The text of a tensor, or of a container that holds one, has its values in it."""
@@ -268,6 +270,11 @@ _UNKNOWN_RESULTS: dict[str, Value] = {
     "size": Sequence("tuple", None, Host("int")), "dim": Host("int"), "numel": Host("int"), "element_size": Host("int"),
     "data_ptr": Host("int"), "is_contiguous": Host("bool"),
 }  # fmt: skip
+
+
+def _can_be_numbers(*sides: Value) -> bool:
+    """Whether an operator on these can have nothing to do with tensors."""
+    return all(any(is_number(member) for member in members(side)) for side in sides)
 
 
 def _in_region(frame: Frame) -> bool:

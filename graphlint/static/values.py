@@ -228,11 +228,21 @@ class Mapping:
         return join_all(values) if values else UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Union:
-    """One of several."""
+    """One of several; which comes first means nothing, but stays the same from run to run."""
 
-    members: frozenset[Value]
+    members: tuple[Value, ...]
+    _set: frozenset[Value] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_set", frozenset(self.members))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Union) and self._set == other._set
+
+    def __hash__(self) -> int:
+        return hash(self._set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,26 +303,26 @@ def members(value: Value) -> Iterable[Value]:
 
 def union(values: Iterable[Value]) -> Value:
     """One of the values, tensors at the same place merged; unknown if there are too many."""
-    flat: set[Value] = set()
+    flat: dict[Value, None] = {}
     tensors: dict[Place, Tensor] = {}
-    kinds: dict[type, set[Value]] = {}
+    kinds: dict[type, dict[Value, None]] = {}
     for value in values:
         for member in members(value):
             if isinstance(member, Tensor):
                 known = tensors.get(member.place)
                 tensors[member.place] = member if known is None else merge_tensors(known, member)
             elif isinstance(member, (Sequence, Mapping, Const)):
-                kinds.setdefault(type(member), set()).add(member)
+                kinds.setdefault(type(member), {}).setdefault(member)
             else:
-                flat.add(member)
-    flat.update(tensors.values())
+                flat.setdefault(member)
+    flat.update(dict.fromkeys(tensors.values()))
     for kind, group in kinds.items():
-        flat.update(_merge_constants(group) if kind is Const else _merge_containers(group))
+        flat.update(dict.fromkeys(_merge_constants(group) if kind is Const else _merge_containers(group)))
     if len(flat) == 1:
-        return flat.pop()
+        return next(iter(flat))
     if not flat or len(flat) > MAX_MEMBERS:
         return UNKNOWN
-    return Union(frozenset(flat))
+    return Union(tuple(flat))
 
 
 def join(left: Value, right: Value) -> Value:
@@ -341,27 +351,27 @@ def merge_tensors(left: Tensor, right: Tensor) -> Tensor:
     )
 
 
-def _merge_constants(group: set[Value]) -> set[Value]:
+def _merge_constants(group: Iterable[Value]) -> list[Value]:
     """None and strings stay as they are; several numbers of one type are a number of that type."""
-    merged: set[Value] = set()
+    merged: list[Value] = []
     numbers: dict[type, list[Value]] = {}
     for constant in group:
         assert isinstance(constant, Const)
         if constant.kind in (int, float, bool):
             numbers.setdefault(constant.kind, []).append(constant)
         else:
-            merged.add(constant)
+            merged.append(constant)
     for kind, constants in numbers.items():
-        merged.add(constants[0] if len(constants) == 1 else Host(kind.__name__))
+        merged.append(constants[0] if len(constants) == 1 else Host(kind.__name__))
     return merged
 
 
-def _merge_containers(group: set[Value]) -> set[Value]:
+def _merge_containers(group: Iterable[Value]) -> list[Value]:
     """Containers of one kind become one: element by element if they are equally long."""
     by_kind: dict[str, list[Value]] = {}
     for container in group:
         by_kind.setdefault(container.kind if isinstance(container, Sequence) else "dict", []).append(container)
-    merged: set[Value] = set()
+    merged: list[Value] = []
     for containers in by_kind.values():
         result = containers[0]
         for container in containers[1:]:
@@ -369,7 +379,7 @@ def _merge_containers(group: set[Value]) -> set[Value]:
                 result = _merge_sequences(result, container)
             elif isinstance(result, Mapping) and isinstance(container, Mapping):
                 result = _merge_mappings(result, container)
-        merged.add(limit_depth(result) if len(containers) > 1 else result)
+        merged.append(limit_depth(result) if len(containers) > 1 else result)
     return merged
 
 
@@ -413,7 +423,7 @@ def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
 def without(value: Value, unwanted: Value) -> Value:
     """The value with one alternative ruled out; the value itself if it has no other."""
     if isinstance(value, Union) and unwanted in value.members:
-        return union(value.members - {unwanted})
+        return union(member for member in value.members if member != unwanted)
     return value
 
 
@@ -459,6 +469,23 @@ def placed_by_name(value: Value, name: str) -> Value:
         return value
     return union(
         replace(m, place=Place.HOST) if isinstance(m, Tensor) and m.place is Place.ANYWHERE else m
+        for m in members(value)
+    )
+
+
+def is_number(value: Value) -> bool:
+    """Whether everything that a value can be is a Python number or boolean."""
+    return all(
+        (isinstance(m, Const) and isinstance(m.value, (int, float)))
+        or (isinstance(m, Host) and m.kind in ("int", "float", "bool", "number"))
+        for m in members(value)
+    )
+
+
+def is_doubtful(value: Value) -> bool:
+    """Whether a value that can be a tensor on the device can be something of the host as well; None is no doubt."""
+    return any(
+        m.place is Place.HOST if isinstance(m, Tensor) else not isinstance(m, Unknown) and m != NONE
         for m in members(value)
     )
 
