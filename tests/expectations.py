@@ -1,4 +1,4 @@
-"""A program's text in, the findings that its comments speak of out: the one parser of `# expect:`, `# missed:`, `# false-alarm:`."""
+"""A program's text in, the findings that its `# expect:`, `# missed:` and `# false-alarm:` comments speak of out."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from graphlint.rulebook import builtin_rules, load_rulebook
 PAGE = builtin_rules() / "operations.toml"
 CATALOGUE = load_catalogue(PAGE)
 KIND_WORDS = """
-    tensor elementwise same-shape bool-tensor int-tensor scalar-tensor reduction bool-reduction int-reduction
-    indices extremum where unique loss factory like moved self host-tensor device-tensor host-array tensors pair triple quad
+    tensor elementwise same-shape bool-tensor int-tensor indices scalar-tensor reduction bool-reduction int-reduction
+    extremum where unique loss factory like moved self host-tensor device-tensor host-array tensors pair triple quad
     int float bool number str list shape device dtype none object
 """
 PREDICATES = set(

@@ -39,6 +39,7 @@ from graphlint.static.values import (
     Value,
     join,
     members,
+    placed_by_name,
     tensors_in,
     union,
     without,
@@ -285,7 +286,7 @@ class Calls:
             promised = DeviceName(Place.ANYWHERE)
         if promised == UNKNOWN:
             return value
-        return union([promised, *(m for m in members(value) if m != UNKNOWN)])
+        return placed_by_name(union([promised, *(m for m in members(value) if m != UNKNOWN)]), parameter.name)
 
     def run_promised(
         self, function: Function, receiver: Value | None, mode: Mode, frame: Frame | None = None
@@ -441,8 +442,10 @@ class Calls:
         if receiver.arguments is None:
             overriding = self._overriding(receiver.cls, name)
             if overriding is not None:
-                calls = [self.call(method, arguments.prepend(receiver), node, frame) for method in overriding]
-                return union(calls)
+                return union(
+                    self.call(method, arguments.prepend(objects.promised(cls)), node, frame)
+                    for method, cls in overriding.items()
+                )
         # An attribute that stands for the object itself would go round in circles.
         target = without(objects.load(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):
@@ -453,20 +456,20 @@ class Calls:
             return UNKNOWN
         return self.call(target, arguments, node, frame)
 
-    def _overriding(self, cls: ClassDefinition, name: str) -> list[Value] | None:
-        """The methods that stand in for an abstract one when only the base class is known."""
+    def _overriding(self, cls: ClassDefinition, name: str) -> dict[Value, ClassDefinition] | None:
+        """The methods that stand in for an abstract one when only the base class is known, each with a class that has it."""
         objects = self.interpreter.objects
         own = objects.method(cls, name)
         if own is not None and not all(isinstance(m, Function) and is_abstract(m.code) for m in members(own)):
             return None
         if own is None and objects.find(cls, name) is not None:
             return None
-        found: dict[Value, None] = {}
+        found: dict[Value, ClassDefinition] = {}
         for subclass in objects.subclasses(cls):
             method = objects.method(subclass, name)
             if method is not None and method != own:
-                found.setdefault(method)
-        return list(found) or None
+                found.setdefault(method, subclass)
+        return found or None
 
     def special(self, value: Value, name: str, arguments: Arguments, node: ir.Node, frame: Frame) -> Value | None:
         """What an operator gives that a class of the project defines; None where none does."""

@@ -39,6 +39,7 @@ from graphlint.static.values import (
     join,
     join_all,
     members,
+    placed_by_name,
     tensors_in,
     truth,
     union,
@@ -216,7 +217,7 @@ class Expressions:
     # Attributes
 
     def _attribute(self, node: ir.Attribute, frame: Frame) -> Value:
-        return self.attribute(self.eval(node.value, frame), node.attr, frame)
+        return placed_by_name(self.attribute(self.eval(node.value, frame), node.attr, frame), node.attr)
 
     def attribute(self, value: Value, name: str, frame: Frame) -> Value:
         """An attribute of a value."""

@@ -25,11 +25,13 @@ from graphlint.static.values import (
     Instance,
     Mapping,
     Sequence,
+    Tensor,
     Unknown,
     Value,
     join,
     join_all,
     limit_depth,
+    members,
 )
 
 MAX_ROUNDS = 3  # of a loop body; values have settled by then, or are cut by the limits on containers
@@ -168,7 +170,8 @@ class Interpreter:
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
         left, right = self.eval(node.target, frame), self.eval(node.value, frame)
         value = self.expressions.binary(node, node.operator, left, right, frame)
-        self.expressions.store(node.target, value, frame)
+        in_place = all(isinstance(member, Tensor) for member in members(left))
+        self.expressions.store(node.target, left if in_place else value, frame)
         return True
 
     def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:

@@ -127,8 +127,11 @@ class Names:
         if known and len(found) > len(known):
             # `try: from x import f` with `except ImportError: f = None` means f where there is one.
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
-        value = join_all(found)
-        return self.mutated(module, name, value)
+        value = self.mutated(module, name, join_all(found))
+        if name in module.rebound:
+            promised = self.annotation(index.annotations[name], module) if name in index.annotations else UNKNOWN
+            return loosened(value, promised)
+        return value
 
     def _elsewhere(self, module: Module, name: str) -> Value | None:
         """A module of the package, or a name that a star import brings."""
@@ -343,6 +346,15 @@ class Names:
         if name in ("type", "Type", "Callable", "Unpack"):
             return UNKNOWN
         return self.annotated(node.value, module)
+
+
+def loosened(value: Value, promised: Value = UNKNOWN) -> Value:
+    """What a constant may have become since it was assigned: another one of its kind, or anything if it was None."""
+    if value == NONE:
+        return union((NONE, promised))
+    if isinstance(value, Const) and not isinstance(value.value, str):
+        return Host(type(value.value).__name__)
+    return value
 
 
 def _quoted(source: str) -> str:

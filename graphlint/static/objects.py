@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from graphlint.static import ir
 from graphlint.static.frames import Env, Frame, Mode
 from graphlint.static.lowering import UnparsableSource, lower_segment
+from graphlint.static.names import loosened
 from graphlint.static.project import ClassDefinition, Definition, Module
 from graphlint.static.values import (
     NONE,
@@ -226,14 +227,8 @@ class Objects:
     def _loosen(self, instance: Instance, attributes: dict[str, Value]) -> None:
         """What was None after construction may have been set since; a constant that is also assigned elsewhere may differ."""
         for name, value in attributes.items():
-            if value == NONE:
-                attributes[name] = union((NONE, UNKNOWN))
-            elif (
-                isinstance(value, Const)
-                and not isinstance(value.value, str)
-                and self._is_reassigned(instance.cls, name)
-            ):
-                attributes[name] = Host(type(value.value).__name__)
+            if value == NONE or (isinstance(value, Const) and self._is_reassigned(instance.cls, name)):
+                attributes[name] = loosened(value)
 
     def _is_reassigned(self, cls: ClassDefinition, name: str) -> bool:
         modules = {base.module for base in self.order(cls) if isinstance(base, ClassDefinition)}
@@ -293,7 +288,7 @@ class Objects:
         if isinstance(value, (Function, Bound)):
             return self.bind(value, instance, frame)
         if isinstance(value, Const) and self._is_reassigned(instance.cls, name):
-            return Host(type(value.value).__name__) if value.value is not None else union((NONE, UNKNOWN))
+            return loosened(value)
         return value
 
     def bind(self, method: Value, receiver: Value, frame: Frame) -> Value:

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 def fill(interpreter: Interpreter, module: Module, name: str, registry: Value) -> Value:
     """Run the decorators of a module that store into one of its dicts."""
-    if not any(isinstance(member, Mapping) for member in members(registry)):
-        return registry
     stores = re.compile(rf"\b{re.escape(name)}\[[^\]\n]+\] *=[^=]")
+    if not any(isinstance(member, Mapping) for member in members(registry)) or not stores.search(module.text):
+        return registry
     writers = {
         definition.name
         for definitions in module.index.functions.values()
         for definition in definitions
         if stores.search("\n".join(module.lines[definition.segment.first - 1 : definition.segment.last]))
     }
+    if not writers:
+        return registry
     interpreter.names.globals[(module, name)] = registry
     for cls in module.index.classes.values():
         for source in cls.decorators:

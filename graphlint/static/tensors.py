@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
-from graphlint.static import conditions, indexing, ir, results
+from graphlint.static import conditions, indexing, ir, operands, results
 from graphlint.static.frames import Frame, Mode
 from graphlint.static.values import (
     NONE,
@@ -117,14 +116,14 @@ class Tensors:
             self._spread(operation, bound, arguments.star)
         if operation.returns == "factory" and "device" not in bound:
             bound |= [("device", (default,)) for default in frame.around if isinstance(default, DeviceName)]
-        reports = node is not None and frame.mode is not Mode.OUTSIDE
-        written = _written(operation, node, receiver) if node is not None and reports else {}
+        watched = node if frame.mode is not Mode.OUTSIDE else None
+        written = operands.written(operation, watched, receiver) if watched and operation.effects else {}
         facts = conditions.Facts(bound, written, frame.around)
         result = results.result(results.Call(operation, facts, receiver, _in_region(frame)))
-        if node is not None and reports:
-            self._report(operation, facts, node, frame)
+        if watched is not None:
+            self._report(operation, facts, watched, frame)
             if operation.returns != "self" and facts.value("out") is None and facts.device() is not None:
-                self._check_made(node, result, facts.all_values(), frame)
+                self._check_made(watched, result, facts.all_values(), frame)
         return result
 
     @staticmethod
@@ -139,18 +138,18 @@ class Tensors:
         for effect in operation.effects:
             confidence = facts.confidence(effect)
             if effect.name == "host-operand" and confidence is not None:
-                confidence = self._frozen(facts.operands(), frame)
+                confidence = operands.frozen(facts.operands(), frame)
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
                 self.interpreter.event(frame, node, effect.name, confidence, effect.message, effect.help)
 
-    def _check_made(self, node: ir.Node, made: Value, operands: Iterable[Value], frame: Frame) -> None:
+    def _check_made(self, node: ir.Node, made: Value, given: Iterable[Value], frame: Frame) -> None:
         """What a new tensor on the device means under the context managers around it."""
         if not any(t.fresh and t.place is Place.DEVICE for t in tensors_in(made)):
             return
         if frame.is_foreign:
             self.interpreter.event(frame, node, "foreign-allocation", Confidence.MEDIUM)
-        if SAVES_ON_HOST in frame.around and any(device_tensor(operand) is not None for operand in operands):
+        if SAVES_ON_HOST in frame.around and any(device_tensor(value) is not None for value in given):
             self.interpreter.event(frame, node, "device-to-host", Confidence.MEDIUM)
 
     def like_arguments(self, arguments: Arguments, frame: Frame) -> Value:
@@ -200,7 +199,7 @@ class Tensors:
 
     def binary(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """An arithmetic operator with a tensor on at least one side."""
-        frozen = self._frozen(_sides(node, left, right), frame)
+        frozen = operands.frozen(operands.sides(node, left, right), frame)
         if frozen is not None:
             self.interpreter.event(frame, node, "host-operand", frozen)
         ndim = results.broadcast_rank([left, right]) if sign != "@" else None
@@ -227,20 +226,6 @@ class Tensors:
     @staticmethod
     def unary(value: Value, sign: str) -> Value:
         return union(m for m in members(value) if isinstance(m, Tensor))
-
-    def _frozen(self, operands: list[tuple[ir.Expr | None, Value]], frame: Frame) -> Confidence | None:
-        """How sure it is that a host scalar tensor meets a device tensor, and that its value can change later.
-
-        One that is written down in the program, and never written to, is as good as a number.
-        """
-        device = [t for _, value in operands if (t := device_tensor(value)) is not None and t.place is Place.DEVICE]
-        for written, value in operands if device else ():
-            held = host_tensor(value)
-            if held is None or held.ndim != 0 or held.fresh or device_tensor(value) is not None:
-                continue
-            if not held.literal or _is_written_to(written, frame):
-                return min(held.sure, device[0].sure)
-        return None
 
     @staticmethod
     def sureness(value: Value, tensor: Tensor) -> Confidence:
@@ -287,32 +272,3 @@ _UNKNOWN_RESULTS: dict[str, Value] = {
 
 def _in_region(frame: Frame) -> bool:
     return frame.mode is not Mode.OUTSIDE
-
-
-def _written(operation: Operation, node: ir.Call, receiver: Value | None) -> dict[str, tuple[ir.Expr, ...]]:
-    """The expressions that are bound to the parameters of an operation, where no argument is starred."""
-    if any(argument.star for argument in node.arguments):
-        return {}
-    positional = [argument.value for argument in node.arguments if argument.keyword is None]
-    keywords = {argument.keyword: argument.value for argument in node.arguments if argument.keyword is not None}
-    if receiver is not None and operation.params and operation.params[0].name == "self":
-        positional.insert(0, node.func.value if isinstance(node.func, ir.Attribute) else node.func)
-    return operation.bind(positional, keywords)
-
-
-def _sides(node: ir.Node, left: Value, right: Value) -> list[tuple[ir.Expr | None, Value]]:
-    """Both sides of an operator, with their expressions."""
-    if isinstance(node, ir.Binary):
-        return [(node.left, left), (node.right, right)]
-    if isinstance(node, ir.AugAssign):
-        return [(node.target, left), (node.value, right)]
-    return [(None, left), (None, right)]
-
-
-def _is_written_to(written: ir.Expr | None, frame: Frame) -> bool:
-    """Whether the module changes, in place, a tensor that has the last name of an expression."""
-    name = written.id if isinstance(written, ir.Name) else written.attr if isinstance(written, ir.Attribute) else None
-    if name is None:
-        return False
-    in_place = rf"\b{re.escape(name)}(?:\.[a-z]\w*[a-z0-9]_\(|\[[^\]\n]*\] *=[^=]| *[-+*/]=)"
-    return re.search(in_place, frame.module.text) is not None

@@ -17,6 +17,7 @@ from graphlint.static.project import ClassDefinition, Module
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
+_HOST_SUFFIXES = ("_cpu", "_host")
 
 
 class Place(enum.Enum):
@@ -450,6 +451,16 @@ def host_tensor(value: Value) -> Tensor | None:
         if isinstance(member, Tensor) and member.place is Place.HOST:
             return member
     return None
+
+
+def placed_by_name(value: Value, name: str) -> Value:
+    """Tensors of unknown place under a name that says it, as `seq_lens_cpu` does: those are on the host."""
+    if not name.endswith(_HOST_SUFFIXES):
+        return value
+    return union(
+        replace(m, place=Place.HOST) if isinstance(m, Tensor) and m.place is Place.ANYWHERE else m
+        for m in members(value)
+    )
 
 
 def truth(value: Value) -> bool | None:
