@@ -223,9 +223,9 @@ class Builtins:
         judged = pool
         if key is not None and key != NONE and pool:
             judged = [self.interpreter.calls.call(key, Arguments((join_all(pool),)), node, frame)]
-        if single is not None and isinstance(single, Sequence) and single.elements is not None:
-            if len(pool) <= 1 and name in ("max", "min", "sorted"):
-                return pool[0] if pool and name != "sorted" else UNKNOWN
+        is_known = isinstance(single, Sequence) and single.elements is not None
+        if is_known and len(pool) <= 1 and name in ("max", "min", "sorted"):
+            return pool[0] if pool and name != "sorted" else UNKNOWN
         tensors = [tensor for value in judged if (tensor := device_tensor(value)) is not None]
         if tensors and node is not None:
             self.interpreter.event(frame, node, "tensor-branch", min(tensor.sure for tensor in tensors))

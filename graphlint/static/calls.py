@@ -96,9 +96,11 @@ class Calls:
                 if member.name == "typing.overload":
                     return member
                 entries = self.interpreter.entries
-                if node is not None and entries.declares(member.name) and isinstance(value, Function):
-                    if "<locals>" in value.qualname:  # others are found without running what is around them
-                        entries.declare(self.interpreter, value, node, self._outside(frame))
+                # Functions that are not inside of others are found without running what is around them.
+                is_inner = isinstance(value, Function) and "<locals>" in value.qualname
+                if is_inner and node is not None and entries.declares(member.name):
+                    assert isinstance(value, Function)
+                    entries.declare(self.interpreter, value, node, self._outside(frame))
             if isinstance(member, Partial) and isinstance(member.function, External):
                 keywords = dict(member.keywords)
                 if member.function.name in _CACHES:

@@ -590,7 +590,8 @@ class Expressions:
             return given if sign not in ("!=", "not in") else Host("bool")
         if sign in ("in", "not in"):
             return self._contained(node, sign, left, right, frame)
-        if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
+        compared_with_none = sign in ("==", "!=") and NONE in (left, right)  # which is no operation of a tensor
+        if not compared_with_none and any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
             return self.tensors.compare(node, left, right, frame)
         if sign in ("==", "!="):
             same = self.same(left, right)

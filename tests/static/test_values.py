@@ -157,6 +157,71 @@ NONE_AND_TYPES = {
         if not isinstance(name, str):
             x.item()
         """,
+    "None on one side, a tensor on the other": """
+        y = x if number else None
+        if y is None:
+            print(y)
+        else:
+            print(y)  # expect: GL102
+        if y is not None:
+            print(y)  # expect: GL102
+        else:
+            print(y)
+        if not (y is not None):
+            print(y)
+        if y == None and number:
+            print(y)
+        """,
+    "None behind an early return": """
+        y = x if number else None
+        if y is not None:
+            return y
+        print(y)
+        """,
+    "None behind an assertion": """
+        y = x if number else None
+        assert y is None
+        print(y)
+        """,
+    "None in an operand": """
+        y = x if number else None
+        y is None and print(y)
+        y is not None and print(y)  # expect: GL102
+        y is None or print(y)  # expect: GL102
+        y is not None or print(y)
+        print(y) if y is None else None
+        """,
+    "None bound in the condition": """
+        if (y := x if number else None) is None:
+            print(y)
+        """,
+    "None in a loop": """
+        y = x if number else None
+        while y is None:
+            print(y)
+            y = x
+        [print(z) for z in [y] if z is None]
+        """,
+    "None of an attribute": """
+        box = Box()
+        box.value = x if number else None
+        if box.value is None:
+            print(box.value)
+        else:
+            print(box.value)  # expect: GL102
+        """,
+    "a type on each side": """
+        scale = x if number else 2.0
+        if isinstance(scale, float):
+            print(scale)
+        else:
+            print(scale)  # expect: GL102
+        if not isinstance(scale, torch.Tensor):
+            print(scale)
+        if torch.is_tensor(scale):
+            print(scale)  # expect: GL102
+        print(scale if isinstance(scale, (int, float)) else "a tensor")
+        """,
     "hasattr": """
         if hasattr(x, "item"):
             x.item()  # expect: GL101
