@@ -130,7 +130,7 @@ class Module:
 
     @cached_property
     def rebound(self) -> frozenset[str]:
-        """The names that functions of the module declare `global`, so that their values at its top level do not last."""
+        """The names that functions of the module declare `global`: their values at its top level do not last."""
         lists = _GLOBAL.findall(self.text)
         return frozenset(name.strip() for names in lists for name in names.split(","))
 

@@ -138,8 +138,8 @@ class Search:
                     self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
             if self._passes_on(context, function, before):
                 helpers.add(_called_as(definition))
-            captures = isinstance(receiver, Instance) and self._runs_what_it_holds(receiver, context, before)
-            if owner is not None and captures:
+            holder = receiver if isinstance(receiver, Instance) else None
+            if owner is not None and holder is not None and self._runs_what_it_holds(holder, context, before):
                 helpers.add(owner.name)
                 self.methods.setdefault(owner.name, set()).add(definition.name)
             if definition.name == "__init__" and isinstance(receiver, Instance):
