@@ -22,6 +22,7 @@ from graphlint.static.values import (
     Host,
     Instance,
     Tensor,
+    Unknown,
     Value,
     join,
     limit_depth,
@@ -142,8 +143,8 @@ class Objects:
         return known
 
     def patch(self, cls: ClassDefinition, name: str, value: Value) -> None:
-        """An assignment to an attribute of a class."""
-        if isinstance(value, _CALLABLE):
+        """An assignment to an attribute of a class; what is not known takes no method's place."""
+        if isinstance(value, _CALLABLE) and not (isinstance(value, Bound) and isinstance(value.receiver, Unknown)):
             self._patches.setdefault(cls, {})[name] = value
 
     def _real(self, definitions: list[Definition]) -> list[Definition]:
