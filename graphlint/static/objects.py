@@ -187,6 +187,13 @@ class Objects:
             return _general(value)
         return value
 
+    def annotated(self, cls: ClassDefinition, name: str) -> Value:
+        """What a class says of an attribute; its methods call by that name what they keep in it."""
+        for base in self.order(cls):
+            if isinstance(base, ClassDefinition) and name in base.annotations:
+                return self.interpreter.names.annotation(base.annotations[name], base.module)
+        return UNKNOWN
+
     def subclasses(self, cls: ClassDefinition) -> tuple[ClassDefinition, ...]:
         """The classes of the project that name this one as a base, found by text first."""
         if cls not in self.overrides:
