@@ -15,6 +15,7 @@ from graphlint.static import ir
 from graphlint.static.project import ClassDefinition, Module
 
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
+MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
 _HOST_SUFFIXES = ("_cpu", "_host")
@@ -318,6 +319,8 @@ def union(values: Iterable[Value]) -> Value:
     flat.update(dict.fromkeys(tensors.values()))
     for kind, group in kinds.items():
         flat.update(dict.fromkeys(_merge_constants(group) if kind is Const else _merge_containers(group)))
+    if UNKNOWN in flat and sum(isinstance(member, (Class, Instance)) for member in flat) > MAX_EXAMPLES:
+        flat = {member: None for member in flat if not isinstance(member, (Class, Instance))}
     if len(flat) == 1:
         return next(iter(flat))
     if not flat or len(flat) > MAX_MEMBERS:
