@@ -143,6 +143,9 @@ def _equals(value: Value | None, condition: Condition) -> Confidence | None:
 def _device(value: Value | None, condition: Condition) -> Confidence | None:
     if value is None:
         return None
+    if isinstance(value, Sequence) and value.elements is not None:
+        answers = [answer for element in value.elements if (answer := _device(element, condition)) is not None]
+        return max(answers) if answers else None
     places: dict[Place, Confidence] = {}
     for tensor in tensors_in(value):
         places[tensor.place] = max(places.get(tensor.place, LOW), tensor.sure)

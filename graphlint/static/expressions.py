@@ -517,7 +517,8 @@ class Expressions:
         before, doubtful = frame.env, frame.doubtful
         frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
         if outcome is None and isinstance(node.left, ir.Compare):
-            frame.doubtful = doubtful or ir.names(node.left).isdisjoint(ir.names(node.right))
+            says_kind = node.left.comparisons[0][0] in ("is", "is not")
+            frame.doubtful = doubtful or not says_kind or ir.names(node.left).isdisjoint(ir.names(node.right))
         yield
         frame.env, frame.doubtful = _with_new_names(before, frame.env), doubtful
 
