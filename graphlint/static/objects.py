@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Base: TypeAlias = "ClassDefinition | str"
 CONTENT = "<content>"  # what an object that is a container holds
 ANY = "<any>"  # what is stored under names that are not known
+SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
 MAX_OVERRIDES = 40  # modules with subclasses; a class with more is a framework's root, and says nothing about a call
 PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "torch.utils._functools.cache_method"})
 MODULE_METHODS = frozenset({
@@ -275,7 +276,8 @@ class Objects:
         value = self.member(instance, name, frame)
         if value is not None:
             return value
-        if (instance, name) not in self.searched:
+        skims = frame.mode is Mode.OUTSIDE and frame.depth > self.interpreter.max_depth_outside - SEARCH_DEPTH
+        if (instance, name) not in self.searched and not skims:
             self.searched.add((instance, name))
             self._search_methods(instance, name)
             if name in attributes:
