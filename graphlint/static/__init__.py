@@ -66,7 +66,7 @@ def check(
     search.marked()
     declare(interpreter, config.regions, files)
     found, reached = collect_findings(interpreter.regions.values(), rulebook)
-    findings, suppressed = settle_findings(found, reached.paths, search.unreadable, project, config, rulebook)
+    findings, suppressed = settle_findings(found, reached.paths, project, config, rulebook)
     summary = Summary(
         files=len(files),
         regions=len(interpreter.regions),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
@@ -638,7 +638,7 @@ def is_abstract(code: ir.Code) -> bool:
     return all(isinstance(statement, _ABSTRACT) for statement in code.body)
 
 
-@lru_cache(maxsize=None)
+@cache
 def assigns_members(code: ir.Code) -> bool:
     """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores one as an item."""
     parameters = {parameter.name for parameter in code.parameters}

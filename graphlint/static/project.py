@@ -299,11 +299,23 @@ class Project:
         self.roots: dict[Path, None] = {}
         self.modules: dict[str, Module | None] = {}
         self.by_path: dict[Path, Module] = {}
+        self.unreadable: dict[Path, str] = {}
+        self._raw: dict[Path, bytes | None] = {}
         self._packages: dict[Path, bool] = {}
         self._bases: dict[bytes, dict[Path, None]] | None = None
         for folder in dict.fromkeys(file.parent for file in self.files):
             self.roots.setdefault(self.root_of(folder))
         self._entries: dict[Path, frozenset[str]] = {}
+
+    def raw(self, path: Path) -> bytes | None:
+        """What stands in a file, kept for the next search through all of them; None if it cannot be read."""
+        if path not in self._raw:
+            try:
+                self._raw[path] = path.read_bytes()
+            except OSError as problem:
+                self._raw[path] = None
+                self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
+        return self._raw[path]
 
     def root_of(self, folder: Path) -> Path:
         """The nearest folder above that is not part of a package."""
@@ -371,11 +383,7 @@ class Project:
         if self._bases is None:
             self._bases = {}
             for path in self.files:
-                try:
-                    raw = path.read_bytes()
-                except OSError:
-                    continue
-                for bases in _CLASS_BASES.findall(raw):
+                for bases in _CLASS_BASES.findall(self.raw(path) or b""):
                     for word in _BASE.findall(bases):
                         self._bases.setdefault(word, {}).setdefault(path)
         for path in self._bases.get(name.encode(), ()):

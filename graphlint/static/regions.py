@@ -28,7 +28,6 @@ class Search:
     progress: Callable[[int, int], None] | None = None
     done: set[Definition | Module] = field(default_factory=set)
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
-    unreadable: dict[Path, str] = field(default_factory=dict)
 
     def lexical(self) -> None:
         """Run every function that can open a region, its callers in the same file, and the users of helpers."""
@@ -71,14 +70,11 @@ class Search:
         """The files that hold one of the marks and, if there is one, match the pattern."""
         found = []
         for path in self.files:
-            try:
-                raw = path.read_bytes()
-            except OSError as problem:
-                self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
-                continue
+            raw = self.interpreter.project.raw(path)
             # A plain search for each mark is faster than one expression for all of them.
-            is_marked = any(mark in raw for mark in marks)
-            if is_marked and (pattern is None or pattern.search(raw.decode("utf-8", "replace"))):
+            if raw is None or not any(mark in raw for mark in marks):
+                continue
+            if pattern is None or pattern.search(raw.decode("utf-8", "replace")):
                 found.append(path)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from graphlint.config import Config
@@ -17,7 +17,6 @@ _UNREADABLE = "GL001"
 def settle_findings(
     found: list[Finding],
     reached: Iterable[str],
-    unreadable: Mapping[Path, str],
     project: Project,
     config: Config,
     rulebook: Rulebook,
@@ -28,7 +27,7 @@ def settle_findings(
         selected -= {rule.code for rule in rulebook.rules if rule.profile == "strict"}
     findings = [finding for finding in found if finding.code in selected]
     if _UNREADABLE in selected:
-        findings += unreadable_sources(unreadable, project, rulebook)
+        findings += unreadable_sources(project, rulebook)
     texts = {path: project.by_path[Path(path)].text for path in reached if Path(path) in project.by_path}
     kept, suppressed, unused = apply(findings, texts, rulebook, selected)
     shown = [
@@ -40,10 +39,10 @@ def settle_findings(
     return tuple(sorted(shown, key=lambda f: (f.span, f.code))), suppressed
 
 
-def unreadable_sources(unreadable: Mapping[Path, str], project: Project, rulebook: Rulebook) -> list[Finding]:
+def unreadable_sources(project: Project, rulebook: Rulebook) -> list[Finding]:
     """One finding for each file that could not be read or parsed when it was needed."""
     rule = rulebook.rule(_UNREADABLE)
-    problems: dict[Path, tuple[str, int]] = {path: (text, 1) for path, text in unreadable.items()}
+    problems: dict[Path, tuple[str, int]] = {path: (text, 1) for path, text in project.unreadable.items()}
     for path, module in project.by_path.items():
         if module.problem is not None:
             problems[path] = module.problem
