@@ -39,7 +39,7 @@ from graphlint.static.values import (
 MAX_ROUNDS = 3  # of a loop body; values have settled by then, or are cut by the limits on containers
 MAX_UNROLLED = 12  # loops over known constants that are run as they would run
 MAX_DEPTH = 70  # calls inside calls
-MAX_VARIANTS_OUTSIDE = 64  # before a region; kinds that come this late tell nothing new
+MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
