@@ -359,7 +359,7 @@ class Builtins:
         results = list(values[2:3])
         for name in members(values[1]):
             if isinstance(name, Const) and isinstance(name.value, str):
-                results.append(self.interpreter.expressions.attribute(values[0], name.value, frame))
+                results.append(self.interpreter.attributes.load(values[0], name.value, frame))
             elif isinstance(values[0], Instance):
                 held = self.interpreter.objects.attributes(values[0])
                 results.append(held.get(ANY, UNKNOWN))

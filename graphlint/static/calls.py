@@ -425,7 +425,7 @@ class Calls:
         if isinstance(receiver, Super):
             return self._call_super(receiver, name, arguments, node, frame)
         if isinstance(receiver, (ModuleValue, External, Class)) or (isinstance(receiver, (Function, Bound, Partial))):
-            target = interpreter.expressions.attribute(receiver, name, frame)
+            target = interpreter.attributes.load(receiver, name, frame)
             if (
                 isinstance(receiver, Class)
                 and isinstance(target, Bound)

@@ -118,14 +118,14 @@ class Containers:
         if name in ("index", "count", "numel", "__len__"):
             return Host("int")
         if name == "__getitem__" and values:
-            return self.interpreter.expressions.item(receiver, values[0])
+            return self.interpreter.items.item(receiver, values[0])
         return NONE
 
     def _mapping(self, receiver: Mapping, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         values = arguments.positional
         if name in ("get", "pop", "setdefault", "__getitem__") and values:
             default = list(values[1:2]) or ([NONE] if name == "get" else [])
-            found = self.interpreter.expressions.item(receiver, values[0], missing=default)
+            found = self.interpreter.items.item(receiver, values[0], missing=default)
             if name == "setdefault" and len(values) == 2:
                 self._grow(receiver, node, frame, values[1])
                 self._replace(receiver, with_item(receiver, values[0], values[1]), node, frame)
@@ -175,7 +175,7 @@ class Containers:
         if node is not None and isinstance(node.func, ir.Attribute):
             target = node.func.value
             if isinstance(target, (ir.Name, ir.Attribute, ir.Subscript)):
-                self.interpreter.expressions.put_back(target, receiver, changed, frame)
+                self.interpreter.targets.put_back(target, receiver, changed, frame)
         return NONE
 
     def _grow(self, receiver: Value, node: ir.Call | None, frame: Frame, added: Value) -> None:
@@ -183,7 +183,7 @@ class Containers:
         if node is None or frame.mode is Mode.OUTSIDE or not isinstance(node.func, ir.Attribute):
             return
         fresh = [tensor for tensor in tensors_in(added) if tensor.fresh and tensor.place is Place.DEVICE]
-        if fresh and self.interpreter.expressions.outlives_region(node.func.value, frame):
+        if fresh and self.interpreter.targets.outlives_region(node.func.value, frame):
             self.interpreter.event(frame, node, "growing-memory", fresh[0].sure)
 
 

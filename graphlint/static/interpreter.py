@@ -5,13 +5,19 @@ from __future__ import annotations
 from graphlint.finding import Confidence, Region
 from graphlint.operations import Catalogue
 from graphlint.static import ir, narrowing
+from graphlint.static.attributes import Attributes
 from graphlint.static.calls import Calls
+from graphlint.static.comparisons import Comparisons
 from graphlint.static.entries import Entries
 from graphlint.static.expressions import Expressions
 from graphlint.static.frames import Context, Env, Event, Frame, Loop, Mode, OpenRegion
+from graphlint.static.items import Items
+from graphlint.static.logic import Logic
 from graphlint.static.names import Names
 from graphlint.static.objects import Objects
+from graphlint.static.operators import Operators
 from graphlint.static.project import Project
+from graphlint.static.targets import Targets
 from graphlint.static.tensors import Tensors
 from graphlint.static.values import (
     NONE,
@@ -53,6 +59,12 @@ class Interpreter:
         self.objects = Objects(self)
         self.calls = Calls(self)
         self.tensors = Tensors(self)
+        self.targets = Targets(self)
+        self.attributes = Attributes(self)
+        self.items = Items(self)
+        self.operators = Operators(self)
+        self.comparisons = Comparisons(self)
+        self.logic = Logic(self)
         self.expressions = Expressions(self)
         self.eval = self.expressions.eval
         self.contexts: dict[tuple[object, ...], Context] = {}
@@ -164,14 +176,14 @@ class Interpreter:
         if isinstance(value, Unknown) and node.annotation is not None:
             value = self.names.annotated(node.annotation, frame.module)
         for target in node.targets:
-            self.expressions.store(target, value, frame)
+            self.targets.store(target, value, frame)
         return True
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
         left, right = self.eval(node.target, frame), self.eval(node.value, frame)
-        value = self.expressions.binary(node, node.operator, left, right, frame)
+        value = self.operators.apply(node, node.operator, left, right, frame)
         in_place = all(isinstance(member, Tensor) for member in members(left))
-        self.expressions.store(node.target, left if in_place else value, frame)
+        self.targets.store(node.target, left if in_place else value, frame)
         return True
 
     def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:
@@ -192,7 +204,7 @@ class Interpreter:
         return False
 
     def _assert(self, node: ir.Assert, frame: Frame) -> bool:
-        outcome = self.expressions.condition(node.test, frame)
+        outcome = self.logic.condition(node.test, frame)
         if node.message is not None and outcome is False:
             return False
         frame.env = narrowing.narrow(self, node.test, True, frame)
@@ -205,7 +217,7 @@ class Interpreter:
         return True
 
     def _if(self, node: ir.If, frame: Frame) -> bool:
-        outcome = self.expressions.condition(node.test, frame)
+        outcome = self.logic.condition(node.test, frame)
         frame.tests.append(node.test)
         goes_on = self._branches(node, outcome, frame)
         frame.tests.pop()
@@ -253,7 +265,7 @@ class Interpreter:
             if all(_is_plain(element) for element in iterable.elements):
                 return self.unrolled(node, iterable.elements, frame)
         element = self.expressions.iterate(node.iterable, iterable, frame)
-        return self.loop(node.body, node.orelse, frame, lambda: self.expressions.store(node.target, element, frame))
+        return self.loop(node.body, node.orelse, frame, lambda: self.targets.store(node.target, element, frame))
 
     def unrolled(self, node: ir.For, elements: tuple[Value, ...], frame: Frame) -> bool:
         """Run a loop over a few known constants as it would run."""
@@ -261,7 +273,7 @@ class Interpreter:
         frame.loops.append(loop)
         goes_on = True
         for element in elements:
-            self.expressions.store(node.target, element, frame)
+            self.targets.store(node.target, element, frame)
             loop.continues.clear()
             goes_on = self.block(node.body, frame)
             ends = [*([frame.env] if goes_on else []), *loop.continues]
@@ -284,7 +296,7 @@ class Interpreter:
         outcomes: list[bool | None] = []
 
         def enter() -> bool:
-            outcomes.append(self.expressions.condition(node.test, frame, effect="tensor-loop"))
+            outcomes.append(self.logic.condition(node.test, frame, effect="tensor-loop"))
             if outcomes[-1] is not False:
                 frame.env = narrowing.narrow(self, node.test, True, frame)
             return outcomes[-1] is not False
@@ -332,7 +344,7 @@ class Interpreter:
             managers.append((expression, manager, len(frame.regions)))
             entered = self.entries.enter(self, expression, manager, frame)
             if target is not None:
-                self.expressions.store(target, entered, frame)
+                self.targets.store(target, entered, frame)
         goes_on = self.block(node.body, frame)
         for expression, manager, depth in reversed(managers):
             # What `__exit__` closes is the region of its own manager; it ends here in any case.
@@ -370,11 +382,11 @@ class Interpreter:
         for case in node.cases:
             frame.env = {**before, **dict.fromkeys(case.binds, UNKNOWN)}
             if case.target is not None:
-                self.expressions.store(case.target, subject, frame)
-            if case.literal is not None and self.expressions.same(subject, self.eval(case.literal, frame)) is False:
+                self.targets.store(case.target, subject, frame)
+            if case.literal is not None and self.comparisons.same(subject, self.eval(case.literal, frame)) is False:
                 continue
             if case.guard is not None:
-                self.expressions.condition(case.guard, frame)
+                self.logic.condition(case.guard, frame)
             if self.block(case.body, frame):
                 ends.append(frame.env)
             exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))
