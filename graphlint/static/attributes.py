@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 
 # The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
 ACCELERATOR = External("torch.device:type")
-
 _DEVICE_TYPES: dict[Place, Value] = {
     Place.HOST: Const("cpu"), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str"),
 }  # fmt: skip
-
 # What every tensor, and hardly anything else, has: enough to go by when the object is not known.
 _TENSOR_ATTRIBUTES: dict[str, Value] = {
     "device": DeviceName(Place.ANYWHERE), "dtype": Host("dtype"), "shape": Sequence("tuple", None, Host("int")),

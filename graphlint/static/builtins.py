@@ -154,7 +154,7 @@ class Builtins:
         values = arguments.positional
         first = values[0] if values else UNKNOWN
         if name in ("int", "float", "bool", "len", "abs", "iter", "next") and node is not None:
-            given = self.interpreter.calls.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
+            given = self.interpreter.methods.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
             if given is not None:
                 return given
         if name in ("int", "float", "complex", "bool"):
@@ -472,7 +472,7 @@ def _cache(name: str) -> Handler:
         decorator: Value = External(name)
         if options or arguments.keywords:
             decorator = Partial(decorator, tuple(options), arguments.keywords)
-        return builtins.interpreter.calls.decorate(decorator, last, frame)
+        return builtins.interpreter.decorators.apply(decorator, last, frame)
 
     return make
 

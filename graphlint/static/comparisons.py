@@ -72,7 +72,7 @@ class Comparisons:
             same = self.same(left, right)
             return Host("bool") if same is None else Const(same is (sign == "is"))
         holder, other = (right, left) if sign in ("in", "not in") else (left, right)
-        given = self.interpreter.calls.special(holder, _SPECIAL_COMPARE[sign], Arguments((other,)), node, frame)
+        given = self.interpreter.methods.special(holder, _SPECIAL_COMPARE[sign], Arguments((other,)), node, frame)
         if given is not None:
             return given if sign not in ("!=", "not in") else Host("bool")
         if sign in ("in", "not in"):

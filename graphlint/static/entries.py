@@ -120,7 +120,7 @@ class Entries:
                     interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
                     return manager
             before = len(frame.regions)
-            entered = interpreter.calls.call_method(manager, "__enter__", Arguments(), _call(node), frame)
+            entered = interpreter.methods.call(manager, "__enter__", Arguments(), _call(node), frame)
             opened = frame.regions[before:]
             del frame.regions[before:]
             self._reopen(interpreter, node, opened, frame)
@@ -288,8 +288,8 @@ def entry_arguments(interpreter: Interpreter, function: Function, receiver: Valu
     if receiver is not None:
         parameters = parameters[1:]
     for parameter in parameters:
-        promised = interpreter.calls.refine(UNKNOWN, parameter, function)
-        default = interpreter.calls.default(parameter, function) if parameter.default is not None else None
+        promised = interpreter.signatures.refine(UNKNOWN, parameter, function)
+        default = interpreter.signatures.default(parameter, function) if parameter.default is not None else None
         if promised == UNKNOWN and default is None:
             promised = Tensor(Place.DEVICE)
         if default is not None:

@@ -201,19 +201,18 @@ class Expressions:
         for member in members(value):
             if isinstance(member, Instance) and self.interpreter.objects.method(member.cls, "__iter__") is not None:
                 call = ir.Call(node.pos, node, ())
-                return self.element(self.interpreter.calls.call_method(member, "__iter__", Arguments(), call, frame))
+                return self.element(self.interpreter.methods.call(member, "__iter__", Arguments(), call, frame))
         return self.element(value)
 
     # Calls
 
     def _call(self, node: ir.Call, frame: Frame) -> Value:
-        calls = self.interpreter.calls
         if isinstance(node.func, ir.Attribute):
             receiver = self.eval(node.func.value, frame)
             arguments = self.arguments(node, frame)
-            return calls.call_method(receiver, node.func.attr, arguments, node, frame)
+            return self.interpreter.methods.call(receiver, node.func.attr, arguments, node, frame)
         target = self.eval(node.func, frame)
-        return calls.call(target, self.arguments(node, frame), node, frame)
+        return self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)
 
     def arguments(self, node: ir.Call, frame: Frame) -> Arguments:
         positional: list[Value] = []

@@ -6,17 +6,22 @@ from graphlint.finding import Confidence, Region
 from graphlint.operations import Catalogue
 from graphlint.static import ir, narrowing
 from graphlint.static.attributes import Attributes
+from graphlint.static.builtins import Builtins
 from graphlint.static.calls import Calls
 from graphlint.static.comparisons import Comparisons
+from graphlint.static.decorators import Decorators
 from graphlint.static.entries import Entries
 from graphlint.static.expressions import Expressions
 from graphlint.static.frames import Context, Env, Event, Frame, Loop, Mode, OpenRegion
+from graphlint.static.instances import Instances
 from graphlint.static.items import Items
 from graphlint.static.logic import Logic
+from graphlint.static.methods import Methods
 from graphlint.static.names import Names
 from graphlint.static.objects import Objects
 from graphlint.static.operators import Operators
 from graphlint.static.project import Project
+from graphlint.static.signatures import Signatures
 from graphlint.static.targets import Targets
 from graphlint.static.tensors import Tensors
 from graphlint.static.values import (
@@ -57,7 +62,12 @@ class Interpreter:
         self.entries = entries
         self.names = Names(self)
         self.objects = Objects(self)
+        self.builtins = Builtins(self)
         self.calls = Calls(self)
+        self.signatures = Signatures(self)
+        self.decorators = Decorators(self)
+        self.instances = Instances(self)
+        self.methods = Methods(self)
         self.tensors = Tensors(self)
         self.targets = Targets(self)
         self.attributes = Attributes(self)
@@ -349,7 +359,7 @@ class Interpreter:
         for expression, manager, depth in reversed(managers):
             # What `__exit__` closes is the region of its own manager; it ends here in any case.
             outside, closes = frame.regions[:depth], frame.context.closes
-            self.calls.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
+            self.methods.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
             frame.regions, frame.context.closes = outside, closes
         frame.around = around
         return goes_on
@@ -408,7 +418,7 @@ class Interpreter:
     def _define(self, node: ir.Define, frame: Frame) -> bool:
         value: Value = self.calls.closure(node.code, frame)
         for decorator in reversed(node.code.decorators):
-            value = self.calls.decorate(self.eval(decorator, frame), value, frame, decorator)
+            value = self.decorators.apply(self.eval(decorator, frame), value, frame, decorator)
         frame.env[node.code.name] = value
         return True
 

@@ -69,7 +69,7 @@ class Items:
         objects = self.interpreter.objects
         call = ir.Call(node.pos, node.value, ())
         if objects.method(value.cls, "__getitem__") is not None:
-            return self.interpreter.calls.call_method(value, "__getitem__", Arguments((index,)), call, frame)
+            return self.interpreter.methods.call(value, "__getitem__", Arguments((index,)), call, frame)
         content = objects.attributes(value).get(CONTENT)
         return self.item(content, index) if content is not None else UNKNOWN
 

@@ -78,7 +78,7 @@ class Logic:
         given = None
         for name in ("__bool__", "__len__"):
             if given is None:
-                given = self.interpreter.calls.special(value, name, Arguments(), node, frame)
+                given = self.interpreter.methods.special(value, name, Arguments(), node, frame)
         return truth(value) if given is None else truth(given)
 
     @contextmanager

@@ -247,7 +247,7 @@ class Names:
         value: Value = raw
         frame = self.module_frame(definition.module, definition.segment.first)
         for decorator in reversed(code.decorators):
-            value = self.interpreter.calls.decorate(self.interpreter.eval(decorator, frame), value, frame, decorator)
+            value = self.interpreter.decorators.apply(self.interpreter.eval(decorator, frame), value, frame, decorator)
         self.decorated[definition] = value
         return value
 

@@ -140,7 +140,7 @@ class Objects:
             known = self._patches[cls] = {}
             for source in reversed(cls.decorators):
                 frame = self.interpreter.names.module_frame(cls.module, cls.segment.first)
-                self.interpreter.calls.decorate_class(source, cls, frame)
+                self.interpreter.decorators.apply_to_class(source, cls, frame)
         return known
 
     def patch(self, cls: ClassDefinition, name: str, value: Value) -> None:
@@ -229,7 +229,7 @@ class Objects:
         if known is None:
             known = self.heap[instance] = {}
             if not instance.in_region:
-                self.interpreter.calls.initialise(instance, Mode.OUTSIDE)
+                self.interpreter.instances.initialise(instance, Mode.OUTSIDE)
                 self._loosen(instance, known)
         return known
 

@@ -29,14 +29,11 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "/": operator.truediv,
     "%": operator.mod,
 }  # fmt: skip
-
 _SPECIAL = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
     "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
 }  # fmt: skip
-
 _SPECIAL_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
-
 _HOST_KINDS = ("int", "float", "bool", "str", "number")
 
 
@@ -47,18 +44,13 @@ class Operators:
         self.interpreter = interpreter
 
     def binary(self, node: ir.Binary, frame: Frame) -> Value:
-        return self.apply(
-            node,
-            node.operator,
-            self.interpreter.eval(node.left, frame),
-            self.interpreter.eval(node.right, frame),
-            frame,
-        )
+        left, right = self.interpreter.eval(node.left, frame), self.interpreter.eval(node.right, frame)
+        return self.apply(node, node.operator, left, right, frame)
 
     def apply(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """`left sign right`."""
         name = _SPECIAL.get(sign, sign)
-        special = self.interpreter.calls.special
+        special = self.interpreter.methods.special
         for value, other, prefix in ((left, right, ""), (right, left, "r")):
             given = special(value, f"__{prefix}{name}__", Arguments((other,)), node, frame)
             if given is not None:
@@ -99,7 +91,7 @@ class Operators:
             outcome = self.interpreter.logic.condition(node.operand, frame)
             return Host("bool") if outcome is None else Const(not outcome)
         value = self.interpreter.eval(node.operand, frame)
-        given = self.interpreter.calls.special(value, _SPECIAL_UNARY[node.operator], Arguments(), node, frame)
+        given = self.interpreter.methods.special(value, _SPECIAL_UNARY[node.operator], Arguments(), node, frame)
         if given is not None:
             return given
         if any(isinstance(m, Tensor) for m in members(value)):

@@ -108,7 +108,7 @@ class Targets:
                 self.put_back(target.value, member, _with_element(member, index, value), frame)
             elif isinstance(member, Instance):
                 call = ir.Call(target.pos, target.value, ())
-                self.interpreter.calls.call_method(member, "__setitem__", Arguments((index, value)), call, frame)
+                self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
 
     def put_back(self, target: ir.Expr, old: Value, new: Value, frame: Frame) -> None:
         """Store a changed container where the old one was read from; its other alternatives stay."""
