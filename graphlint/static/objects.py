@@ -182,7 +182,7 @@ class Objects:
         annotation = owner.annotations.get(name)
         if annotation is not None and not isinstance(value, (Function, Class)):
             # An annotated default says what kind of value it is; the instance holds another one.
-            promised = names.annotation(annotation, owner.module)
+            promised = self.interpreter.annotations.quoted(annotation, owner.module)
             if promised != UNKNOWN:
                 return promised if value in (UNKNOWN, NONE) else _general(value)
             return _general(value)
@@ -192,7 +192,7 @@ class Objects:
         """What a class says of an attribute; its methods call by that name what they keep in it."""
         for base in self.order(cls):
             if isinstance(base, ClassDefinition) and name in base.annotations:
-                return self.interpreter.names.annotation(base.annotations[name], base.module)
+                return self.interpreter.annotations.quoted(base.annotations[name], base.module)
         return UNKNOWN
 
     def subclasses(self, cls: ClassDefinition) -> tuple[ClassDefinition, ...]:

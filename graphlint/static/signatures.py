@@ -80,7 +80,7 @@ class Signatures:
             return value
         promised: Value = UNKNOWN
         if parameter.annotation is not None:
-            promised = self.interpreter.names.annotated(parameter.annotation, function.module)
+            promised = self.interpreter.annotations.promised(parameter.annotation, function.module)
         elif parameter.default is not None and isinstance(parameter.default, ir.Literal):
             promised = _kind_of(parameter.default.value)
         elif function.owner is not None:
