@@ -114,15 +114,15 @@ class Attributes:
         return found
 
     def _class_member(self, value: Class, name: str, frame: Frame) -> Value:
-        objects = self.interpreter.objects
+        classes, objects = self.interpreter.classes, self.interpreter.objects
         cls = value.definition
-        method = objects.method(cls, name)
+        method = classes.method(cls, name)
         if method is not None:
             return union(objects.bind(m, value, frame) for m in members(method))
-        found = objects.class_attribute(cls, name)
+        found = classes.class_attribute(cls, name)
         if found is not None:
             return found
-        if name == "apply" and any("autograd" in base for base in objects.external_bases(cls)):
+        if name == "apply" and any("autograd" in base for base in classes.external_bases(cls)):
             return Bound(External("autograd.apply"), value)
         return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN
 

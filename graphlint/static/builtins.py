@@ -290,7 +290,7 @@ class Builtins:
         """Whether a value is an instance of a class, as far as both are known."""
         if isinstance(cls, Class):
             if isinstance(value, Instance):
-                if cls.definition in self.interpreter.objects.order(value.cls):
+                if cls.definition in self.interpreter.classes.order(value.cls):
                     return True
                 return None if value.arguments is None else False
             return False if isinstance(value, (Tensor, Const, Host, Sequence, Mapping, Function)) else None
@@ -322,7 +322,7 @@ class Builtins:
         if isinstance(value, Mapping):
             return True if cls.name == "builtins.dict" else False if cls.name in _TENSOR_TYPES else None
         if isinstance(value, Instance):
-            bases = self.interpreter.objects.external_bases(value.cls)
+            bases = self.interpreter.classes.external_bases(value.cls)
             if cls.name in bases:
                 return True
             return (

@@ -162,7 +162,7 @@ class Calls:
         if frame.mode is Mode.OUTSIDE:
             return
         for applied in dict.fromkeys(cls for context, _ in reachable(frame.sink) for cls in context.applied):
-            method = self.interpreter.objects.method(applied.definition, "backward")
+            method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
                 context = ExternalObject("torch.autograd.function.FunctionCtx")

@@ -79,7 +79,7 @@ def targets(interpreter: Interpreter, module: Module, qualname: str) -> list[_Ta
         (whole, ["forward", "__call__"]) if whole is not None else (nested_class(index.classes, path), [last])
     )
     for name in names:
-        found = interpreter.objects.find(owner, name) if owner is not None else None
+        found = interpreter.classes.find(owner, name) if owner is not None else None
         if owner is not None and found is not None and isinstance(found[0], ClassDefinition):
             definitions = found[0].methods.get(name)
             if definitions:

@@ -81,7 +81,7 @@ class Decorators:
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
         if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or self.transparent.get(decorator):
             return None
-        if isinstance(decorator, Class) and self.interpreter.objects.method(decorator.definition, "__call__") is None:
+        if isinstance(decorator, Class) and self.interpreter.classes.method(decorator.definition, "__call__") is None:
             return None
         outside = self._outside(frame)
         made = self.interpreter.calls.call(decorator, Arguments((value,)), None, outside)

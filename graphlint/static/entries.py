@@ -114,7 +114,7 @@ class Entries:
                 return self._enter_generator(interpreter, node, generator, frame)
             return manager
         if isinstance(manager, Instance):
-            for base in interpreter.objects.external_bases(manager.cls):
+            for base in interpreter.classes.external_bases(manager.cls):
                 entry = self.find(base)
                 if entry is not None and entry.form == "context" and node is not None:
                     interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
@@ -330,8 +330,8 @@ def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Func
     found = [(function, receiver or _self(interpreter, function)) for function, receiver in _functions(target)]
     for member in members(target):
         if isinstance(member, Instance):
-            name = "__call__" if interpreter.objects.method(member.cls, "__call__") is not None else "forward"
-            method = interpreter.objects.method(member.cls, name)
+            name = "__call__" if interpreter.classes.method(member.cls, "__call__") is not None else "forward"
+            method = interpreter.classes.method(member.cls, name)
             found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
     return found
 

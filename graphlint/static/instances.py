@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static import ir
+from graphlint.static.classes import Base
 from graphlint.static.frames import Frame, Mode
-from graphlint.static.objects import CONTENT, Base
+from graphlint.static.objects import CONTENT
 from graphlint.static.project import ClassDefinition
 from graphlint.static.values import (
     UNKNOWN,
@@ -39,10 +40,10 @@ class Instances:
 
     def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """An object of a project class; inside a region its constructor is part of the region."""
-        objects = self.interpreter.objects
+        classes, objects = self.interpreter.classes, self.interpreter.objects
         in_region = frame.mode is not Mode.OUTSIDE
-        metaclass = objects.method(cls, "__new__")
-        if metaclass is not None and objects.method(cls, "__init__") is None and not isinstance(metaclass, Union):
+        metaclass = classes.method(cls, "__new__")
+        if metaclass is not None and classes.method(cls, "__init__") is None and not isinstance(metaclass, Union):
             result = self.interpreter.calls.call(metaclass, arguments.prepend(Class(cls)), node, frame)
             if any(not isinstance(m, Unknown) for m in members(result)):
                 return result
@@ -50,12 +51,10 @@ class Instances:
         if in_region and instance not in objects.heap:
             objects.heap[instance] = {}
         if in_region:
-            self.initialise(instance, frame.mode, node, frame)
+            self.initialise(instance, node, frame)
         return instance
 
-    def initialise(
-        self, instance: Instance, mode: Mode, node: ir.Call | None = None, frame: Frame | None = None
-    ) -> None:
+    def initialise(self, instance: Instance, node: ir.Call | None = None, frame: Frame | None = None) -> None:
         """Run the constructor; a class without one keeps its arguments under the names of its fields."""
         interpreter = self.interpreter
         cls = instance.cls
@@ -63,38 +62,38 @@ class Instances:
             frame = interpreter.names.module_frame(cls.module, cls.segment.first)
             frame.depth = interpreter.max_depth_outside - CONSTRUCTOR_DEPTH
         arguments = instance.arguments or Arguments((), (), UNKNOWN, UNKNOWN)
-        constructor = interpreter.objects.method(cls, "__init__")
+        constructor = interpreter.classes.method(cls, "__init__")
         if constructor is None:
             self._fill_fields(instance, arguments)
         for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
                 self.interpreter.calls.call_function(function, arguments.prepend(instance), node, frame, instance)
-        finish = interpreter.objects.method(cls, "__post_init__")
+        finish = interpreter.classes.method(cls, "__post_init__")
         if finish is not None:
             self.interpreter.calls.call(finish, Arguments((instance,)), node, frame)
 
     def _fill_fields(self, instance: Instance, arguments: Arguments) -> None:
-        objects = self.interpreter.objects
-        order = [base for base in objects.order(instance.cls) if isinstance(base, ClassDefinition)]
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        order = [base for base in classes.order(instance.cls) if isinstance(base, ClassDefinition)]
         fields = [name for base in reversed(order) for name in base.annotations]
         attributes = objects.heap.setdefault(instance, {})
         for name, value in zip(dict.fromkeys(fields), arguments.positional, strict=False):
             attributes[name] = value
         attributes.update(dict(arguments.keywords))
-        if objects.external_bases(instance.cls) and arguments.positional:
+        if classes.external_bases(instance.cls) and arguments.positional:
             attributes[CONTENT] = self.interpreter.builtins.content_of(arguments)
 
     def call(self, instance: Instance, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call an object: its `__call__`, or the `forward` of a module."""
-        objects = self.interpreter.objects
-        found = objects.find(instance.cls, "__call__")
+        classes = self.interpreter.classes
+        found = classes.find(instance.cls, "__call__")
         if found is None or isinstance(found[0], str):
-            forward = objects.find(instance.cls, "forward")
+            forward = classes.find(instance.cls, "forward")
             found = forward if forward is not None else found
             name = "forward" if forward is not None else "__call__"
         else:
             name = "__call__"
-        chain = next((base for base in objects.external_bases(instance.cls) if base in CHAINS), None)
+        chain = next((base for base in classes.external_bases(instance.cls) if base in CHAINS), None)
         if found is None and chain is not None:
             return self.call_inherited(instance, chain, arguments, node, frame)
         if found is None:
@@ -108,8 +107,8 @@ class Instances:
         self, instance: Instance, base: Base, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         """Call an object whose `forward` is that of an external class."""
-        objects = self.interpreter.objects
-        if any(chain in objects.external_bases(instance.cls) for chain in CHAINS):
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        if any(chain in classes.external_bases(instance.cls) for chain in CHAINS):
             attributes = objects.attributes(instance)
             content = attributes.get(CONTENT)
             parts = [content] if content is not None else []

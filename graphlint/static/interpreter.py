@@ -9,6 +9,7 @@ from graphlint.static.annotations import Annotations
 from graphlint.static.attributes import Attributes
 from graphlint.static.builtins import Builtins
 from graphlint.static.calls import Calls
+from graphlint.static.classes import Classes
 from graphlint.static.comparisons import Comparisons
 from graphlint.static.decorators import Decorators
 from graphlint.static.entries import Entries
@@ -57,6 +58,7 @@ class Interpreter:
         self.entries = entries
         self.names = Names(self)
         self.annotations = Annotations(self)
+        self.classes = Classes(self)
         self.objects = Objects(self)
         self.builtins = Builtins(self)
         self.calls = Calls(self)

@@ -66,9 +66,9 @@ class Items:
         return Sequence(value.kind, None, value.element, rest)
 
     def _instance_item(self, value: Instance, index: Value, node: ir.Subscript, frame: Frame) -> Value:
-        objects = self.interpreter.objects
+        classes, objects = self.interpreter.classes, self.interpreter.objects
         call = ir.Call(node.pos, node.value, ())
-        if objects.method(value.cls, "__getitem__") is not None:
+        if classes.method(value.cls, "__getitem__") is not None:
             return self.interpreter.methods.call(value, "__getitem__", Arguments((index,)), call, frame)
         content = objects.attributes(value).get(CONTENT)
         return self.item(content, index) if content is not None else UNKNOWN

@@ -97,15 +97,15 @@ class Methods:
 
     def _overriding(self, cls: ClassDefinition, name: str) -> dict[Value, ClassDefinition] | None:
         """The methods that stand in for an abstract one of a base class, each with a class that has it."""
-        objects = self.interpreter.objects
-        own = objects.method(cls, name)
+        classes = self.interpreter.classes
+        own = classes.method(cls, name)
         if own is not None and not all(isinstance(m, Function) and is_abstract(m.code) for m in members(own)):
             return None
-        if own is None and objects.find(cls, name) is not None:
+        if own is None and classes.find(cls, name) is not None:
             return None
         found: dict[Value, ClassDefinition] = {}
-        for subclass in objects.subclasses(cls):
-            method = objects.method(subclass, name)
+        for subclass in classes.subclasses(cls):
+            method = classes.method(subclass, name)
             if method is not None and method != own:
                 found.setdefault(method, subclass)
         return found or None
@@ -114,7 +114,7 @@ class Methods:
         """What an operator gives that a class of the project defines; None where none does."""
         results = []
         for member in members(value):
-            found = self.interpreter.objects.find(member.cls, name) if isinstance(member, Instance) else None
+            found = self.interpreter.classes.find(member.cls, name) if isinstance(member, Instance) else None
             if found is not None and isinstance(found[0], ClassDefinition):
                 call = ir.Call(node.pos, ir.Name(node.pos, name), ())
                 results.append(self.call(member, name, arguments, call, frame))
@@ -126,9 +126,9 @@ class Methods:
         instance = receiver.receiver
         if not isinstance(instance, (Instance, Class)):
             return UNKNOWN
-        objects = self.interpreter.objects
+        classes, objects = self.interpreter.classes, self.interpreter.objects
         cls = instance.cls if isinstance(instance, Instance) else instance.definition
-        method = objects.method(cls, name, receiver.after)
+        method = classes.method(cls, name, receiver.after)
         if method is not None:
             bound = union(objects.bind(m, instance, frame) for m in members(method))
             return self.interpreter.calls.call(bound, arguments, node, frame)
@@ -139,20 +139,20 @@ class Methods:
     def _call_external_super(
         self, instance: Instance, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        objects = self.interpreter.objects
-        bases = objects.external_bases(instance.cls)
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        bases = classes.external_bases(instance.cls)
         if name == "__init__":
             if arguments.positional or arguments.star is not None:
                 objects.attributes(instance).setdefault(CONTENT, self.interpreter.builtins.content_of(arguments))
             return NONE
-        if name == "__call__" and objects.method(instance.cls, "forward") is not None:
+        if name == "__call__" and classes.method(instance.cls, "forward") is not None:
             return self.call(instance, "forward", arguments, node, frame)
         if name in ("forward", "__call__") and bases:
             return self.interpreter.instances.call_inherited(instance, bases[0], arguments, node, frame)
         content = objects.attributes(instance).get(CONTENT)
         if content is not None:
             return self.interpreter.builtins.call_method(content, name, arguments, node, frame)
-        if name == "get" and arguments.positional and objects.method(instance.cls, "__getitem__") is not None:
+        if name == "get" and arguments.positional and classes.method(instance.cls, "__getitem__") is not None:
             # What a mapping class inherits is made of its own items.
             key = Arguments(arguments.positional[:1])
             found = self.call(instance, "__getitem__", key, node, frame)
@@ -164,12 +164,12 @@ class Methods:
 
     def _apply(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """`Function.apply` runs `forward`; its `backward` waits for the backward pass."""
-        forward = self.interpreter.objects.method(cls, "forward")
+        forward = self.interpreter.classes.method(cls, "forward")
         if forward is None:
             return UNKNOWN
         if frame.mode is not Mode.OUTSIDE:
             frame.sink.applied.setdefault(Class(cls))
-        takes_context = self.interpreter.objects.method(cls, "setup_context") is None
+        takes_context = self.interpreter.classes.method(cls, "setup_context") is None
         given = arguments.prepend(ExternalObject("torch.autograd.function.FunctionCtx")) if takes_context else arguments
         return self.interpreter.calls.call(forward, given, node, frame)
 

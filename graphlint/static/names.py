@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 MODULE_CODE = ir.Code(ir.NOWHERE, "<module>", (), ())
 _BUILTINS = frozenset(dir(builtins))
 # Names whose value does not depend on who runs the code.
-_KNOWN: dict[str, Value] = {"typing.TYPE_CHECKING": Const(False), "sys.platform": Const("linux"), "sys.version_info": Host("object")}
+_KNOWN: dict[str, Value] = {
+    "typing.TYPE_CHECKING": Const(False),
+    "sys.platform": Const("linux"),
+    "sys.version_info": Host("object"),
+}
 
 
 class Names:

@@ -148,7 +148,7 @@ class Search:
         """Whether a name stands for one of the table, or for a class derived from one."""
         names = [value.name] if isinstance(value, External) else []
         if isinstance(value, Class):
-            names = self.interpreter.objects.external_bases(value.definition)
+            names = self.interpreter.classes.external_bases(value.definition)
         return any(self.interpreter.entries.find(name) is not None for name in names)
 
     def _opened(self, context: Context, before: int) -> list[OpenRegion]:

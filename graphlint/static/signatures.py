@@ -84,7 +84,7 @@ class Signatures:
         elif parameter.default is not None and isinstance(parameter.default, ir.Literal):
             promised = _kind_of(parameter.default.value)
         elif function.owner is not None:
-            promised = self.interpreter.objects.annotated(function.owner, parameter.name)
+            promised = self.interpreter.classes.annotated(function.owner, parameter.name)
         if promised == UNKNOWN and parameter.name == "device":
             promised = DeviceName(Place.ANYWHERE)
         if promised == UNKNOWN:

@@ -89,7 +89,7 @@ class Targets:
                 if not member.in_region:
                     self._keep(target, value, frame)
             elif isinstance(member, Class):
-                self.interpreter.objects.patch(member.definition, target.attr, value)
+                self.interpreter.classes.patch(member.definition, target.attr, value)
             elif isinstance(member, Tensor) and target.attr == "data" and isinstance(target.value, ir.Name):
                 frame.env[target.value.id] = value
 
