@@ -125,7 +125,7 @@ class Entries:
             del frame.regions[before:]
             self._reopen(interpreter, node, opened, frame)
             return entered
-        if isinstance(manager, DeviceName) and manager.place is not Place.ANYWHERE:
+        if isinstance(manager, DeviceName):
             frame.around = frozenset(value for value in frame.around if not isinstance(value, DeviceName)) | {manager}
         return UNKNOWN if isinstance(manager, Unknown) else manager
 
