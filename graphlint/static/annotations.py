@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static import ir
-from graphlint.static.lowering import UnparsableSource, lower_segment
+from graphlint.static.lowering import lower_expression
 from graphlint.static.project import Module
 from graphlint.static.values import (
     NONE,
@@ -54,12 +54,9 @@ class Annotations:
         key = (module, source)
         if key not in self.known:
             self.known[key] = UNKNOWN
-            try:
-                statements = lower_segment(source + "\n")
-            except UnparsableSource:
-                return UNKNOWN
-            if statements and isinstance(statements[0], ir.Evaluate):
-                self.known[key] = self.promised(statements[0].value, module)
+            node = lower_expression(source)
+            if node is not None:
+                self.known[key] = self.promised(node, module)
         return self.known[key]
 
     def promised(self, node: ir.Expr, module: Module) -> Value:

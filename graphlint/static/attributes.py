@@ -90,14 +90,10 @@ class Attributes:
         if isinstance(value, Function) and name == "__code__":
             names = tuple(Const(parameter.name) for parameter in value.code.parameters)
             return ExternalObject("types.CodeType", (("co_varnames", Sequence("tuple", names)),))
+        if isinstance(value, Bound) and name == "__self__":
+            return value.receiver
         if isinstance(value, (Function, Bound, Partial)):
-            return (
-                value
-                if name == "__call__"
-                else value.receiver
-                if isinstance(value, Bound) and name == "__self__"
-                else UNKNOWN
-            )
+            return value if name == "__call__" else UNKNOWN
         return _TENSOR_ATTRIBUTES.get(name, UNKNOWN)
 
     def _instance_attribute(self, value: Instance, name: str, frame: Frame) -> Value:

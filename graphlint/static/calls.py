@@ -204,7 +204,7 @@ class Calls:
         interpreter = self.interpreter
         handled = interpreter.entries.call_method(interpreter, name, receiver, arguments, node, frame)
         if handled is None:
-            handled = interpreter.builtins.call_object_method(name, receiver, arguments, node, frame)
+            handled = interpreter.builtins.modules.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.tensors.call_operation(name, receiver, arguments, node, frame)
         if handled is None and isinstance(receiver, ExternalObject) and receiver.cls.partition(".")[0] not in _STANDARD:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.static import ir
-from graphlint.static.lowering import UnparsableSource, lower_segment
+from graphlint.static.lowering import lower_expression
 from graphlint.static.project import ClassDefinition, Definition, Module
 from graphlint.static.values import (
     NONE,
@@ -63,11 +63,7 @@ class Classes:
         return known
 
     def _bases(self, source: str, module: Module) -> list[Base]:
-        try:
-            statements = lower_segment(source + "\n")
-        except UnparsableSource:
-            return []
-        node = statements[0].value if statements and isinstance(statements[0], ir.Evaluate) else None
+        node = lower_expression(source)
         if isinstance(node, ir.Subscript):
             node = node.value
         if node is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Confidence
 from graphlint.static import ir
 from graphlint.static.frames import Context, Frame, Mode
-from graphlint.static.lowering import UnparsableSource, lower_segment
+from graphlint.static.lowering import lower_expression
 from graphlint.static.names import MODULE_CODE
 from graphlint.static.project import ClassDefinition
 from graphlint.static.values import (
@@ -93,11 +93,7 @@ class Decorators:
 
     def apply_to_class(self, source: str, cls: ClassDefinition, frame: Frame) -> None:
         """Run a class decorator of the project if it assigns to the class that it is given, or stores it somewhere."""
-        try:
-            statements = lower_segment(source + "\n")
-        except UnparsableSource:
-            return
-        node = statements[0].value if statements and isinstance(statements[0], ir.Evaluate) else None
+        node = lower_expression(source)
         name = node.func if isinstance(node, ir.Call) else node
         if node is None or name is None:
             return

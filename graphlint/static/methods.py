@@ -72,7 +72,7 @@ class Methods:
             return interpreter.calls.call(target, arguments, node, frame)
         if isinstance(receiver, ExternalObject):
             return interpreter.calls.call_external_method(f"{receiver.cls}.{name}", receiver, arguments, node, frame)
-        return interpreter.builtins.call_method(receiver, name, arguments, node, frame)
+        return interpreter.builtins.containers.call_method(receiver, name, arguments, node, frame)
 
     def _call_own_method(
         self, receiver: Instance, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -151,7 +151,7 @@ class Methods:
             return self.interpreter.instances.call_inherited(instance, bases[0], arguments, node, frame)
         content = objects.attributes(instance).get(CONTENT)
         if content is not None:
-            return self.interpreter.builtins.call_method(content, name, arguments, node, frame)
+            return self.interpreter.builtins.containers.call_method(content, name, arguments, node, frame)
         if name == "get" and arguments.positional and classes.method(instance.cls, "__getitem__") is not None:
             # What a mapping class inherits is made of its own items.
             key = Arguments(arguments.positional[:1])

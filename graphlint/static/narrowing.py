@@ -122,7 +122,7 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
         classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
     kept: list[Value] = []
     for member in members(value):
-        answers = {interpreter.builtins.is_instance(member, cls) for cls in classes}
+        answers = {interpreter.builtins.reflection.is_instance(member, cls) for cls in classes}
         answer = True if True in answers else None if None in answers else False
         if isinstance(member, Unknown) and outcome:
             kept.extend(_instance_of(interpreter, cls) for cls in classes)

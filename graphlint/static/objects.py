@@ -71,7 +71,7 @@ class Objects:
         return known
 
     def _loosen(self, instance: Instance, attributes: dict[str, Value]) -> None:
-        """What was None after construction may have been set since, and so may a constant that is assigned elsewhere."""
+        """What was None after construction may have been set since, as may a constant that is assigned elsewhere."""
         for name, value in attributes.items():
             if value == NONE or (isinstance(value, Const) and self._is_reassigned(instance.cls, name)):
                 attributes[name] = loosened(value)
