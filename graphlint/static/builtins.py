@@ -195,7 +195,7 @@ class Builtins:
         if name == "range":
             return self.iterables.range(arguments, node, frame)
         if name == "sum":
-            return self.iterables.sum(first, frame)
+            return self.iterables.sum(first)
         if name == "type" and len(values) == 1:
             return union(type_of(member) for member in members(first))
         if name in _HOST_RESULTS:

@@ -80,7 +80,7 @@ class Iterables:
             return Sequence("iterator", tuple(Const(i) for i in range(*bounds)))
         return Sequence("iterator", None, Host("int"))
 
-    def sum(self, first: Value, frame: Frame) -> Value:
+    def sum(self, first: Value) -> Value:
         element = self.interpreter.expressions.element(first)
         tensors = [m for m in members(element) if isinstance(m, Tensor)]
         return tensors[0] if tensors else Host("number") if not isinstance(element, Unknown) else UNKNOWN

@@ -126,7 +126,7 @@ class Search:
         before = len(self.interpreter.regions)
         for function in _raw(self.interpreter.names.definition(definition, owner)):
             receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
-            if owner is not None and not _takes_self(definition, function):
+            if owner is not None and not _takes_self(function):
                 receiver = None
             context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
             for made in members(context.result):
@@ -211,7 +211,7 @@ def _any_of(names: Iterable[str]) -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(names))) + r")\b")
 
 
-def _takes_self(definition: Definition, function: Function) -> bool:
+def _takes_self(function: Function) -> bool:
     decorators = {getattr(d, "id", "") for d in function.code.decorators}
     return bool(function.code.parameters) and not decorators & {"staticmethod", "classmethod"}
 

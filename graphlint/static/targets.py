@@ -103,15 +103,15 @@ class Targets:
                 registries.keep(self.interpreter, target.value, index, value, frame)
                 if self.outlives_region(target.value, frame):
                     self._keep(target, value, frame)
-                self.put_back(target.value, member, with_item(member, index, value), frame)
+                self.put_back(target.value, with_item(member, index, value), frame)
             elif isinstance(member, Sequence) and not isinstance(target.index, ir.Slice):
-                self.put_back(target.value, member, _with_element(member, index, value), frame)
+                self.put_back(target.value, _with_element(member, index, value), frame)
             elif isinstance(member, Instance):
                 call = ir.Call(target.pos, target.value, ())
                 self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
 
-    def put_back(self, target: ir.Expr, old: Value, new: Value, frame: Frame) -> None:
-        """Store a changed container where the old one was read from; its other alternatives stay."""
+    def put_back(self, target: ir.Expr, new: Value, frame: Frame) -> None:
+        """Store a changed container where the old one was read from."""
         if isinstance(target, ir.Name):
             frame.env[target.id] = new
         elif isinstance(target, ir.Attribute):
@@ -123,9 +123,9 @@ class Targets:
             outer = self.interpreter.eval(target.value, frame)
             index = self.interpreter.eval(target.index, frame)
             if isinstance(outer, Mapping):
-                self.put_back(target.value, outer, with_item(outer, index, new), frame)
+                self.put_back(target.value, with_item(outer, index, new), frame)
             elif isinstance(outer, Sequence):
-                self.put_back(target.value, outer, _with_element(outer, index, new), frame)
+                self.put_back(target.value, _with_element(outer, index, new), frame)
 
     def _keep(self, target: ir.Expr, value: Value, frame: Frame) -> None:
         """A tensor allocated in the region and kept by something that outlives it.
