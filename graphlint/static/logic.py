@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.static import ir, narrowing
 from graphlint.static.frames import Env, Frame
-from graphlint.static.values import (
-    Arguments,
-    Value,
-    device_tensor,
-    members,
-    truth,
-    union,
-)
+from graphlint.static.values import Arguments, Value, device_tensor, members, truth, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.static import ir, narrowing
 from graphlint.static.frames import Frame, Loop
-from graphlint.static.values import (
-    Class,
-    Const,
-    External,
-    Function,
-    Sequence,
-    Value,
-    limit_depth,
-)
+from graphlint.static.values import Class, Const, External, Function, Sequence, Value, limit_depth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter

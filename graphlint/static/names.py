@@ -243,7 +243,7 @@ class Names:
         found = frame.module.index.classes.get(name)
         return Class(found) if found is not None and frame.function.code is MODULE_CODE else UNKNOWN
 
-    # Names below others
+    # Dotted names
 
     def static_value(self, node: ir.Expr, module: Module) -> Value:
         """A dotted name at a module's top level."""

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.static import ir, narrowing
 from graphlint.static.frames import Env, Frame, Mode
-from graphlint.static.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Const,
-    Host,
-    Tensor,
-    Unknown,
-    Value,
-    members,
-)
+from graphlint.static.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
