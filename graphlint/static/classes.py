@@ -6,8 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.static import ir
+from graphlint.static.definitions import ClassDefinition, Definition
 from graphlint.static.lowering import lower_expression
-from graphlint.static.project import ClassDefinition, Definition, Module
+from graphlint.static.project import Module
 from graphlint.static.values import (
     NONE,
     UNKNOWN,

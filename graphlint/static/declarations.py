@@ -12,10 +12,11 @@ from pathlib import Path
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Region
 from graphlint.static import ir
+from graphlint.static.definitions import ClassDefinition, Definition
 from graphlint.static.frames import Context, Mode, OpenRegion
 from graphlint.static.inputs import entry_arguments
 from graphlint.static.interpreter import Interpreter
-from graphlint.static.project import ClassDefinition, Definition, Module
+from graphlint.static.project import Module
 from graphlint.static.values import Bound, External, Function, Value, members
 
 

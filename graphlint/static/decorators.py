@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static import ir
+from graphlint.static.definitions import ClassDefinition
 from graphlint.static.frames import Context, Frame, Mode
 from graphlint.static.lowering import lower_expression
 from graphlint.static.names import MODULE_CODE
-from graphlint.static.project import ClassDefinition
 from graphlint.static.values import (
     NONE,
     UNKNOWN,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from graphlint.static import ir
 from graphlint.static.classes import Base
+from graphlint.static.definitions import ClassDefinition
 from graphlint.static.frames import Frame, Mode
 from graphlint.static.objects import CONTENT
-from graphlint.static.project import ClassDefinition
 from graphlint.static.values import (
     UNKNOWN,
     Arguments,

@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from graphlint.static import ir, registries
+from graphlint.static.definitions import ClassDefinition, Definition, ImportedName, Segment
 from graphlint.static.frames import Context, Frame, Mode
-from graphlint.static.project import ClassDefinition, Definition, ImportedName, Module, Segment
+from graphlint.static.project import Module
 from graphlint.static.values import (
     NONE,
     UNKNOWN,

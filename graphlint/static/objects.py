@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphlint.static.definitions import ClassDefinition, Definition
 from graphlint.static.frames import Env, Frame, Mode
 from graphlint.static.names import loosened
-from graphlint.static.project import ClassDefinition, Definition
 from graphlint.static.values import (
     NONE,
     UNKNOWN,

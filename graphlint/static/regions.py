@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphlint.static.declarations import marked, nested_class, run_declared, targets
+from graphlint.static.definitions import ClassDefinition, Definition
 from graphlint.static.frames import Context, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
-from graphlint.static.project import ClassDefinition, Definition, Module
+from graphlint.static.project import Module
 from graphlint.static.spelling import Words
 from graphlint.static.values import UNKNOWN, Bound, Class, External, Function, Instance, Value, members
 

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from graphlint.finding import Confidence
 from graphlint.static import ir
-from graphlint.static.project import ClassDefinition, Module
+from graphlint.static.definitions import ClassDefinition
+from graphlint.static.project import Module
 
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
 MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing
