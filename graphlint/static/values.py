@@ -1,6 +1,7 @@
 """What the interpreter knows of a value: immutable, hashable, joined where paths meet.
 
 A value that could be several things is a `Union`; its member `UNKNOWN` says that it could be something else as well.
+Long, because containers join their elements: the kinds of values and the ways to join them need each other.
 """
 
 from __future__ import annotations
