@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from graphlint.finding import Confidence, Region
 from graphlint.operations import Catalogue
 from graphlint.static import ir
@@ -44,6 +46,7 @@ from graphlint.static.values import (
 )
 
 MAX_DEPTH = 70  # calls inside calls
+MAX_RECURSION = 3  # calls of a function inside itself, on other arguments each time
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
 
@@ -80,6 +83,7 @@ class Interpreter:
         self.block = self.statements.block
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.variants: dict[object, int] = {}
+        self.running: Counter[object] = Counter()
         self.regions: dict[tuple[str, str, int, str | None], OpenRegion] = {}
 
     # Functions
@@ -111,12 +115,14 @@ class Interpreter:
         self.variants[(where, mode)] = self.variants.get((where, mode), 0) + 1
         name = f"{function.module.name}:{function.qualname}"
         context = Context(name, str(function.module.path))
-        if depth > limit:
+        if depth > limit or self.running[where] >= MAX_RECURSION:
             return context
         self.contexts[key] = context
         frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
+        self.running[where] += 1
         self.execute(frame, function.code.body)
+        self.running[where] -= 1
         return context
 
     def execute(self, frame: Frame, body: ir.Block) -> None:
