@@ -46,7 +46,8 @@ from graphlint.static.values import (
 )
 
 MAX_DEPTH = 70  # calls inside calls
-MAX_RECURSION = 3  # calls of a function inside itself, on other arguments each time
+MAX_VARIANTS_OUTSIDE = 64  # before a region; kinds that come this late tell nothing new
+MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
 
@@ -82,7 +83,7 @@ class Interpreter:
         self.eval = self.expressions.eval
         self.block = self.statements.block
         self.contexts: dict[tuple[object, ...], Context] = {}
-        self.variants: dict[object, int] = {}
+        self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
         self.regions: dict[tuple[str, str, int, str | None], OpenRegion] = {}
 
@@ -106,16 +107,18 @@ class Interpreter:
         context = self.contexts.get(key)
         if context is not None:
             return context
-        if self.variants.get((where, mode), 0) >= MAX_VARIANTS:
+        variants, running = self.variants[where, mode], self.running[where]
+        if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
             bound = {name: widen(value) for name, value in bound.items()}
             key = (where, tuple(bound.items()), mode, None, constructing, around)
             context = self.contexts.get(key)
             if context is not None:
                 return context
-        self.variants[(where, mode)] = self.variants.get((where, mode), 0) + 1
+        self.variants[where, mode] += 1
         name = f"{function.module.name}:{function.qualname}"
         context = Context(name, str(function.module.path))
-        if depth > limit or self.running[where] >= MAX_RECURSION:
+        too_many = running >= 2 * MAX_RECURSION or (mode is Mode.OUTSIDE and variants >= MAX_VARIANTS_OUTSIDE)
+        if depth > limit or too_many:
             return context
         self.contexts[key] = context
         frame = Frame(function, context, mode, depth, around, dict(bound))
