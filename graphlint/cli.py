@@ -16,9 +16,10 @@ from graphlint import __version__
 from graphlint.config import ALLOCATIONS, CONFIDENCES, Config, check_codes, extend_config, load_config
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
+from graphlint.page import Rule
 from graphlint.progress import progress_on
 from graphlint.report import REPORTERS
-from graphlint.rulebook import Rule, Rulebook, builtin_rules, load_rulebook
+from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
 
 FOUND = 1
 FAILED = 2

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
-from graphlint.page import Program, Rule, read_page
-
-__all__ = ["Program", "Rule", "Rulebook", "builtin_rules", "load_rulebook"]
+from graphlint.page import Rule, read_page
 
 PACKAGE = Path(__file__).resolve().parent
 EVERYTHING = "ALL"

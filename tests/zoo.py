@@ -1,4 +1,4 @@
-"""Recall and false alarms against models that were really captured: recorded verdicts and their sources in, two numbers out.
+"""Recall and false alarms against models that were really captured: verdicts and their sources in, two numbers out.
 
     python tests/zoo.py RECORDS SOURCES...
 

@@ -1,7 +1,4 @@
-"""Python's own functions, and the functions of torch that are about objects instead of tensors.
-
-One short handler for each function that does more than the catalogue can say: their number is what makes this long.
-"""
+"""Python's own functions, and the functions of torch that are about objects instead of tensors."""
 
 from __future__ import annotations
 
@@ -12,8 +9,9 @@ from graphlint.finding import Confidence
 from graphlint.static import ir
 from graphlint.static.containers import Containers
 from graphlint.static.frames import Frame
+from graphlint.static.iterables import Iterables
 from graphlint.static.modules import Modules
-from graphlint.static.objects import ANY
+from graphlint.static.reflection import Reflection, type_of
 from graphlint.static.values import (
     FALSE,
     NONE,
@@ -26,18 +24,14 @@ from graphlint.static.values import (
     ExternalObject,
     Function,
     Host,
-    Instance,
     Mapping,
-    ModuleValue,
     Partial,
     Place,
     Sequence,
     Super,
     Tensor,
-    Unknown,
     Value,
     device_tensor,
-    join_all,
     members,
     truth,
     union,
@@ -46,7 +40,7 @@ from graphlint.static.values import (
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
-Handler: TypeAlias = "Callable[[Builtins, Arguments, ir.Call | None, Frame], Value | None]"
+Handler: TypeAlias = "Callable[[Arguments, ir.Call | None, Frame], Value | None]"
 
 # What a guard answers: outside a region, while capturing, in a compiled function.
 _GUARDS: dict[str, tuple[Value, Value, Value]] = {
@@ -76,7 +70,6 @@ _HOST_RESULTS = {
     "issubclass": "bool", "input": "str", "open": "object", "vars": "object", "dir": "object", "format": "str",
     "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "object",
 }  # fmt: skip
-_TENSOR_TYPES = frozenset({"torch.Tensor", "torch._C.TensorBase", "torch.is_tensor"})
 _CALLS_FIRST = frozenset({
     "torch.utils.checkpoint.checkpoint", "torch.func.functional_call", "builtins.map", "builtins.filter",
     "torch.cond", "torch.while_loop", "functools.reduce",
@@ -91,17 +84,34 @@ class Builtins:
         self.interpreter = interpreter
         self.containers = Containers(interpreter)
         self.modules = Modules(interpreter)
-        self.call_method = self.containers.call_method
-        self.call_object_method = self.modules.call_method
+        self.iterables = iterables = Iterables(interpreter)
+        self.reflection = reflection = Reflection(interpreter)
+        self._handlers: dict[str, Handler] = {
+            "builtins.super": self._super, "builtins.isinstance": reflection.isinstance,
+            "builtins.hasattr": reflection.hasattr, "builtins.getattr": reflection.getattr,
+            "builtins.setattr": reflection.setattr, "builtins.enumerate": iterables.enumerate,
+            "builtins.zip": iterables.zip, "builtins.next": iterables.next, "builtins.map": iterables.map,
+            "builtins.dict": iterables.dict, "collections.OrderedDict": iterables.dict, "copy.copy": self._last,
+            "typing.cast": self._last, "functools.partial": self._partial, "functools.wraps": self._wraps,
+            "functools.lru_cache": self._cache("functools.lru_cache"),
+            "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
+            "torch.get_device_module": self._device_module, "torch.nn.Parameter": self._parameter,
+            "torch.nn.Buffer": self._parameter,
+            "torch.nn.parameter.Parameter": self._parameter, "torch.nn.parameter.Buffer": self._parameter,
+            "torch.autograd.backward": self._backward, "torch.autograd.grad": self._backward,
+            "torch.vmap": self._first, "torch.func.vmap": self._first, "torch.compiler.disable": self._first,
+            "torch.compiler.allow_in_graph": self._first, "torch.jit.script": self._first,
+            "torch.jit.ignore": self._first,
+        }  # fmt: skip
 
     def call(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         """The result of a call by name; None if it is for somebody else to say."""
         guard = _GUARDS.get(name)
         if guard is not None:
             return guard[frame.mode.value]
-        handler = _HANDLERS.get(name)
+        handler = self._handlers.get(name)
         if handler is not None:
-            return handler(self, arguments, node, frame)
+            return handler(arguments, node, frame)
         module, _, member = name.rpartition(".")
         if module == "builtins":
             return self._builtin(member, arguments, node, frame)
@@ -154,7 +164,7 @@ class Builtins:
         values = arguments.positional
         first = values[0] if values else UNKNOWN
         if name in ("int", "float", "bool", "len", "abs", "iter", "next") and node is not None:
-            given = self.interpreter.calls.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
+            given = self.interpreter.methods.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
             if given is not None:
                 return given
         if name in ("int", "float", "complex", "bool"):
@@ -169,9 +179,9 @@ class Builtins:
                 else Host("str")
             )
         if name in ("any", "all", "max", "min", "sorted"):
-            return self._reducing(name, arguments, node, frame)
+            return self.iterables.reducing(name, arguments, node, frame)
         if name in ("list", "tuple", "set", "frozenset", "iter", "reversed"):
-            return self._converted(
+            return self.iterables.converted(
                 {"iter": "iterator", "reversed": "iterator", "frozenset": "set"}.get(name, name), first, values
             )
         if name == "len" and isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
@@ -183,11 +193,11 @@ class Builtins:
                 return self.interpreter.tensors.call_operation(f"torch.{name}", None, arguments, node, frame)
             return Host("float" if name == "round" and len(values) > 1 else "int" if name == "round" else "number")
         if name == "range":
-            return self._range(arguments, node, frame)
+            return self.iterables.range(arguments, node, frame)
         if name == "sum":
-            return self._sum(first, frame)
+            return self.iterables.sum(first)
         if name == "type" and len(values) == 1:
-            return union(_type_of(member) for member in members(first))
+            return union(type_of(member) for member in members(first))
         if name in _HOST_RESULTS:
             return Host(_HOST_RESULTS[name])
         if name.endswith(("Error", "Exception", "Warning", "StopIteration")) or name == "object":
@@ -213,55 +223,6 @@ class Builtins:
             if node is not None:
                 self.interpreter.tensors.check_printed(node, value, frame)
 
-    def _reducing(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        values = arguments.positional
-        pool = values if len(values) > 1 else [self.interpreter.expressions.element(values[0])] if values else []
-        single = values[0] if len(values) == 1 else None
-        if single is not None and isinstance(single, Sequence) and single.elements is not None:
-            pool = list(single.elements)
-        key = arguments.keyword("key")
-        judged = pool
-        if key is not None and key != NONE and pool:
-            judged = [self.interpreter.calls.call(key, Arguments((join_all(pool),)), node, frame)]
-        is_known = isinstance(single, Sequence) and single.elements is not None
-        if is_known and len(pool) <= 1 and name in ("max", "min", "sorted"):
-            return pool[0] if pool and name != "sorted" else UNKNOWN
-        tensors = [tensor for value in judged if (tensor := device_tensor(value)) is not None]
-        if tensors and node is not None:
-            self.interpreter.event(frame, node, "tensor-branch", min(tensor.sure for tensor in tensors))
-        if name in ("any", "all"):
-            return Host("bool")
-        if name == "sorted":
-            return Sequence("list", None, join_all(pool) if pool else UNKNOWN)
-        extra = arguments.keyword("default")
-        return join_all([*pool, extra] if extra is not None else pool) if pool else UNKNOWN
-
-    def _converted(self, kind: str, first: Value, values: tuple[Value, ...]) -> Value:
-        if not values:
-            return Sequence(kind, ())
-        results = []
-        for member in members(first):
-            if isinstance(member, Sequence):
-                results.append(Sequence(kind, member.elements, member.element))
-            elif member != NONE:
-                results.append(Sequence(kind, None, self.interpreter.expressions.element(member)))
-        return union(results) if results else Sequence(kind, None, UNKNOWN)
-
-    def _range(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        for value in arguments.positional:
-            tensor = device_tensor(value)
-            if tensor is not None and node is not None:
-                self.interpreter.event(frame, node, "tensor-loop", tensor.sure)
-        bounds = [v.value if isinstance(v, Const) and type(v.value) is int else None for v in arguments.positional]
-        if bounds and None not in bounds and len(range(*bounds)) <= 16:  # type: ignore[arg-type]
-            return Sequence("iterator", tuple(Const(i) for i in range(*bounds)))  # type: ignore[arg-type]
-        return Sequence("iterator", None, Host("int"))
-
-    def _sum(self, first: Value, frame: Frame) -> Value:
-        element = self.interpreter.expressions.element(first)
-        tensors = [m for m in members(element) if isinstance(m, Tensor)]
-        return tensors[0] if tensors else Host("number") if not isinstance(element, Unknown) else UNKNOWN
-
     # Handlers by qualified name
 
     def _super(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -276,119 +237,6 @@ class Builtins:
             held = dict(frame.function.closure).get("self")
         return Super(owner, held) if owner is not None and held is not None else UNKNOWN
 
-    def _isinstance(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if len(arguments.positional) < 2:
-            return Host("bool")
-        value, classes = arguments.positional[:2]
-        wanted = classes.elements if isinstance(classes, Sequence) and classes.elements is not None else (classes,)
-        answers = {self.is_instance(member, cls) for member in members(value) for cls in wanted}
-        if len(wanted) > 1 and len(list(members(value))) == 1:
-            return TRUE if True in answers else FALSE if answers == {False} else Host("bool")
-        return Const(answers.pop()) if len(answers) == 1 and None not in answers else Host("bool")
-
-    def is_instance(self, value: Value, cls: Value) -> bool | None:
-        """Whether a value is an instance of a class, as far as both are known."""
-        if isinstance(cls, Class):
-            if isinstance(value, Instance):
-                if cls.definition in self.interpreter.objects.order(value.cls):
-                    return True
-                return None if value.arguments is None else False
-            return False if isinstance(value, (Tensor, Const, Host, Sequence, Mapping, Function)) else None
-        if not isinstance(cls, External):
-            return None
-        if isinstance(value, Tensor):
-            if cls.name in _TENSOR_TYPES:
-                return True
-            return None if cls.name.endswith(("Parameter", "Buffer", "DTensor", "Tensor")) else False
-        if isinstance(value, Const):
-            kind = {"builtins.int": int, "builtins.float": float, "builtins.str": str, "builtins.bool": bool}.get(
-                cls.name
-            )
-            if kind is not None:
-                return isinstance(value.value, kind)
-            return False if cls.name in _TENSOR_TYPES or cls.name.startswith("builtins.") else None
-        if isinstance(value, Host):
-            if cls.name == f"builtins.{value.kind}":
-                return True
-            return False if cls.name in _TENSOR_TYPES else None
-        if isinstance(value, Sequence):
-            if cls.name == f"builtins.{value.kind}":
-                return True
-            return (
-                False
-                if cls.name in _TENSOR_TYPES or cls.name in ("builtins.dict", "builtins.str", "builtins.int")
-                else None
-            )
-        if isinstance(value, Mapping):
-            return True if cls.name == "builtins.dict" else False if cls.name in _TENSOR_TYPES else None
-        if isinstance(value, Instance):
-            bases = self.interpreter.objects.external_bases(value.cls)
-            if cls.name in bases:
-                return True
-            return (
-                False
-                if cls.name in _TENSOR_TYPES and not any("Tensor" in base or "Parameter" in base for base in bases)
-                else None
-            )
-        return None
-
-    def _hasattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if len(arguments.positional) == 2:
-            value, name = arguments.positional
-            if isinstance(name, Const) and isinstance(name.value, str):
-                if isinstance(value, ModuleValue):
-                    return Const(self.interpreter.names.member(value.module, name.value) is not None)
-                if (
-                    isinstance(value, External)
-                    and self.interpreter.catalogue.find(f"{value.name}.{name.value}") is not None
-                ):
-                    return TRUE
-                if isinstance(value, Instance) and name.value in self.interpreter.objects.attributes(value):
-                    return TRUE if value.arguments is not None else Host("bool")
-                if (
-                    isinstance(value, Tensor)
-                    and self.interpreter.catalogue.find(f"torch.Tensor.{name.value}") is not None
-                ):
-                    return TRUE
-        return Host("bool")
-
-    def _getattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        values = arguments.positional
-        if len(values) < 2:
-            return UNKNOWN
-        results = list(values[2:3])
-        for name in members(values[1]):
-            if isinstance(name, Const) and isinstance(name.value, str):
-                results.append(self.interpreter.expressions.attribute(values[0], name.value, frame))
-            elif isinstance(values[0], Instance):
-                held = self.interpreter.objects.attributes(values[0])
-                results.append(held.get(ANY, UNKNOWN))
-            else:
-                results.append(UNKNOWN)
-        return union(results)
-
-    def _setattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        receiver, name, value, *_ = *arguments.positional, UNKNOWN, UNKNOWN, UNKNOWN
-        if isinstance(receiver, Instance):
-            self.modules.write(receiver, name, value)
-        return NONE
-
-    def _enumerate(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        element = self.interpreter.expressions.element(arguments.positional[0] if arguments.positional else UNKNOWN)
-        return Sequence("iterator", None, Sequence("tuple", (Host("int"), element)))
-
-    def _zip(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if arguments.star is not None:
-            return Sequence(
-                "iterator", None, Sequence("tuple", None, self.interpreter.expressions.element(arguments.star))
-            )
-        elements = tuple(self.interpreter.expressions.element(value) for value in arguments.positional)
-        return Sequence("iterator", None, Sequence("tuple", elements))
-
-    def _next(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        first, *default = arguments.positional or (UNKNOWN,)
-        return union((self.interpreter.expressions.element(first), *default))
-
     def _import_module(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         names = [v.value for v in arguments.positional if isinstance(v, Const) and isinstance(v.value, str)]
         package = arguments.keyword("package")
@@ -402,26 +250,6 @@ class Builtins:
             base = names[1].split(".")
             name = ".".join([*base[: len(base) - level + 1], name.lstrip(".")])
         return self.interpreter.names.module_value(name)
-
-    def _map(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if not arguments.positional:
-            return UNKNOWN
-        elements = tuple(self.interpreter.expressions.element(value) for value in arguments.positional[1:])
-        result = self.interpreter.calls.call(arguments.positional[0], Arguments(elements), node, frame)
-        return Sequence("iterator", None, result)
-
-    def _dict(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        first = arguments.positional[0] if arguments.positional else None
-        if isinstance(first, Sequence) and first.elements is not None:
-            pairs = [e.elements for e in first.elements if isinstance(e, Sequence) and e.elements is not None]
-            if all(len(pair) == 2 for pair in pairs) and len(pairs) == len(first.elements):
-                first = Mapping(tuple((pair[0], pair[1]) for pair in pairs))
-        items = list(first.items) if isinstance(first, Mapping) else []
-        other = first.other if isinstance(first, Mapping) else None if first is None else UNKNOWN
-        items += [(Const(key), value) for key, value in arguments.keywords]
-        if arguments.double_star is not None:
-            other = arguments.double_star if other is None else union((other, arguments.double_star))
-        return Mapping(tuple(dict(items).items()), other)
 
     def _partial(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if not arguments.positional:
@@ -449,47 +277,18 @@ class Builtins:
     def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return arguments.positional[0] if arguments.positional else UNKNOWN
 
+    def _cache(self, name: str) -> Handler:
+        """`lru_cache(f)`, `lru_cache(maxsize=8)` as a decorator, and `lru_cache(maxsize=8)(f)`."""
 
-def _type_of(value: Value) -> Value:
-    if isinstance(value, Instance):
-        return Class(value.cls)
-    if isinstance(value, Const):
-        return External(f"builtins.{type(value.value).__name__}")
-    if isinstance(value, (Mapping, Sequence)):
-        return External(f"builtins.{value.kind if isinstance(value, Sequence) else 'dict'}")
-    return External("torch.Tensor") if isinstance(value, Tensor) else UNKNOWN
+        def make(arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+            if node is not None and any(argument.star for argument in node.arguments):
+                return Partial(External(name), (UNKNOWN,), ())  # a wrapper hands on the bound, whatever it is
+            *options, last = arguments.positional or (NONE,)
+            if not isinstance(last, Function):
+                return Partial(External(name), arguments.positional, arguments.keywords)
+            decorator: Value = External(name)
+            if options or arguments.keywords:
+                decorator = Partial(decorator, tuple(options), arguments.keywords)
+            return self.interpreter.decorators.apply(decorator, last, frame)
 
-
-def _cache(name: str) -> Handler:
-    """`lru_cache(f)`, `lru_cache(maxsize=8)` as a decorator, and `lru_cache(maxsize=8)(f)`."""
-
-    def make(builtins: Builtins, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if node is not None and any(argument.star for argument in node.arguments):
-            return Partial(External(name), (UNKNOWN,), ())  # a wrapper hands on the bound, whatever it is
-        *options, last = arguments.positional or (NONE,)
-        if not isinstance(last, Function):
-            return Partial(External(name), arguments.positional, arguments.keywords)
-        decorator: Value = External(name)
-        if options or arguments.keywords:
-            decorator = Partial(decorator, tuple(options), arguments.keywords)
-        return builtins.interpreter.calls.decorate(decorator, last, frame)
-
-    return make
-
-
-_HANDLERS: dict[str, Handler] = {
-    "builtins.super": Builtins._super, "builtins.isinstance": Builtins._isinstance,
-    "builtins.hasattr": Builtins._hasattr, "builtins.getattr": Builtins._getattr,
-    "builtins.setattr": Builtins._setattr, "builtins.enumerate": Builtins._enumerate, "builtins.zip": Builtins._zip,
-    "builtins.next": Builtins._next, "builtins.map": Builtins._map, "builtins.dict": Builtins._dict,
-    "collections.OrderedDict": Builtins._dict, "copy.copy": Builtins._last, "typing.cast": Builtins._last,
-    "functools.partial": Builtins._partial, "functools.wraps": Builtins._wraps,
-    "functools.lru_cache": _cache("functools.lru_cache"), "functools.cache": _cache("functools.cache"),
-    "importlib.import_module": Builtins._import_module, "torch.get_device_module": Builtins._device_module,
-    "torch.nn.Parameter": Builtins._parameter, "torch.nn.Buffer": Builtins._parameter,
-    "torch.nn.parameter.Parameter": Builtins._parameter, "torch.nn.parameter.Buffer": Builtins._parameter,
-    "torch.autograd.backward": Builtins._backward, "torch.autograd.grad": Builtins._backward,
-    "torch.vmap": Builtins._first, "torch.func.vmap": Builtins._first, "torch.compiler.disable": Builtins._first,
-    "torch.compiler.allow_in_graph": Builtins._first, "torch.jit.script": Builtins._first,
-    "torch.jit.ignore": Builtins._first,
-}  # fmt: skip
+        return make

@@ -31,7 +31,6 @@ _PURE = frozenset({
     "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip",
     "startswith", "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
 })  # fmt: skip
-_GROWING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft", "__setitem__"})
 
 
 class Containers:
@@ -90,48 +89,46 @@ class Containers:
         if name == "add_module" and len(values) == 2:
             name, values = "append", values[1:]
         if name in ("append", "add", "appendleft") and values:
-            self._grow(receiver, node, frame, values[0])
+            self._grow(node, frame, values[0])
             elements = (*receiver.elements, values[0]) if receiver.elements is not None else None
-            return self._replace(
-                receiver, Sequence(receiver.kind, elements, self._with(receiver, values[0])), node, frame
-            )
+            return self._replace(Sequence(receiver.kind, elements, self._with(receiver, values[0])), node, frame)
         if name in ("extend", "update") and values:
             added = values[0]
-            self._grow(receiver, node, frame, added)
+            self._grow(node, frame, added)
             if isinstance(added, Sequence) and added.elements is not None and receiver.elements is not None:
-                return self._replace(receiver, Sequence(receiver.kind, receiver.elements + added.elements), node, frame)
+                return self._replace(Sequence(receiver.kind, receiver.elements + added.elements), node, frame)
             element = self._with(receiver, self.interpreter.expressions.element(added))
-            return self._replace(receiver, Sequence(receiver.kind, None, element), node, frame)
+            return self._replace(Sequence(receiver.kind, None, element), node, frame)
         if name == "insert" and len(values) == 2:
-            self._grow(receiver, node, frame, values[1])
-            return self._replace(receiver, Sequence(receiver.kind, None, self._with(receiver, values[1])), node, frame)
+            self._grow(node, frame, values[1])
+            return self._replace(Sequence(receiver.kind, None, self._with(receiver, values[1])), node, frame)
         if name in ("pop", "popleft", "popitem"):
             element = receiver.any_element
-            self._replace(receiver, Sequence(receiver.kind, None, element), node, frame)
+            self._replace(Sequence(receiver.kind, None, element), node, frame)
             return element
         if name in ("copy", "__iter__", "union", "intersection", "difference"):
             return receiver
         if name == "clear":
-            return self._replace(receiver, Sequence(receiver.kind, ()), node, frame)
+            return self._replace(Sequence(receiver.kind, ()), node, frame)
         if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
             return Const(receiver.elements.index(values[0]))
         if name in ("index", "count", "numel", "__len__"):
             return Host("int")
         if name == "__getitem__" and values:
-            return self.interpreter.expressions.item(receiver, values[0])
+            return self.interpreter.items.item(receiver, values[0])
         return NONE
 
     def _mapping(self, receiver: Mapping, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         values = arguments.positional
         if name in ("get", "pop", "setdefault", "__getitem__") and values:
             default = list(values[1:2]) or ([NONE] if name == "get" else [])
-            found = self.interpreter.expressions.item(receiver, values[0], missing=default)
+            found = self.interpreter.items.item(receiver, values[0], missing=default)
             if name == "setdefault" and len(values) == 2:
-                self._grow(receiver, node, frame, values[1])
-                self._replace(receiver, with_item(receiver, values[0], values[1]), node, frame)
+                self._grow(node, frame, values[1])
+                self._replace(with_item(receiver, values[0], values[1]), node, frame)
             if name == "pop":
                 items = tuple(item for item in receiver.items if item[0] != values[0])
-                self._replace(receiver, Mapping(items, receiver.other), node, frame)
+                self._replace(Mapping(items, receiver.other), node, frame)
             return found
         if name in ("keys", "__iter__"):
             keys = tuple(key for key, _ in receiver.items)
@@ -146,7 +143,7 @@ class Containers:
         if name == "update":
             return self._update(receiver, arguments, node, frame)
         if name in ("__setitem__", "add_module") and len(values) == 2:
-            return self._replace(receiver, with_item(receiver, values[0], values[1]), node, frame)
+            return self._replace(with_item(receiver, values[0], values[1]), node, frame)
         if name == "copy":
             return receiver
         return NONE
@@ -162,7 +159,7 @@ class Containers:
         items.update({Const(key): value for key, value in arguments.keywords})
         if arguments.double_star is not None:
             other = arguments.double_star if other is None else union((other, arguments.double_star))
-        return self._replace(receiver, Mapping(tuple(items.items()), other), node, frame)
+        return self._replace(Mapping(tuple(items.items()), other), node, frame)
 
     @staticmethod
     def _with(receiver: Sequence, added: Value) -> Value:
@@ -170,20 +167,20 @@ class Containers:
             return added
         return join_all((receiver.any_element, added))
 
-    def _replace(self, receiver: Value, changed: Value, node: ir.Call | None, frame: Frame) -> Value:
+    def _replace(self, changed: Value, node: ir.Call | None, frame: Frame) -> Value:
         """Store the changed container where the old one was read from."""
         if node is not None and isinstance(node.func, ir.Attribute):
             target = node.func.value
             if isinstance(target, (ir.Name, ir.Attribute, ir.Subscript)):
-                self.interpreter.expressions.put_back(target, receiver, changed, frame)
+                self.interpreter.targets.put_back(target, changed, frame)
         return NONE
 
-    def _grow(self, receiver: Value, node: ir.Call | None, frame: Frame, added: Value) -> None:
+    def _grow(self, node: ir.Call | None, frame: Frame, added: Value) -> None:
         """A tensor of the region appended to something that outlives it is appended once, at capture."""
         if node is None or frame.mode is Mode.OUTSIDE or not isinstance(node.func, ir.Attribute):
             return
         fresh = [tensor for tensor in tensors_in(added) if tensor.fresh and tensor.place is Place.DEVICE]
-        if fresh and self.interpreter.expressions.outlives_region(node.func.value, frame):
+        if fresh and self.interpreter.targets.outlives_region(node.func.value, frame):
             self.interpreter.event(frame, node, "growing-memory", fresh[0].sure)
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Region
 from graphlint.static import ir
-from graphlint.static.entries import entry_arguments
+from graphlint.static.definitions import ClassDefinition, Definition
 from graphlint.static.frames import Context, Mode, OpenRegion
+from graphlint.static.inputs import entry_arguments
 from graphlint.static.interpreter import Interpreter
-from graphlint.static.project import ClassDefinition, Definition, Module
+from graphlint.static.project import Module
 from graphlint.static.values import Bound, External, Function, Value, members
 
 
@@ -79,7 +80,7 @@ def targets(interpreter: Interpreter, module: Module, qualname: str) -> list[_Ta
         (whole, ["forward", "__call__"]) if whole is not None else (nested_class(index.classes, path), [last])
     )
     for name in names:
-        found = interpreter.objects.find(owner, name) if owner is not None else None
+        found = interpreter.classes.find(owner, name) if owner is not None else None
         if owner is not None and found is not None and isinstance(found[0], ClassDefinition):
             definitions = found[0].methods.get(name)
             if definitions:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Region
 from graphlint.static import ir
 from graphlint.static.frames import Context, Frame, Mode, OpenRegion
+from graphlint.static.inputs import entry_arguments, entry_functions, functions, on_device
 from graphlint.static.spelling import Words
 from graphlint.static.values import (
     FALSE,
@@ -18,7 +19,6 @@ from graphlint.static.values import (
     TRUE,
     UNKNOWN,
     Arguments,
-    Bound,
     Const,
     DeviceName,
     External,
@@ -27,7 +27,6 @@ from graphlint.static.values import (
     Instance,
     Mapping,
     Partial,
-    Place,
     Sequence,
     Tensor,
     Unknown,
@@ -114,13 +113,13 @@ class Entries:
                 return self._enter_generator(interpreter, node, generator, frame)
             return manager
         if isinstance(manager, Instance):
-            for base in interpreter.objects.external_bases(manager.cls):
+            for base in interpreter.classes.external_bases(manager.cls):
                 entry = self.find(base)
                 if entry is not None and entry.form == "context" and node is not None:
                     interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
                     return manager
             before = len(frame.regions)
-            entered = interpreter.calls.call_method(manager, "__enter__", Arguments(), _call(node), frame)
+            entered = interpreter.methods.call(manager, "__enter__", Arguments(), _call(node), frame)
             opened = frame.regions[before:]
             del frame.regions[before:]
             self._reopen(interpreter, node, opened, frame)
@@ -134,7 +133,7 @@ class Entries:
         assert isinstance(generator, Partial)
         arguments = Arguments(generator.arguments, generator.keywords)
         results = []
-        for function, receiver in _functions(generator.function):
+        for function, receiver in functions(generator.function):
             given = arguments if receiver is None else arguments.prepend(receiver)
             context = interpreter.calls.context(function, given, _call(node), frame)
             self._reopen(interpreter, node, context.open_at_yield, frame)
@@ -247,7 +246,7 @@ class Entries:
 
     def run_entry(self, interpreter: Interpreter, target: Value, node: ir.Call | None, frame: Frame) -> None:
         """Call a callable as a graph's entry: its tensors are static inputs on the device."""
-        for function, receiver in _entry_functions(interpreter, target):
+        for function, receiver in entry_functions(interpreter, target):
             arguments = entry_arguments(interpreter, function, receiver)
             interpreter.calls.call(function, arguments, node, frame)
 
@@ -279,67 +278,6 @@ def uses_graphs(arguments: Arguments) -> bool:
     if backend == Const("cudagraphs"):
         return True
     return isinstance(options, Mapping) and dict(options.items).get(Const("triton.cudagraphs")) == TRUE
-
-
-def entry_arguments(interpreter: Interpreter, function: Function, receiver: Value | None) -> Arguments:
-    """The arguments that a graph's entry is called with, as far as its signature tells."""
-    keywords: list[tuple[str, Value]] = []
-    parameters = [p for p in function.code.parameters if p.kind in ("positional", "keyword")]
-    if receiver is not None:
-        parameters = parameters[1:]
-    for parameter in parameters:
-        promised = interpreter.calls.refine(UNKNOWN, parameter, function)
-        default = interpreter.calls.default(parameter, function) if parameter.default is not None else None
-        if promised == UNKNOWN and default is None:
-            promised = Tensor(Place.DEVICE)
-        if default is not None:
-            promised = union((promised, default))
-        keywords.append((parameter.name, on_device(promised)))
-    return Arguments(() if receiver is None else (receiver,), tuple(keywords), None, UNKNOWN)
-
-
-def on_device(value: Value) -> Value:
-    """A value handed to a region: tensors whose place is not known are static inputs, on the device."""
-    if isinstance(value, Sequence):
-        if value.elements is None:
-            return Sequence(value.kind, None, on_device(value.element))
-        return Sequence(value.kind, tuple(on_device(element) for element in value.elements))
-    if isinstance(value, Mapping):
-        items = tuple((key, on_device(held)) for key, held in value.items)
-        return Mapping(items, None if value.other is None else on_device(value.other))
-    placed: list[Value] = []
-    for member in members(value):
-        if isinstance(member, Tensor) and member.place is Place.ANYWHERE:
-            placed.append(Tensor(Place.DEVICE, member.ndim, member.dtype, member.sure))
-        else:
-            placed.append(member)
-    return union(placed)
-
-
-def _functions(value: Value) -> list[tuple[Function, Value | None]]:
-    found: list[tuple[Function, Value | None]] = []
-    for member in members(value):
-        if isinstance(member, Function):
-            found.append((member, None))
-        elif isinstance(member, Bound) and isinstance(member.function, Function):
-            found.append((member.function, member.receiver))
-    return found
-
-
-def _entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Function, Value | None]]:
-    found = [(function, receiver or _self(interpreter, function)) for function, receiver in _functions(target)]
-    for member in members(target):
-        if isinstance(member, Instance):
-            name = "__call__" if interpreter.objects.method(member.cls, "__call__") is not None else "forward"
-            method = interpreter.objects.method(member.cls, name)
-            found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
-    return found
-
-
-def _self(interpreter: Interpreter, function: Function) -> Value | None:
-    """The object that a method stands for while its class is not made yet."""
-    first = function.code.parameters[0].name if function.code.parameters else ""
-    return interpreter.objects.instance(function.owner, None, False) if function.owner and first == "self" else None
 
 
 def _call(node: ir.Node | None) -> ir.Call | None:

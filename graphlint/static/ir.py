@@ -2,6 +2,7 @@
 
 Positions are relative to a segment, the run of source lines of one definition or statement.
 `pos` is (line, column, end line, end column); lines count from 0 at the segment's first line, columns from 0.
+Long, because there is a small class for every kind of node.
 """
 
 from __future__ import annotations

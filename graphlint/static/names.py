@@ -1,36 +1,28 @@
-"""A name and a module in, a value out: imports, definitions, module state and annotations."""
+"""A name and a module in, a value out: imports, definitions and the state of modules."""
 
 from __future__ import annotations
 
-import ast
 import builtins
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.finding import Confidence
 from graphlint.static import ir, registries
+from graphlint.static.definitions import ClassDefinition, Definition, ImportedName, Segment
 from graphlint.static.frames import Context, Frame, Mode
-from graphlint.static.lowering import UnparsableSource, lower_segment
-from graphlint.static.project import ClassDefinition, Definition, ImportedName, Module, Segment
+from graphlint.static.project import Module
 from graphlint.static.values import (
     NONE,
     UNKNOWN,
-    Bound,
     Class,
     Const,
-    DeviceName,
     External,
-    ExternalObject,
     Function,
     Host,
     Instance,
     Mapping,
     ModuleValue,
     PackageValue,
-    Place,
     Sequence,
-    Tensor,
-    Union,
     Value,
     join_all,
     members,
@@ -43,18 +35,11 @@ if TYPE_CHECKING:
 MODULE_CODE = ir.Code(ir.NOWHERE, "<module>", (), ())
 _BUILTINS = frozenset(dir(builtins))
 # Names whose value does not depend on who runs the code.
-_KNOWN = {"typing.TYPE_CHECKING": Const(False), "sys.platform": Const("linux"), "sys.version_info": Host("object")}
-_SCALARS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "bytes": "str", "complex": "float"}
-_TENSOR_CLASSES = {
-    "torch.Tensor": None, "torch.FloatTensor": "float32", "torch.HalfTensor": "float16", "torch.LongTensor": "int64",
-    "torch.IntTensor": "int32", "torch.BoolTensor": "bool", "torch.ByteTensor": "uint8",
-    "torch.nn.Parameter": None, "torch.nn.parameter.Parameter": None, "torch.nn.Buffer": None,
-    "torch.BFloat16Tensor": "bfloat16", "torch.DoubleTensor": "float64",
-}  # fmt: skip
-_SEQUENCES = {"list": "list", "List": "list", "tuple": "tuple", "Tuple": "tuple", "set": "set", "Sequence": "list",
-              "Iterable": "list", "Iterator": "iterator", "Generator": "iterator"}  # fmt: skip
-_MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
-_TRANSPARENT = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"})
+_KNOWN: dict[str, Value] = {
+    "typing.TYPE_CHECKING": Const(False),
+    "sys.platform": Const("linux"),
+    "sys.version_info": Host("object"),
+}
 
 
 class Names:
@@ -64,7 +49,6 @@ class Names:
         self.interpreter = interpreter
         self.project = interpreter.project
         self.globals: dict[tuple[Module, str], Value] = {}
-        self.annotations: dict[tuple[Module, str], Value] = {}
         self.decorated: dict[Definition, Value] = {}
 
     def load(self, name: str, frame: Frame) -> Value:
@@ -121,7 +105,7 @@ class Names:
             found = [value] if before and self._mentions(module, segment, name) else [*found, value]
             known = [v for v in known if v in found]
         if name in index.annotations and all(value == UNKNOWN for value in found):
-            found = [self.annotation(index.annotations[name], module)]
+            found = [self.interpreter.annotations.quoted(index.annotations[name], module)]
         if not found:
             return self._elsewhere(module, name)
         if known and len(found) > len(known):
@@ -129,7 +113,11 @@ class Names:
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
         value = self.mutated(module, name, join_all(found))
         if name in module.rebound:
-            promised = self.annotation(index.annotations[name], module) if name in index.annotations else UNKNOWN
+            promised = (
+                self.interpreter.annotations.quoted(index.annotations[name], module)
+                if name in index.annotations
+                else UNKNOWN
+            )
             return loosened(value, promised)
         return value
 
@@ -247,7 +235,7 @@ class Names:
         value: Value = raw
         frame = self.module_frame(definition.module, definition.segment.first)
         for decorator in reversed(code.decorators):
-            value = self.interpreter.calls.decorate(self.interpreter.eval(decorator, frame), value, frame, decorator)
+            value = self.interpreter.decorators.apply(self.interpreter.eval(decorator, frame), value, frame, decorator)
         self.decorated[definition] = value
         return value
 
@@ -256,34 +244,7 @@ class Names:
         found = frame.module.index.classes.get(name)
         return Class(found) if found is not None and frame.function.code is MODULE_CODE else UNKNOWN
 
-    # Annotations
-
-    def annotation(self, source: str, module: Module) -> Value:
-        """The value that an annotation, given as source, promises."""
-        key = (module, source)
-        if key not in self.annotations:
-            self.annotations[key] = UNKNOWN
-            try:
-                statements = lower_segment(source + "\n")
-            except UnparsableSource:
-                return UNKNOWN
-            if statements and isinstance(statements[0], ir.Evaluate):
-                self.annotations[key] = self.annotated(statements[0].value, module)
-        return self.annotations[key]
-
-    def annotated(self, node: ir.Expr, module: Module) -> Value:
-        """The value that an annotation promises."""
-        if isinstance(node, ir.Literal):
-            if isinstance(node.value, str) and node.value.strip():
-                return self.annotation(_quoted(node.value), module)
-            return NONE if node.value is None else UNKNOWN
-        if isinstance(node, ir.Binary) and node.operator == "|":
-            return union((self.annotated(node.left, module), self.annotated(node.right, module)))
-        if isinstance(node, ir.Subscript):
-            return self._generic(node, module)
-        if isinstance(node, (ir.Name, ir.Attribute)):
-            return self._promised(self.static_value(node, module))
-        return UNKNOWN
+    # Dotted names
 
     def static_value(self, node: ir.Expr, module: Module) -> Value:
         """A dotted name at a module's top level."""
@@ -297,56 +258,6 @@ class Names:
             return self.attribute_of_module(source, node.attr)
         return UNKNOWN
 
-    def _promised(self, value: Value) -> Value:
-        if isinstance(value, Class):
-            return self.interpreter.objects.promised(value.definition)
-        if isinstance(value, Union):
-            return union(self._promised(member) for member in value.members)
-        if not isinstance(value, External):
-            return UNKNOWN
-        module, _, name = value.name.rpartition(".")
-        if module == "builtins" and name in _SCALARS:
-            return Host(_SCALARS[name])
-        if value.name in _TENSOR_CLASSES:
-            return Tensor(Place.ANYWHERE, None, _TENSOR_CLASSES[value.name], Confidence.MEDIUM)
-        if value.name == "torch.device":
-            return DeviceName(Place.ANYWHERE)
-        if value.name in ("torch.dtype", "torch.layout", "torch.memory_format"):
-            return Host("dtype")
-        if value.name == "torch.Size":
-            return Sequence("tuple", None, Host("int"))
-        if name in _SEQUENCES and module in ("builtins", "typing", "collections.abc"):
-            return Sequence(_SEQUENCES[name], None, UNKNOWN)
-        if name in _MAPPINGS and module in ("builtins", "typing", "collections.abc", "collections"):
-            return Mapping((), UNKNOWN)
-        if module.partition(".")[0] == "numpy":
-            return Host("array")
-        if self.interpreter.catalogue.is_class(value.name) and value.name != "torch.nn.Module":
-            return ExternalObject(value.name)
-        return UNKNOWN
-
-    def _generic(self, node: ir.Subscript, module: Module) -> Value:
-        name = node.value.attr if isinstance(node.value, ir.Attribute) else getattr(node.value, "id", "")
-        index = node.index
-        arguments = index.elements if isinstance(index, ir.Display) and index.kind == "tuple" else (index,)
-        if name in _TRANSPARENT:
-            promised = [
-                self.annotated(argument, module) for argument in arguments[: 1 if name == "Annotated" else None]
-            ]
-            return union([*promised, NONE] if name == "Optional" else promised)
-        if name in _SEQUENCES:
-            parts = [self.annotated(argument, module) for argument in arguments if not _is_ellipsis(argument)]
-            if _SEQUENCES[name] == "tuple" and len(parts) == len(arguments):
-                return Sequence("tuple", tuple(parts))
-            return Sequence(_SEQUENCES[name], None, parts[0] if parts else UNKNOWN)
-        if name in _MAPPINGS:
-            return Mapping((), self.annotated(arguments[-1], module))
-        if name == "Literal":
-            return UNKNOWN
-        if name in ("type", "Type", "Callable", "Unpack"):
-            return UNKNOWN
-        return self.annotated(node.value, module)
-
 
 def loosened(value: Value, promised: Value = UNKNOWN) -> Value:
     """What a constant may have become since it was assigned: another one of its kind, or anything if it was None."""
@@ -355,18 +266,3 @@ def loosened(value: Value, promised: Value = UNKNOWN) -> Value:
     if isinstance(value, Const) and not isinstance(value.value, str):
         return Host(type(value.value).__name__)
     return value
-
-
-def _quoted(source: str) -> str:
-    try:
-        ast.parse(source, mode="eval")
-    except (SyntaxError, ValueError):
-        return "None"
-    return source.strip()
-
-
-def _is_ellipsis(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Literal) and node.value is ...
-
-
-__all__ = ["MODULE_CODE", "Bound", "Names"]

@@ -42,7 +42,7 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
     asked = _place_asked(test)
     if asked is not None:
         node, place = asked
-        _place(interpreter, node, place if outcome else _OTHER[place], frame, env)
+        _place(interpreter, node, place if outcome else _OTHER[place], env)
     if isinstance(test, ir.Unary) and test.operator == "not":
         _apply(interpreter, test.operand, not outcome, frame, env)
     elif isinstance(test, ir.Boolean):
@@ -52,13 +52,13 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
     elif isinstance(test, ir.Compare) and len(test.comparisons) == 1:
         sign, right = test.comparisons[0]
         if sign in ("is", "is not", "==", "!=") and isinstance(right, ir.Literal) and right.value is None:
-            _restrict(interpreter, test.left, frame, env, none=(sign in ("is", "==")) is outcome)
+            _restrict(interpreter, test.left, env, none=(sign in ("is", "==")) is outcome)
     elif isinstance(test, ir.Call):
         _narrow_call(interpreter, test, outcome, frame, env)
     elif isinstance(test, ir.Walrus):
         _apply(interpreter, test.target, outcome, frame, env)
     elif isinstance(test, (ir.Name, ir.Attribute)):
-        key, value = _held(interpreter, test, frame, env)
+        key, value = _held(interpreter, test, env)
         if key is not None and value is not None:
             kept = [m for m in members(value) if truth(m) is not (not outcome)]
             if kept and len(kept) < len(list(members(value))):
@@ -81,9 +81,9 @@ def _place_asked(test: ir.Expr) -> tuple[ir.Expr, Place] | None:
     return left.value.value, place if sign == "==" else _OTHER[place]
 
 
-def _place(interpreter: Interpreter, node: ir.Expr, place: Place, frame: Frame, env: Env) -> None:
+def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env) -> None:
     """Keep only what may lie there; of what is not known, only a tensor on the host is worth knowing."""
-    key, value = _held(interpreter, node, frame, env)
+    key, value = _held(interpreter, node, env)
     if key is None or value is None:
         return
     kept: list[Value] = []
@@ -111,7 +111,7 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
     )
     if name not in ("isinstance", "is_tensor") or not test.arguments:
         return
-    key, value = _held(interpreter, test.arguments[0].value, frame, env)
+    key, value = _held(interpreter, test.arguments[0].value, env)
     if key is None or value is None:
         return
     classes: tuple[Value, ...] = (External("torch.Tensor"),)
@@ -122,7 +122,7 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
         classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
     kept: list[Value] = []
     for member in members(value):
-        answers = {interpreter.calls.builtins.is_instance(member, cls) for cls in classes}
+        answers = {interpreter.builtins.reflection.is_instance(member, cls) for cls in classes}
         answer = True if True in answers else None if None in answers else False
         if isinstance(member, Unknown) and outcome:
             kept.extend(_instance_of(interpreter, cls) for cls in classes)
@@ -140,9 +140,9 @@ def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
     return UNKNOWN
 
 
-def _restrict(interpreter: Interpreter, node: ir.Expr, frame: Frame, env: Env, none: bool) -> None:
+def _restrict(interpreter: Interpreter, node: ir.Expr, env: Env, none: bool) -> None:
     """Keep only None, or everything else."""
-    key, value = _held(interpreter, node, frame, env)
+    key, value = _held(interpreter, node, env)
     if key is None or value is None:
         return
     if none:
@@ -154,7 +154,7 @@ def _restrict(interpreter: Interpreter, node: ir.Expr, frame: Frame, env: Env, n
             env[key] = union(kept)
 
 
-def _held(interpreter: Interpreter, node: ir.Expr, frame: Frame, env: Env) -> tuple[Key | None, Value | None]:
+def _held(interpreter: Interpreter, node: ir.Expr, env: Env) -> tuple[Key | None, Value | None]:
     """The key under which a name or an object's attribute stands in the environment, and its value."""
     if isinstance(node, ir.Walrus):
         node = node.target

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphlint.static.declarations import marked, nested_class, run_declared, targets
+from graphlint.static.definitions import ClassDefinition, Definition
 from graphlint.static.frames import Context, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
-from graphlint.static.project import ClassDefinition, Definition, Module
+from graphlint.static.project import Module
 from graphlint.static.spelling import Words
 from graphlint.static.values import UNKNOWN, Bound, Class, External, Function, Instance, Value, members
 
@@ -126,7 +127,7 @@ class Search:
         before = len(self.interpreter.regions)
         for function in _raw(self.interpreter.names.definition(definition, owner)):
             receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
-            if owner is not None and not _takes_self(definition, function):
+            if owner is not None and not _takes_self(function):
                 receiver = None
             context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
             for made in members(context.result):
@@ -148,7 +149,7 @@ class Search:
         """Whether a name stands for one of the table, or for a class derived from one."""
         names = [value.name] if isinstance(value, External) else []
         if isinstance(value, Class):
-            names = self.interpreter.objects.external_bases(value.definition)
+            names = self.interpreter.classes.external_bases(value.definition)
         return any(self.interpreter.entries.find(name) is not None for name in names)
 
     def _opened(self, context: Context, before: int) -> list[OpenRegion]:
@@ -211,7 +212,7 @@ def _any_of(names: Iterable[str]) -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(names))) + r")\b")
 
 
-def _takes_self(definition: Definition, function: Function) -> bool:
+def _takes_self(function: Function) -> bool:
     decorators = {getattr(d, "id", "") for d in function.code.decorators}
     return bool(function.code.parameters) and not decorators & {"staticmethod", "classmethod"}
 

@@ -33,7 +33,7 @@ def fill(interpreter: Interpreter, module: Module, name: str, registry: Value) -
         for source in cls.decorators:
             if re.split(r"\W", source)[0] in writers:
                 frame = interpreter.names.module_frame(module, cls.segment.first)
-                interpreter.calls.decorate_class(source, cls, frame)
+                interpreter.decorators.apply_to_class(source, cls, frame)
     for definitions in module.index.functions.values():
         for definition in definitions:
             first_line = module.lines[definition.segment.first - 1].strip()

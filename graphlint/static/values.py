@@ -1,6 +1,7 @@
 """What the interpreter knows of a value: immutable, hashable, joined where paths meet.
 
 A value that could be several things is a `Union`; its member `UNKNOWN` says that it could be something else as well.
+Long, because containers join their elements: the kinds of values and the ways to join them need each other.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import TypeAlias
 
 from graphlint.finding import Confidence
 from graphlint.static import ir
-from graphlint.static.project import ClassDefinition, Module
+from graphlint.static.definitions import ClassDefinition
+from graphlint.static.project import Module
 
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
 MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing

@@ -26,3 +26,12 @@ def lower_segment(text: str) -> ir.Block:
         return lower(text)
     except (ParserSyntaxError, RecursionError) as problem:
         raise UnparsableSource(str(problem)) from problem
+
+
+def lower_expression(text: str) -> ir.Expr | None:
+    """An expression given as text; None for anything else."""
+    try:
+        statements = lower_segment(text + "\n")
+    except UnparsableSource:
+        return None
+    return statements[0].value if statements and isinstance(statements[0], ir.Evaluate) else None
