@@ -49,6 +49,7 @@ class Calls:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self.closures: dict[Function, None] = {}
 
     # Definitions
 
@@ -60,8 +61,9 @@ class Calls:
         if outer.code is MODULE_CODE:
             held = {}
         qualname = code.name if outer.code is MODULE_CODE else f"{outer.qualname}.<locals>.{code.name}"
-        owner = outer.owner
-        return Function(code, outer.module, qualname, outer.first_line, owner, tuple(sorted(held.items())))
+        made = Function(code, outer.module, qualname, outer.first_line, outer.owner, tuple(sorted(held.items())))
+        self.closures.setdefault(made)
+        return made
 
     # Calls
 

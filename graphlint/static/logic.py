@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
 from graphlint.static import ir, narrowing
 from graphlint.static.frames import Env, Frame
-from graphlint.static.values import Arguments, Value, device_tensor, members, truth, union
+from graphlint.static.values import Arguments, Tensor, Value, device_tensor, members, truth, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
@@ -66,7 +67,10 @@ class Logic:
         """The truth of an evaluated expression."""
         tensor = device_tensor(value)
         if tensor is not None:
-            self.interpreter.event(frame, node, effect, self.interpreter.tensors.sureness(value, tensor))
+            sure = self.interpreter.tensors.sureness(value, tensor)
+            if isinstance(node, ir.Name) and tensor == Tensor(tensor.place):
+                sure = Confidence.LOW  # a bare name of which nothing else is known is a flag more often than a tensor
+            self.interpreter.event(frame, node, effect, sure)
             return None
         given = None
         for name in ("__bool__", "__len__"):

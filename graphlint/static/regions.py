@@ -42,6 +42,7 @@ class Search:
                 if self.progress is not None:
                     self.progress(number, len(pending))
                 found |= self._run_file(self.interpreter.project.module_at(path), words)
+            self._run_holders()
             new = {name for name in found if len(name) > 3} - helpers
             if not new:
                 return
@@ -94,7 +95,7 @@ class Search:
         functions = list(index.all_functions())
         chosen = [f for f in functions if words.used_in(_body(module, f))]
         for definition in chosen:
-            helpers |= self._run_definition(definition, index.classes)
+            helpers |= self._run_definition(definition, index.classes, words)
         statements = "".join(_text(module, s.first, s.last) for s in index.statements)
         if words.used_in(statements):
             self._run_module(module)
@@ -102,10 +103,18 @@ class Search:
             called = Words(_any_of({_called_as(definition) for definition in chosen}))
             for definition in functions:
                 if definition not in self.done and called.used_in(_body(module, definition)):
-                    self._run_definition(definition, index.classes)
+                    self._run_definition(definition, index.classes, called)
             if called.used_in(statements):
                 self._run_module(module)
         return helpers
+
+    def _run_holders(self) -> None:
+        """Capture what objects were given, also where nobody is seen to call them."""
+        for instance in list(self.interpreter.objects.instances.values()):
+            names = self.methods.get(instance.cls.name, ()) if instance.arguments is not None else ()
+            for name in names:
+                for method in _raw(self.interpreter.classes.method(instance.cls, name) or UNKNOWN):
+                    self.interpreter.calls.run_promised(method, instance, Mode.OUTSIDE)
 
     def _run_module(self, module: Module) -> None:
         """Run the statements at the top level of a file, as a script would."""
@@ -118,7 +127,7 @@ class Search:
             if not self.interpreter.block(module.lowered(segment), frame):
                 return
 
-    def _run_definition(self, definition: Definition, classes: dict[str, ClassDefinition]) -> set[str]:
+    def _run_definition(self, definition: Definition, classes: dict[str, ClassDefinition], words: Words) -> set[str]:
         if definition in self.done:
             return set()
         self.done.add(definition)
@@ -129,9 +138,13 @@ class Search:
             receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
             if owner is not None and not _takes_self(function):
                 receiver = None
+            known = len(self.interpreter.calls.closures)
             context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
-            for made in members(context.result):
-                if isinstance(made, Function) and made.qualname.startswith(f"{function.qualname}.<locals>"):
+            # What is defined inside is run as well: it is returned, kept or handed on, and called somewhere else.
+            for made in list(self.interpreter.calls.closures)[known:]:
+                inside = made.module is function.module and made.qualname.startswith(f"{function.qualname}.<locals>")
+                returned = made in members(context.result)
+                if inside and (returned or words.used_in(_inner(made))):
                     self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
             if self._passes_on(context, function, before):
                 helpers.add(_called_as(definition))
@@ -219,6 +232,12 @@ def _takes_self(function: Function) -> bool:
 
 def _body(module: Module, definition: Definition) -> str:
     return _text(module, definition.segment.first, definition.segment.last)
+
+
+def _inner(made: Function) -> str:
+    """The source of a function inside another one."""
+    first, _, last, _ = made.code.pos
+    return _text(made.module, made.first_line + first, made.first_line + last)
 
 
 def _text(module: Module, first: int, last: int) -> str:
