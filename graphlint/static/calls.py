@@ -49,7 +49,7 @@ class Calls:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self.closures: dict[Function, None] = {}
+        self.closures: list[Function] = []
 
     # Definitions
 
@@ -62,7 +62,8 @@ class Calls:
             held = {}
         qualname = code.name if outer.code is MODULE_CODE else f"{outer.qualname}.<locals>.{code.name}"
         made = Function(code, outer.module, qualname, outer.first_line, outer.owner, tuple(sorted(held.items())))
-        self.closures.setdefault(made)
+        if frame.mode is Mode.OUTSIDE:
+            self.closures.append(made)
         return made
 
     # Calls

@@ -141,7 +141,7 @@ class Search:
             known = len(self.interpreter.calls.closures)
             context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
             # What is defined inside is run as well: it is returned, kept or handed on, and called somewhere else.
-            for made in list(self.interpreter.calls.closures)[known:]:
+            for made in dict.fromkeys(self.interpreter.calls.closures[known:]):
                 inside = made.module is function.module and made.qualname.startswith(f"{function.qualname}.<locals>")
                 returned = made in members(context.result)
                 if inside and (returned or words.used_in(_inner(made))):
