@@ -70,7 +70,20 @@ class Annotations:
         if isinstance(node, ir.Subscript):
             return self._generic(node, module)
         if isinstance(node, (ir.Name, ir.Attribute)):
-            return self._of_class(self.interpreter.names.static_value(node, module))
+            found = self._of_class(self.interpreter.names.static_value(node, module))
+            return self._alias(node.id, module) if found == UNKNOWN and isinstance(node, ir.Name) else found
+        return UNKNOWN
+
+    def _alias(self, name: str, module: Module) -> Value:
+        """What `Size = tuple[int, int]` promises, here or where it is imported from."""
+        for segment in module.index.assignments.get(name, ()):
+            for statement in module.lowered(segment):
+                if isinstance(statement, ir.Assign) and isinstance(statement.value, (ir.Subscript, ir.Binary)):
+                    return self.promised(statement.value, module)
+        for imported in module.index.imports.get(name, ()):
+            source = self.interpreter.project.module(imported.module) if imported.member else None
+            if source is not None and source is not module and imported.member is not None:
+                return self._alias(imported.member, source)
         return UNKNOWN
 
     def _of_class(self, value: Value) -> Value:
@@ -119,7 +132,11 @@ class Annotations:
             return UNKNOWN
         if name in ("type", "Type", "Callable", "Unpack"):
             return UNKNOWN
-        return self.promised(node.value, module)
+        found = self.promised(node.value, module)
+        if found != UNKNOWN:
+            return found
+        # `Float[Tensor, "batch width"]` and its like say what it is first.
+        return next((p for a in arguments if isinstance(p := self.promised(a, module), Tensor)), UNKNOWN)
 
 
 def _quoted(source: str) -> str:

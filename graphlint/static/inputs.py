@@ -42,7 +42,7 @@ def entry_arguments(interpreter: Interpreter, function: Function, receiver: Valu
     for parameter in parameters:
         promised = interpreter.signatures.refine(UNKNOWN, parameter, function)
         default = interpreter.signatures.default(parameter, function) if parameter.default is not None else None
-        if promised == UNKNOWN and default is None:
+        if promised == UNKNOWN and default is None and parameter.annotation is None:
             promised = Tensor(Place.DEVICE)
         if default is not None:
             promised = union((promised, default))
