@@ -1,0 +1,203 @@
+"""What is still known of a value after it went through containers, attributes, globals and other functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse, in_region
+
+from graphlint.finding import Confidence
+
+IN_REGION = {
+    "the first elements of a tuple keep their place when others follow": """
+        outputs = (x, 3)
+        if number:
+            outputs += (x,)
+        for _ in range(outputs[1]):
+            pass
+        return outputs[0].item()  # expect: GL101
+        """,
+    "a slice of a tuple keeps its elements": """
+        first, rest = (x, 3, 4)[0], (x, 3, 4)[1:]
+        return range(rest[0]), first.item()  # expect: GL101
+        """,
+    "unpacking with a star": """
+        first, *middle, last = (x, 1, 2, x)
+        return range(middle[0]), last.item()  # expect: GL101
+        """,
+    "a number that may be a tensor is no alarm": """
+        length = 3 if number else x.sum()
+        return torch.ones(length + 1, device="cuda"), length > 2 or None
+        """,
+    "an operator in place leaves the tensor where it was kept": """
+        kept.total += 1
+        return kept.total.item()  # expect: GL101
+        """,
+    "numbers copied into a tensor are uploaded": """
+        x.copy_(3.0)  # expect: GL203
+        x.copy_(unknown)
+        """,
+}
+KEPT = """
+class Kept:
+    def __init__(self):
+        self.total = torch.zeros((), device="cuda")
+kept = Kept()
+"""
+PROGRAMS = {
+    "a global that a function rebinds is not what it was": """
+        import torch
+        _active = None
+        _static = None
+        def begin(context):
+            global _active
+            _active = context
+        def run(x):
+            if _static is not None:
+                return x.tolist()
+            if _active is None:
+                return x
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                return x.item()  # expect: GL101
+        """,
+    "a name that says the host": """
+        import torch
+        def step(x: torch.Tensor, lengths_cpu: torch.Tensor):
+            return int(lengths_cpu.max()), int(x.max())  # expect: GL101
+        def main(x, batch):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x, batch.lengths)
+        """,
+    "a device that is not known is no host": """
+        import torch
+        class Runner:
+            def __init__(self, device):
+                with torch.device(device):
+                    self.ids = torch.zeros(4, dtype=torch.int64)
+                self.host = torch.zeros(4, dtype=torch.int64)
+                self.table = torch.zeros(4, device="cuda")
+            def run(self):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    a = self.table[self.ids]
+                    b = self.table[self.host]  # expect: GL204
+        """,
+    "a region in a function that is kept": """
+        import torch
+        class Module:
+            def __init__(self, inner):
+                def call(x):
+                    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                        return x.item()  # expect: GL101
+                self.call = call
+        """,
+    "an object that captures what it was given": """
+        # file: graphed.py
+        import torch
+        class Graphed:
+            def __init__(self, function):
+                self.function = function
+            def __call__(self, *args):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    return self.function(*args)
+        # file: model.py
+        import torch
+        from graphed import Graphed
+        class Model:
+            def build(self):
+                self.fast = Graphed(self.step)
+            def step(self, x: torch.Tensor):
+                return x.item()  # expect: GL101
+            def other(self, x: torch.Tensor):
+                return x.item()
+        """,
+    "an abstract method runs on the classes that have it": """
+        # file: base.py
+        class Encoder:
+            def encode(self, x):
+                raise NotImplementedError
+        # file: encoders.py
+        from base import Encoder
+        class Tower:
+            def __call__(self, x):
+                return x.item()  # expect: GL101
+        class Vision(Encoder):
+            def __init__(self):
+                self.tower = Tower()
+            def encode(self, x):
+                return self.tower(x)
+        # file: runner.py
+        import torch
+        from base import Encoder
+        def capture(model: Encoder, x: torch.Tensor):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                model.encode(x)
+        """,
+    "a parameter is what its class says of the attribute of its name": """
+        import torch
+        class Scale:
+            def apply(self, x):
+                return x.item()  # expect: GL101
+        class Base:
+            scale: Scale
+        class Model(Base):
+            def __init__(self, scale):
+                self.inner = scale
+            def run(self, x: torch.Tensor):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    self.inner.apply(x)
+        """,
+    "recursion over what nests ever deeper ends": """
+        import torch
+        def flatten(value):
+            if isinstance(value, tuple):
+                return [flat for part in value for flat in flatten((part, value))]
+            return [value]
+        def run(x: torch.Tensor):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                flatten((x, (x, x)))
+                x.item()  # expect: GL101
+        """,
+}
+
+
+@pytest.mark.parametrize("body", IN_REGION.values(), ids=IN_REGION)
+def test_a_value_is_known_behind_what_it_went_through(tmp_path: Path, body: str) -> None:
+    """Exact lines, both directions."""
+    analysis = analyse(tmp_path, in_region(body, KEPT))
+    assert analysis.expected == analysis.found
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_program_is_judged_by_what_reaches_its_region(tmp_path: Path, program: str) -> None:
+    """Exact lines, both directions."""
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == analysis.found
+
+
+@pytest.mark.parametrize(
+    ("condition", "confidence"),
+    [
+        ("mask is not None and mask.any()", "medium"),
+        ("other is not None and mask.any()", "low"),
+        ("mask.dtype == torch.float16 and mask.any()", "low"),
+        ("mask.any()", "medium"),
+        ("flag", "low"),
+    ],
+)
+def test_a_guard_that_is_not_known_is_a_doubt(tmp_path: Path, condition: str, confidence: str) -> None:
+    """A test of None or of a kind says what the value is; any other comparison may well be false."""
+    program = f"""
+        import torch
+        def step(mask: torch.Tensor | None, other: torch.Tensor | None, flag):
+            if {condition}:
+                return 1
+        """
+    for least in ("low", "medium", "high"):
+        found = analyse(tmp_path, program, regions=("main:step",), confidence=_confidence(least)).found
+        assert bool(found) is (_confidence(least) <= _confidence(confidence))
+
+
+def _confidence(name: str) -> Confidence:
+    return Confidence[name.upper()]
