@@ -79,7 +79,7 @@ class Comparisons:
             return self._contained(node, sign, left, right, frame)
         compared_with_none = sign in ("==", "!=") and NONE in (left, right)  # which is no operation of a tensor
         if not compared_with_none and any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
-            return self.interpreter.tensors.compare(node, left, right, frame)
+            return self.interpreter.tensors.compare(left, right, frame)
         if sign in ("==", "!="):
             same = self.same(left, right)
             return Host("bool") if same is None else Const(same is (sign == "=="))

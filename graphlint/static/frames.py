@@ -46,7 +46,6 @@ class Context:
     unresolved: dict[Span, str] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
     result: Value = UNKNOWN
-    finished: bool = False
     left_open: list[OpenRegion] = field(default_factory=list)
     open_at_yield: list[OpenRegion] = field(default_factory=list)
     closes: int = 0

@@ -38,7 +38,7 @@ def load(tensors: Tensors, value: Value, node: ir.Subscript, index: Value, frame
     if isinstance(value, Tensor) and value.place is Place.HOST:
         return _rest(value, items)
     for item_node, item in items:
-        _check_index(tensors, item_node, item, node, frame, known, writing=False)
+        _check_index(tensors, item_node, item, node, frame, known)
     return _rest(value, items) if isinstance(value, Tensor) else UNKNOWN
 
 
@@ -55,7 +55,7 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
     for item_node, item in items:
         if masked and _is_device_mask(item):
             continue
-        _check_index(tensors, item_node, item, target, frame, known, writing=True)
+        _check_index(tensors, item_node, item, target, frame, known)
     if not isinstance(value, Tensor):
         return
     if masked and source is not None:
@@ -108,9 +108,7 @@ def _items(node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:
     return [(node, element) for element in index.elements]
 
 
-def _check_index(
-    tensors: Tensors, node: ir.Expr, item: Value, whole: ir.Subscript, frame: Frame, known: bool, writing: bool
-) -> None:
+def _check_index(tensors: Tensors, node: ir.Expr, item: Value, whole: ir.Subscript, frame: Frame, known: bool) -> None:
     interpreter = tensors.interpreter
     found = device_tensor(item)
     if found is not None:

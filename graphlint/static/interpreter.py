@@ -138,7 +138,6 @@ class Interpreter:
             context.result = Sequence("iterator", None, join_all(frame.yields) if frame.yields else UNKNOWN)
         else:
             context.result = limit_depth(join_all(frame.returns)) if frame.returns else UNKNOWN
-        context.finished = True
         if frame.constructing is not None:
             self.objects.settle(frame.constructing, frame.env)
 

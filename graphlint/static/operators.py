@@ -95,7 +95,7 @@ class Operators:
         if given is not None:
             return given
         if any(isinstance(m, Tensor) for m in members(value)):
-            return self.interpreter.tensors.unary(value, node.operator)
+            return self.interpreter.tensors.unary(value)
         kind = _host_kind(value)
         return Host(kind) if kind else UNKNOWN
 

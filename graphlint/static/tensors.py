@@ -218,7 +218,7 @@ class Tensors:
             self._check_made(node, made, (left, right), frame)
         return join(made, Host("number")) if _can_be_numbers(left, right) else made
 
-    def compare(self, node: ir.Node, left: Value, right: Value, frame: Frame) -> Value:
+    def compare(self, left: Value, right: Value, frame: Frame) -> Value:
         """A comparison with a tensor on at least one side."""
         ndim = results.broadcast_rank([left, right])
         made = union(
@@ -227,7 +227,7 @@ class Tensors:
         return join(made, Host("bool")) if _can_be_numbers(left, right) else made
 
     @staticmethod
-    def unary(value: Value, sign: str) -> Value:
+    def unary(value: Value) -> Value:
         return union(m for m in members(value) if isinstance(m, Tensor))
 
     @staticmethod

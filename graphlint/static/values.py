@@ -89,10 +89,6 @@ class Tensor:
     def is_mask(self) -> bool:
         return self.dtype in ("bool", "uint8")
 
-    @property
-    def is_integer(self) -> bool:
-        return self.dtype is not None and self.dtype.startswith("int")
-
 
 @dataclass(frozen=True, slots=True)
 class External:
