@@ -31,10 +31,14 @@ if TYPE_CHECKING:
 Base: TypeAlias = "ClassDefinition | str"
 MAX_OVERRIDES = 40  # modules with subclasses; a class with more is a framework's root, and says nothing about a call
 MODULE_METHODS = frozenset({
-    "register_buffer", "register_parameter", "add_module", "register_module", "parameters", "buffers",
-    "named_parameters", "named_buffers", "state_dict", "children", "modules", "named_children", "named_modules",
-    "apply", "eval", "train", "to", "cuda", "half", "float", "bfloat16", "requires_grad_", "register_forward_hook",
-    "register_forward_pre_hook",
+    "add_module", "apply", "bfloat16", "buffers", "children", "compile", "cuda", "double", "eval", "extra_repr",
+    "float", "get_buffer", "get_extra_state", "get_parameter", "get_submodule", "half", "ipu", "load_state_dict",
+    "modules", "mtia", "named_buffers", "named_children", "named_modules", "named_parameters", "parameters",
+    "register_backward_hook", "register_buffer", "register_forward_hook", "register_forward_pre_hook",
+    "register_full_backward_hook", "register_full_backward_pre_hook", "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook", "register_module", "register_parameter", "register_state_dict_post_hook",
+    "register_state_dict_pre_hook", "requires_grad_", "set_extra_state", "set_submodule", "share_memory",
+    "state_dict", "to", "to_empty", "train", "type", "xpu", "zero_grad",
 })  # fmt: skip
 _CALLABLE = (Function, Bound)
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})

@@ -79,7 +79,8 @@ class Methods:
     ) -> Value:
         objects = self.interpreter.objects
         if receiver.arguments is None:
-            overriding = self._overriding(receiver.cls, name)
+            held = name in objects.attributes(receiver)
+            overriding = None if held else self._overriding(receiver.cls, name)
             if overriding is not None:
                 return union(
                     self.interpreter.calls.call(method, arguments.prepend(objects.promised(cls)), node, frame)
