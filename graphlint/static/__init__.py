@@ -21,7 +21,7 @@ from graphlint.static.entries import load_entries
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import Project
 from graphlint.static.regions import Search
-from graphlint.static.sources import discover
+from graphlint.static.sources import discover, normal
 from graphlint.static.verdicts import settle_findings
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
@@ -61,6 +61,9 @@ def check(
     interpreter = Interpreter(
         project, load_catalogue(builtin_rules() / "operations.toml"), load_entries(builtin_rules() / "regions.toml")
     )
+    for path in paths:
+        if path.is_file():
+            _ = project.module_at(normal(path)).index  # whoever names a file is told if it is broken
     search = Search(interpreter, files, progress)
     search.lexical()
     search.marked()

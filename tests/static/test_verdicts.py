@@ -269,6 +269,13 @@ def test_warnings_of_the_checked_source_are_not_ours(tmp_path: Path) -> None:
     assert [FOUND] == codes(tmp_path, program)
 
 
+def test_a_broken_file_is_reported_where_it_is_named(tmp_path: Path) -> None:
+    """In a folder it is of no interest before a region reaches it; named, it is what the user asked about."""
+    program = "# file: fine.py\nx = 1\n# file: broken.py\ndef (:\n"
+    assert [] == analyse(tmp_path, program).found
+    assert [("broken.py", 1, "GL001")] == analyse(tmp_path, program, paths=("fine.py", "broken.py")).found
+
+
 @pytest.mark.xfail(
     sys.version_info < (3, 12), strict=True, reason="files are indexed with the running Python's grammar"
 )
@@ -276,5 +283,5 @@ def test_warnings_of_the_checked_source_are_not_ours(tmp_path: Path) -> None:
     "line", ["type Pair = tuple[int, int]", "def first[T](x: T) -> T: ...", "class Box[T]: ...", "f'{d['key']}'"]
 )
 def test_syntax_newer_than_the_running_python_is_read(tmp_path: Path, line: str) -> None:
-    """The grammar is that of the newest Python that libcst knows, as the page of GL001 says."""
+    """libcst knows this grammar; the index of a file does not yet."""
     assert [FOUND] == codes(tmp_path, f"{REGION}{line}\n")
