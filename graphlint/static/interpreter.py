@@ -145,20 +145,15 @@ class Interpreter:
 
     def open_region(self, frame: Frame, node: ir.Node, kind: str, mode: Mode, foreign: bool = False) -> OpenRegion:
         """Begin a region here; the same place is the same region for every context of its function."""
-        region = self.region_at(frame, node, kind, mode, foreign)
-        if frame.mode is not Mode.OUTSIDE:
-            frame.sink.calls.setdefault(region.context, frame.hop(node))
-        frame.regions.append(region)
-        return region
-
-    def region_at(self, frame: Frame, node: ir.Node, kind: str, mode: Mode, foreign: bool = False) -> OpenRegion:
         path, line = frame.context.path, frame.line(node)
         key = (kind, path, line, None)
         region = self.regions.get(key)
         if region is None:
-            context = Context(frame.context.function, path)
             described = Region(kind, path, line, None, mode is Mode.SOFT)
-            region = self.regions[key] = OpenRegion(described, context, mode, foreign)
+            region = self.regions[key] = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
+        if frame.mode is not Mode.OUTSIDE:
+            frame.sink.calls.setdefault(region.context, frame.hop(node))
+        frame.regions.append(region)
         return region
 
     def close_region(self, frame: Frame) -> None:

@@ -44,8 +44,6 @@ class Targets:
             frame.env[target.id] = value
         elif isinstance(target, ir.Display):
             self._unpack(target, value, frame)
-        elif isinstance(target, ir.Starred):
-            self.store(target.value, Sequence("list", None, value), frame)
         elif isinstance(target, ir.Attribute):
             self._store_attribute(target, value, frame)
         elif isinstance(target, ir.Subscript):

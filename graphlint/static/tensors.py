@@ -49,8 +49,6 @@ _CASTS = {
 class Tensors:
     """What happens to tensors."""
 
-    telling_methods = TELLING_METHODS
-
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.catalogue = interpreter.catalogue
