@@ -138,11 +138,14 @@ class Catalogue:
         bases: dict[str, str],
         effects: dict[str, list[dict[str, str]]],
         aliases: dict[str, str],
+        methods: dict[str, frozenset[str]],
     ) -> None:
         self._rows = rows
         self._bases = bases
         self.effects = effects
         self.aliases = aliases
+        self.telling = methods["telling"]
+        self.views = methods["views"]
         self._patterns = [(_pattern(alias), name) for alias, name in aliases.items() if "*" in alias]
         self._found: dict[str, Operation | None] = {}
 
@@ -223,7 +226,8 @@ def load_catalogue(path: Path) -> Catalogue:
                 name, parenthesis, rest = line.partition("(")
                 if name:
                     rows[f"{namespace}.{name}"] = _Row(namespace, returns, parenthesis + rest)
-    return Catalogue(rows, bases, data["effects"], data["aliases"])
+    methods = {group: frozenset(names) for group, names in data["methods"].items()}
+    return Catalogue(rows, bases, data["effects"], data["aliases"], methods)
 
 
 def _pattern(alias: str) -> re.Pattern[str]:

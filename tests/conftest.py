@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--bless` writes generated text anew instead of comparing it."""
+    """`--bless` writes generated text anew instead of comparing it, `--prove` runs the programs on a device."""
     parser.addoption("--bless", action="store_true", help="write generated text anew")
+    parser.addoption("--prove", action="store_true", help="run fixtures and page programs on the GPU, record evidence")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A proof runs the programs and nothing else: a machine with a GPU need not have what other tests need."""
+    if config.getoption("--prove") and collection_path.is_file():
+        return collection_path.name != "test_evidence.py" or None
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the tests of evidence, a proof runs those that a program stands behind."""
+    if config.getoption("--prove"):
+        items[:] = [item for item in items if "program" in getattr(item, "fixturenames", ())]
 
 
 @pytest.fixture

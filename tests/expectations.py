@@ -6,7 +6,6 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
-from pathlib import Path
 
 _COMMENT = re.compile(r"#\s*(expect|missed|false-alarm):\s*(GL\d{3}(?:\s*,\s*GL\d{3})*)")
 _HEADER = re.compile(r"^# (outcome|needs|rules|entry): (.+)$", re.MULTILINE)
@@ -34,13 +33,3 @@ def parse_expectations(text: str) -> list[Expectation]:
 def parse_header(text: str) -> dict[str, str]:
     """The header comments of a fixture: outcome, needs, rules, entry."""
     return dict(_HEADER.findall(text))
-
-
-def fixture_programs(root: Path) -> list[tuple[Path, ...]]:
-    """The programs below a folder, each with the files that belong to it; a folder with an entry is one program."""
-    projects = {path.parent for path in root.rglob("*.py") if "entry" in parse_header(path.read_text("utf-8"))}
-    programs = [tuple(sorted(folder.rglob("*.py"))) for folder in sorted(projects)]
-    for path in sorted(root.rglob("*.py")):
-        if not any(folder in path.parents for folder in projects):
-            programs.append((path,))
-    return programs

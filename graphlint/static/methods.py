@@ -9,7 +9,6 @@ from graphlint.static.calls import MAX_TARGETS
 from graphlint.static.definitions import ClassDefinition
 from graphlint.static.frames import Frame, Mode
 from graphlint.static.objects import CONTENT
-from graphlint.static.tensors import TELLING_METHODS
 from graphlint.static.values import (
     NONE,
     UNKNOWN,
@@ -49,7 +48,7 @@ class Methods:
         targets = [m for m in members(receiver) if m != NONE] or [receiver]
         known = [m for m in targets if not isinstance(m, Unknown)]
         for member in targets[:MAX_TARGETS]:
-            if isinstance(member, Unknown) and known and name not in TELLING_METHODS:
+            if isinstance(member, Unknown) and known and name not in self.interpreter.catalogue.telling:
                 results.append(UNKNOWN)
             else:
                 results.append(self._call_method_of(member, name, arguments, node, frame))

@@ -36,11 +36,6 @@ from graphlint.static.values import (
     union,
 )
 
-VIEWS = frozenset({
-    "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "expand", "detach", "flatten", "narrow",
-    "select", "chunk", "split", "unbind", "t", "contiguous", "view_as", "expand_as", "movedim", "swapaxes", "unflatten",
-    "to", "type",
-})  # fmt: skip
 FLOAT = "float32"
 _DTYPES = frozenset({
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
@@ -64,6 +59,7 @@ class Call:
     facts: conditions.Facts
     receiver: Value | None
     in_region: bool
+    is_view: bool
 
     @property
     def name(self) -> str:
@@ -173,7 +169,7 @@ def _computed(call: Call, ndim: int | None = None, dtype: str | None = None) -> 
     facts = call.facts
     first = facts.first_tensor()
     dtype = dtype_name(facts.value("dtype")) or dtype
-    fresh = call.in_region and not (call.name in VIEWS and first is not None and not first.fresh)
+    fresh = call.in_region and not (call.is_view and first is not None and not first.fresh)
     literal = first is not None and first.literal
     return union(
         Tensor(place, ndim, dtype, sure, False, fresh, literal and place is Place.HOST)

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 SAVES_ON_HOST = ExternalObject("torch.autograd.graph.save_on_cpu")
-# Methods that hardly anything but a tensor has: worth a report when the receiver is not known.
-TELLING_METHODS = frozenset({"item", "cpu", "numpy", "tolist", "nonzero", "argwhere", "masked_select", "is_nonzero"})
 _CASTS = {
     "bool": "bool", "long": "int64", "int": "int32", "float": "float32", "half": "float16", "double": "float64",
     "bfloat16": "bfloat16", "byte": "uint8", "char": "int8", "short": "int16",
@@ -83,11 +81,12 @@ class Tensors:
             return entered
         if name == "to" and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
             return Tensor(Place.HOST, sure=Confidence.MEDIUM)
-        if operation is None or (name not in TELLING_METHODS and not self._has_tensor(arguments)):
+        telling = name in self.catalogue.telling
+        if operation is None or (not telling and not self._has_tensor(arguments)):
             if operation is None:
                 self.interpreter.calls.unresolved(node, frame)
             return _UNKNOWN_RESULTS.get(name, UNKNOWN)
-        if name in TELLING_METHODS:
+        if telling:
             return self.apply(operation, Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM), arguments, node, frame)
         return UNKNOWN
 
@@ -119,7 +118,8 @@ class Tensors:
         watched = node if frame.mode is not Mode.OUTSIDE else None
         written = operands.written(operation, watched, receiver) if watched and operation.effects else {}
         facts = conditions.Facts(bound, written, frame.around)
-        result = results.result(results.Call(operation, facts, receiver, _in_region(frame)))
+        is_view = operation.name.rpartition(".")[2] in self.catalogue.views
+        result = results.result(results.Call(operation, facts, receiver, _in_region(frame), is_view))
         if watched is not None:
             self._report(operation, facts, watched, frame)
             if operation.returns != "self" and facts.value("out") is None and facts.device() is not None:

@@ -41,7 +41,7 @@ def made(name: str, *positional: Value, **keywords: Value) -> Value:
     operation = CATALOGUE.find(name)
     assert operation is not None
     receiver = positional[0] if name.startswith("torch.Tensor.") else None
-    return result(Call(operation, Facts(operation.bind(positional, keywords)), receiver, in_region=True))
+    return result(Call(operation, Facts(operation.bind(positional, keywords)), receiver, in_region=True, is_view=False))
 
 
 @pytest.mark.parametrize(

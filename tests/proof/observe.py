@@ -1,0 +1,137 @@
+"""A program in, what it did on the device out as JSON: `python observe.py PROGRAM RESULT`, a process each."""
+
+An exception that leaves a broken capture often hides the one that broke it. So the first refusal is taken where it
+happens, from the driver's log (CUDA 12.9), which speaks in the thread that made the call. What torch refuses before it
+asks the driver is the first exception of the chain. torch's own trace of synchronisations is not used: it loses an
+exception that is under way, and with it breaks what checkpointing does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import runpy
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+_LOG_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
+_WIDTH = 200  # of a cause, in characters
+
+
+class Observer:
+    """Watches one program; `save` writes what is known so far, since a broken process may end at any call."""
+
+    def __init__(self, program: Path, result: Path) -> None:
+        self.folder = program.parent.resolve()
+        self.result = result
+        self.started = time.perf_counter()
+        self.capturing = False
+        self.broke = False
+        self.nodes: int | None = None
+        self.cause: str | None = None
+        self.place: str | None = None
+        self.outcome = "died"
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        self.log_callback = _LOG_CALLBACK(self.read_log)
+
+    def watch(self) -> None:
+        """Listen to the driver, and learn when a capture begins and ends."""
+        torch.cuda.init()
+        if hasattr(self.driver, "cuLogsRegisterCallback"):  # CUDA 12.9
+            self.driver.cuLogsRegisterCallback(self.log_callback, None, ctypes.byref(ctypes.c_void_p()))
+        graph: Any = torch.cuda.CUDAGraph
+        graph.capture_begin = self.around_begin(graph.capture_begin)
+        graph.capture_end = self.around_end(graph.capture_end)
+
+    def around_begin(self, begin: Callable[..., None]) -> Callable[..., None]:
+        def capture_begin(*arguments: Any, **keywords: Any) -> None:
+            begin(*arguments, **keywords)
+            self.capturing = True
+
+        return capture_begin
+
+    def around_end(self, end: Callable[..., None]) -> Callable[..., None]:
+        def capture_end(graph: Any) -> None:
+            self.broke |= sys.exception() is not None
+            nodes = self.count_nodes()
+            end(graph)
+            self.capturing = False
+            self.nodes = nodes
+
+        return capture_end
+
+    def count_nodes(self) -> int | None:
+        """The nodes that the capture on the current stream has so far; None if there is no healthy one."""
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        status, graph, count = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_size_t()
+        info = getattr(self.driver, "cuStreamGetCaptureInfo_v3", None)  # CUDA 12.3
+        if info is None or info(stream, ctypes.byref(status), None, ctypes.byref(graph), None, None, None) != 0:
+            return None
+        if not graph or self.driver.cuGraphGetNodes(graph, None, ctypes.byref(count)) != 0:
+            return None
+        return count.value
+
+    def read_log(self, _data: object, _level: int, message: bytes, _length: int) -> None:
+        text = message.decode("utf-8", "replace")
+        if self.capturing or "STREAM_CAPTURE" in text:
+            self.refuse(text, sys._getframe())
+
+    def refuse(self, cause: str, frame: FrameType | None) -> None:
+        """Take note of the first thing that the capture does not allow."""
+        if self.cause is None:
+            self.cause = " ".join(cause.split())[:_WIDTH]
+            self.place = self.innermost([(frame, frame.f_lineno) for frame, _ in traceback.walk_stack(frame)][::-1])
+            self.save()
+
+    def innermost(self, frames: list[tuple[FrameType, int]]) -> str | None:
+        """The deepest place in the program's own files, as `file:line`."""
+        for frame, line in reversed(frames):
+            path = Path(frame.f_code.co_filename)
+            if path.is_relative_to(self.folder):
+                return f"{path.relative_to(self.folder).as_posix()}:{line}"
+        return None
+
+    def run(self, program: Path) -> None:
+        """Run the program and tell its end."""
+        try:
+            runpy.run_path(str(program), run_name="__main__")
+        except BaseException as error:
+            traceback.print_exc()
+            self.outcome = self.judge(error)
+        else:
+            self.outcome = "clean"
+        self.save()
+
+    def judge(self, error: BaseException) -> str:
+        while (earlier := error.__cause__ or error.__context__) is not None:
+            error = earlier
+        is_capture = self.capturing or self.broke or self.cause is not None
+        self.refuse(f"{type(error).__name__}: {error}", None)
+        if self.place is None:
+            self.place = self.innermost(list(traceback.walk_tb(error.__traceback__)))
+        if is_capture:
+            return "capture-error"
+        if isinstance(error, AssertionError):
+            return "check-failed"
+        return "fault" if isinstance(error, RuntimeError) and "CUDA error" in str(error) else "error"
+
+    def save(self) -> None:
+        seconds = round(time.perf_counter() - self.started, 1)
+        known = {"outcome": self.outcome, "cause": self.cause, "place": self.place, "nodes": self.nodes}
+        self.result.write_text(json.dumps({**known, "seconds": seconds}), "utf-8")
+
+
+if __name__ == "__main__":
+    program, result = map(Path, sys.argv[1:])
+    sys.argv = [str(program)]
+    sys.path[0] = str(program.parent)
+    observer = Observer(program, result)
+    observer.watch()
+    observer.run(program.resolve())

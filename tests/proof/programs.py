@@ -1,0 +1,86 @@
+"""The folders of fixtures and rules in, the programs that stand in them out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from expectations import Expectation, parse_expectations, parse_header
+
+from graphlint.page import TOOL_FAMILY
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A fixture, a folder of files with an entry, or a program of a rule's page.
+
+    `files` are the texts by path; `entry` is the one that runs. `outcome` is one of `page.OUTCOMES`, or `clean`; None
+    if the program is about its source text and is not run. `rules` are codes to select, if not the default ones.
+    """
+
+    name: str
+    files: tuple[tuple[str, str], ...]
+    entry: str
+    outcome: str | None
+    rules: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def hash(self) -> str:
+        """What identifies the text that was proven."""
+        return hashlib.sha256("\0".join(f"{path}\0{text}" for path, text in self.files).encode()).hexdigest()[:16]
+
+    @property
+    def expectations(self) -> list[tuple[str, Expectation]]:
+        """The marked lines, each with the path of its file."""
+        return [(path, mark) for path, text in self.files for mark in parse_expectations(text)]
+
+    def write(self, folder: Path) -> Path:
+        """Lay the files out in a folder; the path of the one to run."""
+        for path, text in self.files:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, "utf-8")
+        return folder / self.entry
+
+
+def all_programs() -> list[Program]:
+    """Every program of the checkout, in order of name."""
+    return sorted((*_fixtures(ROOT / "fixtures"), *_page_programs()), key=str)
+
+
+def _fixtures(root: Path) -> Iterator[Program]:
+    """One program a file, but a folder where a file has an entry is one program."""
+    headers = {path: parse_header(path.read_text("utf-8")) for path in sorted(root.rglob("*.py"))}
+    mains = {path.parent: path for path, header in headers.items() if "entry" in header}
+    for path in headers:
+        folder = next((folder for folder in mains if folder in path.parents), None)
+        if folder is None:
+            yield _fixture(path, path, [path], headers[path])
+        elif path == mains[folder]:
+            yield _fixture(folder, path, [p for p in headers if folder in p.parents], headers[path])
+
+
+def _fixture(named: Path, main: Path, paths: list[Path], header: dict[str, str]) -> Program:
+    files = tuple((path.relative_to(main.parent).as_posix(), path.read_text("utf-8")) for path in paths)
+    rules = tuple(header.get("rules", "").replace(",", " ").split())
+    return Program(named.relative_to(ROOT).as_posix(), files, main.name, header["outcome"], rules)
+
+
+def _page_programs() -> Iterator[Program]:
+    for rule in load_rulebook(builtin_rules()).rules:
+        numbers = {"bad": 0, "good": 0}
+        for program in rule.programs:
+            numbers[program.label] += 1
+            name = f"rules/{rule.page.name}:{program.label}{numbers[program.label]}"
+            outcome = None if rule.code.startswith(TOOL_FAMILY) else "clean"
+            if outcome is not None and program.label == "bad":
+                outcome = rule.outcome
+            rules = (rule.code,) if rule.profile == "strict" else ()
+            yield Program(name, (("program.py", program.source),), "program.py", outcome, rules)

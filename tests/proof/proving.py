@@ -1,0 +1,85 @@
+"""Programs in, records of a real device out: each runs in a process of its own, with a deadline."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from proof import evidence
+from proof.evidence import Evidence
+from proof.programs import Program
+
+DEADLINE = 180  # seconds for one program; compiling one takes most of a minute
+WORKERS = max(1, (os.cpu_count() or 1) * 3 // 4)
+_OBSERVE = Path(__file__).with_name("observe.py")
+
+
+def present_device() -> dict[str, str] | None:
+    """The GPU and the software that run here; None without a GPU."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    if not torch.cuda.is_available():
+        return None
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "cuda": str(torch.version.cuda),
+        "python": sys.version.split()[0],
+    }
+
+
+class Proving:
+    """Runs programs in parallel; results are asked for by program, and written down at the end."""
+
+    def __init__(self, device: dict[str, str], programs: list[Program]) -> None:
+        self.evidence = Evidence(device)
+        if self.evidence.path.exists():
+            self.evidence.records.update(evidence.read(self.evidence.path).records)
+        self.pool = ThreadPoolExecutor(WORKERS)
+        self.running: dict[str, Future[dict[str, Any]]] = {p.name: self.pool.submit(prove, p) for p in programs}
+
+    def record(self, program: Program) -> dict[str, Any]:
+        """What the device did with the program, once it has."""
+        record = self.running[program.name].result()
+        self.evidence.records[program.name] = record
+        return record
+
+    def finish(self, programs: list[Program]) -> None:
+        """Stop what has not begun, and write down what is known of these programs."""
+        self.pool.shutdown(cancel_futures=True)
+        self.evidence.write(programs)
+
+
+def prove(program: Program) -> dict[str, Any]:
+    """Run one program on the device."""
+    with tempfile.TemporaryDirectory() as folder:
+        entry, result = program.write(Path(folder, "program")), Path(folder, "result.json")
+        command = [sys.executable, str(_OBSERVE), str(entry), str(result)]
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            start_new_session=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        late = False
+        try:
+            _, errors = process.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            late = True
+            os.killpg(process.pid, signal.SIGKILL)  # with the children that compile
+            _, errors = process.communicate()
+        record = json.loads(result.read_text("utf-8")) if result.exists() else no_result(errors)
+    return {"hash": program.hash, **record, **({"outcome": "timeout"} if late else {})}
+
+
+def no_result(errors: str) -> dict[str, Any]:
+    """The record of a process that ended before the program began."""
+    last = (errors.strip().splitlines() or ["no output"])[-1]
+    return {"outcome": "died", "cause": last, "place": None, "nodes": None, "seconds": None}
