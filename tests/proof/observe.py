@@ -1,4 +1,4 @@
-"""A program in, what it did on the device out as JSON: `python observe.py PROGRAM RESULT`, a process each."""
+"""A program in, what it did on the device out as JSON: `python observe.py PROGRAM RESULT`, a process each.
 
 An exception that leaves a broken capture often hides the one that broke it. So the first refusal is taken where it
 happens, from the driver's log (CUDA 12.9), which speaks in the thread that made the call. What torch refuses before it
