@@ -1,0 +1,132 @@
+"""Measured samples in, what the static half says about the same statements out."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from graphlint import static
+from graphlint.config import Config
+from graphlint.finding import Finding, Severity
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+FOLDER = Path(__file__).parent
+MEASURED = FOLDER / "measured"
+_IMPORTS = "import torch\n"
+_CHUNK = 400  # samples in a file
+_REGION = "    with torch.cuda.graph(torch.cuda.CUDAGraph()):\n"
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A sample, and what the static half reports on it."""
+
+    record: Record
+    findings: tuple[Finding, ...]
+
+    @property
+    def breaking(self) -> frozenset[str]:
+        """The codes that say that the capture fails."""
+        return frozenset(f.code for f in self.findings if f.severity is Severity.ERROR)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether an error is reported exactly where the capture failed."""
+        return bool(self.breaking) != self.record["captures"]
+
+
+def read_measured(path: Path) -> tuple[Record, list[Record]]:
+    """The device and the samples of one file of measurements."""
+    head, *records = (json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines())
+    return head, records
+
+
+@cache
+def measured() -> list[Record]:
+    """The samples of every device that say what a statement does."""
+    return [
+        record
+        for path in sorted(MEASURED.glob("*.jsonl.gz"))
+        for record in read_measured(path)[1]
+        if is_spelled(record)
+    ]
+
+
+def is_spelled(record: Record) -> bool:
+    """Whether the sample ran, in the forward direction, and its statement is all of it."""
+    return "captures" in record and record["pass"] == "forward" and record.get("spelled", True)
+
+
+def judge(records: Iterable[Record]) -> list[Judged]:
+    """Ask the static half about samples, many to a file, each in a function and a region of its own."""
+    samples = list(records)
+    with tempfile.TemporaryDirectory() as folder:
+        lines: dict[tuple[str, int], int] = {}
+        for start in range(0, len(samples), _CHUNK):
+            path = Path(folder, f"samples_{start}.py")
+            text, line = [prelude()], prelude().count("\n")
+            for number, record in enumerate(samples[start : start + _CHUNK], start):
+                before = f"def sample_{number}():\n{operands(record)}{_REGION}"
+                line += before.count("\n")
+                body = record["statement"].splitlines() or ["pass"]
+                lines |= {(str(path), line + 1 + offset): number for offset in range(len(body))}
+                text += [before, *(f"        {one}\n" for one in body), "\n"]
+                line += len(body) + 1
+            path.write_text("".join(text), "utf-8")
+        report = static.check([Path(folder)], Config(root=Path(folder)), load_rulebook(builtin_rules()))
+    found: dict[int, list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        if (finding.span.path, finding.span.line) in lines:
+            found[lines[finding.span.path, finding.span.line]].append(finding)
+    return [Judged(record, tuple(found[number])) for number, record in enumerate(samples)]
+
+
+def operands(record: Record) -> str:
+    """The lines of a function that make what the statement uses."""
+    if record["form"] != "statement":
+        return "".join(f"    {name} = {factory(text)}\n" for name, text in record["operands"].items())
+    wanted = {node.id for node in ast.walk(ast.parse(record["statement"])) if isinstance(node, ast.Name)}
+    chosen: list[str] = []
+    for name, source, used in reversed(named_operands()):
+        if name in wanted:
+            wanted |= used
+            chosen.append(f"    {source}\n")
+    return "".join(reversed(chosen))
+
+
+@cache
+def prelude() -> str:
+    """The imports of the operands' module."""
+    tree = ast.parse((FOLDER / "operands.py").read_text("utf-8"))
+    imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return "\n".join(one for one in imports if "__future__" not in one) + "\n\n"
+
+
+@cache
+def named_operands() -> list[tuple[str, str, frozenset[str]]]:
+    """The name, the assignment and the names used of every operand, in order."""
+    tree = ast.parse((FOLDER / "operands.py").read_text("utf-8"))
+    return [
+        (target.id, ast.unparse(node), frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name)))
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+
+
+def factory(description: str) -> str:
+    """`cuda float32 [4, 4] grad` -> an expression that makes such a tensor."""
+    place, dtype, shape = description.removesuffix(" grad").split(" ", 2)
+    where = {"cuda": ', device="cuda"', "pinned": ", pin_memory=True", "cpu": ""}[place]
+    return f"torch.empty({shape}, dtype=torch.{dtype}{where})"

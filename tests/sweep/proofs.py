@@ -1,0 +1,137 @@
+"""The catalogue and what was measured in, the proof of each effect out: what goes unnoticed once the effect is dropped.
+
+    python -m tests.sweep.proofs
+
+writes the proofs into `rules/operations.toml`. An effect is proven by a measured statement that failed to capture and
+is reported because of this effect alone, or else by a program with evidence whose finding depends on it. An effect
+that neither proves says in `assumed` what its proof would take.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from proof.programs import Program, all_programs
+from proof.reports import expected, findings, reported
+from sweep.predictions import Record, judge, measured
+
+from graphlint import static
+from graphlint.operations import Catalogue, load_catalogue
+from graphlint.rulebook import builtin_rules
+
+PAGE = builtin_rules() / "operations.toml"
+_KEYS = ("effect", "when", "confidence", "help", "proof", "assumed")
+_WIDTH = 120
+
+Row = dict[str, str]
+Effect = tuple[str, int]  # the operation's name, and the place among its effects
+Witness = Record | Program
+
+
+def witnesses() -> dict[Effect, list[Witness]]:
+    """For each effect the failed statements, then the programs, in which it is what is reported."""
+    catalogue = load_catalogue(PAGE)
+    labels = {
+        f"{name}#{place}": (name, place) for name, rows in catalogue.effects.items() for place in range(len(rows))
+    }
+    for label, (name, place) in labels.items():
+        catalogue.effects[name][place]["message"] = label
+    found: dict[Effect, list[Witness]] = defaultdict(list)
+    with using(catalogue):
+        for judged in judge(measured()):
+            if not judged.record["captures"]:
+                for label in labels.keys() & {f.message for f in judged.findings if f.code in judged.breaking}:
+                    found[labels[label]].append(judged.record)
+        for program in all_programs():
+            asked = expected(program)
+            for finding in findings(program):
+                if finding.message in labels and (finding.span.path, finding.span.line, finding.code) in asked:
+                    found[labels[finding.message]].append(program)
+    return found
+
+
+def using(catalogue: Catalogue) -> Any:
+    """Let the static half read this catalogue."""
+    return mock.patch.object(static, "load_catalogue", lambda path: catalogue)
+
+
+def proof_of(effect: Effect, candidates: Iterable[Witness]) -> str | None:
+    """The first of the witnesses that is judged otherwise without the effect."""
+    name, place = effect
+    catalogue = load_catalogue(PAGE)
+    del catalogue.effects[name][place]
+    with using(catalogue):
+        for witness in candidates:
+            if isinstance(witness, Program):
+                if reported(witness) != expected(witness):
+                    return witness.name
+            elif not judge([witness])[0].breaking:
+                return str(witness["statement"])
+    return None
+
+
+def proven(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """The rows of effects with the proofs that are found today."""
+    found = witnesses()
+    result: dict[str, list[Row]] = {}
+    for name, effects in rows.items():
+        result[name] = []
+        for place, row in enumerate(effects):
+            row = {key: value for key, value in row.items() if key != "proof"}
+            proof = proof_of((name, place), found[name, place])
+            if proof is not None:
+                row = {key: value for key, value in row.items() if key != "assumed"} | {"proof": proof}
+            result[name].append(row)
+    return result
+
+
+def rewritten(text: str) -> str:
+    """The text of the catalogue with its effects proven anew; headings and order stay."""
+    head, _, rest = text.partition("\n[effects]\n")
+    section, _, tail = rest.partition("\n[aliases]\n")
+    rows = proven(tomllib.loads(section))
+    body = "".join(part if isinstance(part, str) else shown(part[0], rows[part[0]]) for part in parts(section))
+    return f"{head}\n[effects]\n{body}\n[aliases]\n{tail}"
+
+
+def parts(section: str) -> Iterator[str | tuple[str]]:
+    """The headings and blank lines of a section as they are, and the name of each row."""
+    for line in section.splitlines(keepends=True):
+        if line.startswith('"'):
+            yield (json.loads(line.partition(" = ")[0]),)
+        elif not line.startswith((" ", "]")):
+            yield line
+
+
+def shown(name: str, effects: list[Row]) -> str:
+    """One row; a line for each effect where one line for all is too long."""
+    tables = ["{ " + ", ".join(f"{key} = {quoted(e[key])}" for key in _KEYS if key in e) + " }" for e in effects]
+    line = f"{json.dumps(name)} = [{', '.join(tables)}]\n"
+    if len(line) <= _WIDTH and len(tables) == 1:
+        return line
+    return f"{json.dumps(name)} = [\n" + "".join(f"  {table},\n" for table in tables) + "]\n"
+
+
+def quoted(text: str) -> str:
+    return f"'{text}'" if '"' in text and "'" not in text else json.dumps(text, ensure_ascii=False)
+
+
+def main(page: Path = PAGE) -> None:
+    text = rewritten(page.read_text("utf-8"))
+    page.write_text(text, "utf-8")
+    effects = [row for rows in tomllib.loads(text)["effects"].values() for row in rows]
+    print(f"{sum('proof' in row for row in effects)} of {len(effects)} effects are proven")
+    for name, rows in tomllib.loads(text)["effects"].items():
+        for row in rows:
+            if "proof" not in row and "assumed" not in row:
+                print(f"  no proof: {name} {row['effect']} {row.get('when', '')}")
+
+
+if __name__ == "__main__":
+    main()
