@@ -11,15 +11,6 @@ from graphlint.static.frames import Event, OpenRegion, reachable
 
 
 @dataclass
-class Reached:
-    """What the regions reach, for the summary."""
-
-    functions: set[str] = field(default_factory=set)
-    paths: set[str] = field(default_factory=set)
-    unresolved: dict[Span, str] = field(default_factory=dict)
-
-
-@dataclass
 class _Place:
     event: Event
     function: str
@@ -27,33 +18,60 @@ class _Place:
     regions: dict[Region, None] = field(default_factory=dict)
 
 
-def collect_findings(regions: Iterable[OpenRegion], rulebook: Rulebook) -> tuple[list[Finding], Reached]:
-    """Every finding that the rulebook has a rule for."""
-    reached = Reached()
-    places: dict[tuple[str, Span], _Place] = {}
-    for opened in regions:
+@dataclass
+class Reached:
+    """What regions reach: plain data, which may come from another process."""
+
+    regions: set[Region] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+    unresolved: dict[Span, str] = field(default_factory=dict)
+    places: dict[tuple[str, Span], _Place] = field(default_factory=dict)
+
+    def add(self, opened: OpenRegion) -> None:
+        """Add what one region reaches."""
+        self.regions.add(opened.region)
         for context, way in reachable(opened.context):
-            reached.functions.add(context.function)
-            reached.paths.add(context.path)
-            reached.unresolved.update(context.unresolved)
+            self.functions.add(context.function)
+            self.paths.add(context.path)
+            self.unresolved.update(context.unresolved)
             for event in context.events.values():
-                _add(places, opened.region, context.function, event, way)
-    findings = [finding for (_, _), place in places.items() if (finding := _finding(place, rulebook)) is not None]
-    return sorted(findings, key=lambda f: (f.span, f.code)), reached
+                self._add_event(event, opened.region, context.function, way)
+
+    def merge(self, other: Reached) -> None:
+        """Add what other regions reach."""
+        self.regions |= other.regions
+        self.functions |= other.functions
+        self.paths |= other.paths
+        self.unresolved |= other.unresolved
+        for place in other.places.values():
+            for region in place.regions:
+                self._add_event(place.event, region, place.function, place.chain)
+
+    def _add_event(self, event: Event, region: Region, function: str, way: tuple[Hop, ...]) -> None:
+        key = (event.effect, event.span)
+        place = self.places.get(key)
+        if place is None:
+            place = self.places[key] = _Place(event, function, way)
+        if event.confidence > place.event.confidence:
+            place.event = event
+        if len(way) < len(place.chain):
+            place.chain = way
+        place.regions.setdefault(region)
 
 
-def _add(
-    places: dict[tuple[str, Span], _Place], region: Region, function: str, event: Event, way: tuple[Hop, ...]
-) -> None:
-    key = (event.effect, event.span)
-    place = places.get(key)
-    if place is None:
-        place = places[key] = _Place(event, function, way)
-    if event.confidence > place.event.confidence:
-        place.event = event
-    if len(way) < len(place.chain):
-        place.chain = way
-    place.regions.setdefault(region)
+def gather(regions: Iterable[OpenRegion]) -> Reached:
+    """What all of these regions reach."""
+    reached = Reached()
+    for opened in regions:
+        reached.add(opened)
+    return reached
+
+
+def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
+    """Every finding that the rulebook has a rule for."""
+    findings = [found for place in reached.places.values() if (found := _finding(place, rulebook)) is not None]
+    return sorted(findings, key=lambda f: (f.span, f.code))
 
 
 def _finding(place: _Place, rulebook: Rulebook) -> Finding | None:

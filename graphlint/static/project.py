@@ -11,10 +11,13 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from graphlint.static import ir
 from graphlint.static.definitions import ClassDefinition, Index, Segment, index_module
 from graphlint.static.lowering import UnparsableSource, lower_segment
+
+Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
 
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
 _GLOBAL = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)", re.MULTILINE)
@@ -130,6 +133,11 @@ class Project:
                 self._raw[path] = None
                 self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
         return self._raw[path]
+
+    def problems(self) -> Problems:
+        """Why, and at which line, files could not be read or parsed when they were needed."""
+        found: Problems = {path: (text, 1) for path, text in self.unreadable.items()}
+        return found | {path: m.problem for path, m in self.by_path.items() if m.problem is not None}
 
     def root_of(self, folder: Path) -> Path:
         """The nearest folder above that is not part of a package."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from graphlint.config import Config
 from graphlint.finding import Confidence, Finding, Span
 from graphlint.rulebook import Rulebook
-from graphlint.static.project import Project
+from graphlint.static.project import Problems, Project
 from graphlint.suppression import apply
 
 _UNREADABLE = "GL001"
@@ -17,6 +17,7 @@ _UNREADABLE = "GL001"
 def settle_findings(
     found: list[Finding],
     reached: Iterable[str],
+    problems: Problems,
     project: Project,
     config: Config,
     rulebook: Rulebook,
@@ -27,8 +28,8 @@ def settle_findings(
         selected -= {rule.code for rule in rulebook.rules if rule.profile == "strict"}
     findings = [finding for finding in found if finding.code in selected]
     if _UNREADABLE in selected:
-        findings += unreadable_sources(project, rulebook)
-    texts = {path: project.by_path[Path(path)].text for path in reached if Path(path) in project.by_path}
+        findings += unreadable_sources(problems, project, rulebook)
+    texts = {path: project.module_at(Path(path)).text for path in reached}
     kept, suppressed, unused = apply(findings, texts, rulebook, selected)
     shown = [
         finding
@@ -39,13 +40,9 @@ def settle_findings(
     return tuple(sorted(shown, key=lambda f: (f.span, f.code))), suppressed
 
 
-def unreadable_sources(project: Project, rulebook: Rulebook) -> list[Finding]:
-    """One finding for each file that could not be read or parsed when it was needed."""
+def unreadable_sources(problems: Problems, project: Project, rulebook: Rulebook) -> list[Finding]:
+    """One finding for each file that could not be read or parsed."""
     rule = rulebook.rule(_UNREADABLE)
-    problems: dict[Path, tuple[str, int]] = {path: (text, 1) for path, text in project.unreadable.items()}
-    for path, module in project.by_path.items():
-        if module.problem is not None:
-            problems[path] = module.problem
     return [
         Finding(
             code=rule.code,
@@ -53,7 +50,7 @@ def unreadable_sources(project: Project, rulebook: Rulebook) -> list[Finding]:
             severity=rule.severity,
             confidence=Confidence.HIGH,
             span=Span(str(path), line, 1, line, 1),
-            function=project.by_path[path].name if path in project.by_path else path.stem,
+            function=project.module_at(path).name if path.suffix == ".py" else path.stem,
             message=f"this file {text}",
             help=rule.help,
             why=rule.why,

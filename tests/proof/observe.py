@@ -1,4 +1,4 @@
-"""A program in, what it did on the device out as JSON: `python observe.py PROGRAM RESULT`, a process each.
+"""A program in, what it did on the device out as JSON: `python -m tests.proof.observe PROGRAM RESULT`.
 
 An exception that leaves a broken capture often hides the one that broke it. So the first refusal is taken where it
 happens, from the driver's log (CUDA 12.9), which speaks in the thread that made the call. What torch refuses before it
@@ -8,20 +8,20 @@ exception that is under way, and with it breaks what checkpointing does.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import runpy
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
 
-_LOG_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
+from tests.proof.driver import Driver
+
 _WIDTH = 200  # of a cause, in characters
 
 
@@ -38,14 +38,12 @@ class Observer:
         self.cause: str | None = None
         self.place: str | None = None
         self.outcome = "died"
-        self.driver = ctypes.CDLL("libcuda.so.1")
-        self.log_callback = _LOG_CALLBACK(self.read_log)
+        self.driver = Driver(self.read_log)
 
     def watch(self) -> None:
         """Listen to the driver, and learn when a capture begins and ends."""
         torch.cuda.init()
-        if hasattr(self.driver, "cuLogsRegisterCallback"):  # CUDA 12.9
-            self.driver.cuLogsRegisterCallback(self.log_callback, None, ctypes.byref(ctypes.c_void_p()))
+        self.driver.listen()
         graph: Any = torch.cuda.CUDAGraph
         graph.capture_begin = self.around_begin(graph.capture_begin)
         graph.capture_end = self.around_end(graph.capture_end)
@@ -60,39 +58,27 @@ class Observer:
     def around_end(self, end: Callable[..., None]) -> Callable[..., None]:
         def capture_end(graph: Any) -> None:
             self.broke |= sys.exception() is not None
-            nodes = self.count_nodes()
+            _, nodes = self.driver.capture(torch.cuda.current_stream().cuda_stream)
             end(graph)
             self.capturing = False
             self.nodes = nodes
 
         return capture_end
 
-    def count_nodes(self) -> int | None:
-        """The nodes that the capture on the current stream has so far; None if there is no healthy one."""
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        status, graph, count = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_size_t()
-        info = getattr(self.driver, "cuStreamGetCaptureInfo_v3", None)  # CUDA 12.3
-        if info is None or info(stream, ctypes.byref(status), None, ctypes.byref(graph), None, None, None) != 0:
-            return None
-        if not graph or self.driver.cuGraphGetNodes(graph, None, ctypes.byref(count)) != 0:
-            return None
-        return count.value
-
-    def read_log(self, _data: object, _level: int, message: bytes, _length: int) -> None:
-        text = message.decode("utf-8", "replace")
+    def read_log(self, text: str) -> None:
         if self.capturing or "STREAM_CAPTURE" in text:
             self.refuse(text, sys._getframe())
 
     def refuse(self, cause: str, frame: FrameType | None) -> None:
         """Take note of the first thing that the capture does not allow."""
         if self.cause is None:
-            self.cause = " ".join(cause.split())[:_WIDTH]
-            self.place = self.innermost([(frame, frame.f_lineno) for frame, _ in traceback.walk_stack(frame)][::-1])
+            self.cause = cause.split("\n")[0][:_WIDTH]
+            self.place = self.innermost(traceback.walk_stack(frame) if frame is not None else ())
             self.save()
 
-    def innermost(self, frames: list[tuple[FrameType, int]]) -> str | None:
-        """The deepest place in the program's own files, as `file:line`."""
-        for frame, line in reversed(frames):
+    def innermost(self, frames: Iterable[tuple[FrameType, int]]) -> str | None:
+        """The first place that lies in the program's own files, as `file:line`."""
+        for frame, line in frames:
             path = Path(frame.f_code.co_filename)
             if path.is_relative_to(self.folder):
                 return f"{path.relative_to(self.folder).as_posix()}:{line}"
@@ -115,7 +101,7 @@ class Observer:
         is_capture = self.capturing or self.broke or self.cause is not None
         self.refuse(f"{type(error).__name__}: {error}", None)
         if self.place is None:
-            self.place = self.innermost(list(traceback.walk_tb(error.__traceback__)))
+            self.place = self.innermost(reversed(list(traceback.walk_tb(error.__traceback__))))
         if is_capture:
             return "capture-error"
         if isinstance(error, AssertionError):

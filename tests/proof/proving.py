@@ -14,11 +14,10 @@ from typing import Any
 
 from proof import evidence
 from proof.evidence import Evidence
-from proof.programs import Program
+from proof.programs import ROOT, Program
 
 DEADLINE = 180  # seconds for one program; compiling one takes most of a minute
 WORKERS = max(1, (os.cpu_count() or 1) * 3 // 4)
-_OBSERVE = Path(__file__).with_name("observe.py")
 
 
 def present_device() -> dict[str, str] | None:
@@ -63,10 +62,10 @@ def prove(program: Program) -> dict[str, Any]:
     """Run one program on the device."""
     with tempfile.TemporaryDirectory() as folder:
         entry, result = program.write(Path(folder, "program")), Path(folder, "result.json")
-        command = [sys.executable, str(_OBSERVE), str(entry), str(result)]
+        command = [sys.executable, "-m", "tests.proof.observe", str(entry), str(result)]
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            start_new_session=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
+            start_new_session=True, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"},
         )  # fmt: skip
         late = False
         try:

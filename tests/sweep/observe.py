@@ -13,7 +13,7 @@ import torch
 from torch.cuda import _gpu_trace
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.sweep.driver import Driver
+from tests.proof.driver import Driver
 from tests.sweep.sample import Sample, Trial
 
 DEVICE = 0
@@ -59,7 +59,8 @@ class Observer:
         warnings.simplefilter("ignore")
         torch.cuda.set_per_process_memory_fraction(MEMORY_SHARE)
         self.stream = torch.cuda.Stream()
-        self.driver = Driver()
+        self.refused: list[str] = []
+        self.driver = Driver(self.refused.append)
         self.trace = SyncTrace()
         self.abandoned: list[torch.cuda.CUDAGraph] = []  # the allocator may still point to them
         torch._C._activate_gpu_trace()
@@ -131,7 +132,7 @@ class Observer:
         torch.cuda.synchronize()
         graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
         seed()
-        self.driver.refused.clear()
+        self.refused.clear()
         refused: list[str] = []
         try:
             with torch.cuda.graph(graph, pool=pool, stream=self.stream):
@@ -139,7 +140,7 @@ class Observer:
                     outcome = trial.run()
                     nodes = self.driver.capture(self.stream.cuda_stream)[1]
                 finally:
-                    refused = list(self.driver.refused)  # before the end of the capture, which may be refused as well
+                    refused = list(self.refused)  # before the end of the capture, which may be refused as well
         except Exception as error:
             raised = first_line(error)
             cause = refused[0] if refused else raised

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gzip
 import json
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from graphlint.rulebook import builtin_rules, load_rulebook
 
 FOLDER = Path(__file__).parent
 MEASURED = FOLDER / "measured"
-_IMPORTS = "import torch\n"
+_HAS_EMPTY = re.compile(r"[\[ ]0[,\]]")
 _CHUNK = 400  # samples in a file
 _REGION = "    with torch.cuda.graph(torch.cuda.CUDAGraph()):\n"
 
@@ -40,42 +41,36 @@ class Judged:
         return frozenset(f.code for f in self.findings if f.severity is Severity.ERROR)
 
     @property
-    def agrees(self) -> bool:
-        """Whether an error is reported exactly where the capture failed."""
-        return bool(self.breaking) != self.record["captures"]
+    def is_missed(self) -> bool:
+        return not self.record["captures"] and not self.breaking
 
-
-def read_measured(path: Path) -> tuple[Record, list[Record]]:
-    """The device and the samples of one file of measurements."""
-    head, *records = (json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines())
-    return head, records
+    @property
+    def is_false_alarm(self) -> bool:
+        """Whether an error is reported on what captured; with an empty tensor most operations have nothing to do."""
+        return self.record["captures"] and bool(self.breaking) and not _HAS_EMPTY.search(str(self.record["operands"]))
 
 
 @cache
-def measured() -> list[Record]:
-    """The samples of every device that say what a statement does."""
-    return [
-        record
-        for path in sorted(MEASURED.glob("*.jsonl.gz"))
-        for record in read_measured(path)[1]
-        if is_spelled(record)
-    ]
+def samples() -> list[Record]:
+    """Every sample that ran, of every device."""
+    lines = [gzip.decompress(path.read_bytes()).decode().splitlines() for path in sorted(MEASURED.glob("*.jsonl.gz"))]
+    return [record for file in lines for record in map(json.loads, file[1:]) if "captures" in record]
 
 
-def is_spelled(record: Record) -> bool:
-    """Whether the sample ran, in the forward direction, and its statement is all of it."""
-    return "captures" in record and record["pass"] == "forward" and record.get("spelled", True)
+def statements() -> list[Record]:
+    """The samples whose statement is all that ran."""
+    return [record for record in samples() if record["pass"] == "forward" and record["spelled"]]
 
 
 def judge(records: Iterable[Record]) -> list[Judged]:
     """Ask the static half about samples, many to a file, each in a function and a region of its own."""
-    samples = list(records)
+    asked = list(records)
     with tempfile.TemporaryDirectory() as folder:
         lines: dict[tuple[str, int], int] = {}
-        for start in range(0, len(samples), _CHUNK):
+        for start in range(0, len(asked), _CHUNK):
             path = Path(folder, f"samples_{start}.py")
             text, line = [prelude()], prelude().count("\n")
-            for number, record in enumerate(samples[start : start + _CHUNK], start):
+            for number, record in enumerate(asked[start : start + _CHUNK], start):
                 before = f"def sample_{number}():\n{operands(record)}{_REGION}"
                 line += before.count("\n")
                 body = record["statement"].splitlines() or ["pass"]
@@ -88,7 +83,7 @@ def judge(records: Iterable[Record]) -> list[Judged]:
     for finding in report.findings:
         if (finding.span.path, finding.span.line) in lines:
             found[lines[finding.span.path, finding.span.line]].append(finding)
-    return [Judged(record, tuple(found[number])) for number, record in enumerate(samples)]
+    return [Judged(record, tuple(found[number])) for number, record in enumerate(asked)]
 
 
 def operands(record: Record) -> str:

@@ -1,8 +1,6 @@
 """The catalogue and what was measured in, the proof of each effect out: what goes unnoticed once the effect is dropped.
 
-    python -m tests.sweep.proofs
-
-writes the proofs into `rules/operations.toml`. An effect is proven by a measured statement that failed to capture and
+An effect is proven by a measured statement that failed to capture and
 is reported because of this effect alone, or else by a program with evidence whose finding depends on it. An effect
 that neither proves says in `assumed` what its proof would take.
 """
@@ -13,13 +11,12 @@ import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from proof.programs import Program, all_programs
 from proof.reports import expected, findings, reported
-from sweep.predictions import Record, judge, measured
+from sweep.predictions import Record, judge, statements
 
 from graphlint import static
 from graphlint.operations import Catalogue, load_catalogue
@@ -44,7 +41,7 @@ def witnesses() -> dict[Effect, list[Witness]]:
         catalogue.effects[name][place]["message"] = label
     found: dict[Effect, list[Witness]] = defaultdict(list)
     with using(catalogue):
-        for judged in judge(measured()):
+        for judged in judge(statements()):
             if not judged.record["captures"]:
                 for label in labels.keys() & {f.message for f in judged.findings if f.code in judged.breaking}:
                     found[labels[label]].append(judged.record)
@@ -120,18 +117,3 @@ def shown(name: str, effects: list[Row]) -> str:
 
 def quoted(text: str) -> str:
     return f"'{text}'" if '"' in text and "'" not in text else json.dumps(text, ensure_ascii=False)
-
-
-def main(page: Path = PAGE) -> None:
-    text = rewritten(page.read_text("utf-8"))
-    page.write_text(text, "utf-8")
-    effects = [row for rows in tomllib.loads(text)["effects"].values() for row in rows]
-    print(f"{sum('proof' in row for row in effects)} of {len(effects)} effects are proven")
-    for name, rows in tomllib.loads(text)["effects"].items():
-        for row in rows:
-            if "proof" not in row and "assumed" not in row:
-                print(f"  no proof: {name} {row['effect']} {row.get('when', '')}")
-
-
-if __name__ == "__main__":
-    main()

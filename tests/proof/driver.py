@@ -1,37 +1,35 @@
-"""The CUDA driver through ctypes: a stream in, what its capture holds so far, and which calls were refused, out."""
+"""The CUDA driver through ctypes: a stream in, what its capture has recorded and which calls were refused out."""
 
 from __future__ import annotations
 
 import ctypes
-import re
+from collections.abc import Callable
 
-ERROR_LEVEL = 0
 NOT_CAPTURING = 0
-LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
+_LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
+_ERROR_LEVEL = 0
 
 
 class Driver:
-    """What is missing from an older driver, or from the whole machine, is answered with nothing."""
+    """What is missing from an older driver is answered with nothing."""
 
-    def __init__(self) -> None:
-        self.refused: list[str] = []
-        try:
-            self._library = ctypes.CDLL("libcuda.so.1")
-        except OSError:
-            self._library = ctypes.CDLL(None)
-        self._callback = LogCallback(self._logged)  # kept, the driver holds no reference
+    def __init__(self, refused: Callable[[str], None]) -> None:
+        """`refused` gets the driver's sentence on a call that it refuses, in the thread that made the call."""
+        self._library = ctypes.CDLL("libcuda.so.1")
+        self._refused = refused
+        self._callback = _LogCallback(self._logged)  # kept, the driver holds no reference
         self._handle = ctypes.c_void_p()
 
     def listen(self) -> None:
-        """From now on, collect what the driver says about calls that it refuses (needs CUDA 12.9)."""
+        """From now on, hear of the calls that are refused (needs CUDA 12.9, and a driver that is initialised)."""
         if hasattr(self._library, "cuLogsRegisterCallback"):
             self._library.cuLogsRegisterCallback(self._callback, None, ctypes.byref(self._handle))
 
     def _logged(self, _data: int, level: int, message: bytes, length: int) -> None:
-        if level == ERROR_LEVEL:
-            text = message[:length].decode("utf-8", "replace").strip()
+        if level == _ERROR_LEVEL:
+            line = message[:length].decode("utf-8", "replace").strip().split("\n")[0]
             # The time of day and the process lead the line, and would make every run differ.
-            self.refused.append(re.sub(r"^(\[[^]]*\]\s*)+", "", text.split("\n")[0]))
+            self._refused(line.rpartition("] ")[2] if line.startswith("[") else line)
 
     def capture(self, stream: int) -> tuple[int, int | None]:
         """The status of a stream's capture, and the number of nodes that its graph has so far."""

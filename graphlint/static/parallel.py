@@ -1,0 +1,49 @@
+"""Work in, its result out, from a process of its own where there is a second processor to run it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def can_fork() -> bool:
+    """Whether a copy of this process may go on by itself: never beside threads, which it would lose."""
+    forks = "fork" in multiprocessing.get_all_start_methods()
+    return forks and threading.active_count() == 1 and (os.cpu_count() or 1) > 1
+
+
+def begin(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Start the work; the call that is returned waits for it, and raises what it raised."""
+    if not can_fork():
+        return work
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_send, args=(work, sender), daemon=True)
+    process.start()
+    sender.close()
+
+    def result() -> Result:
+        try:
+            succeeded, value = receiver.recv()
+        except EOFError:
+            process.join()
+            raise RuntimeError(f"a process of the analysis ended with status {process.exitcode}") from None
+        process.join()
+        if not succeeded:
+            raise value
+        return value  # type: ignore[no-any-return]
+
+    return result
+
+
+def _send(work: Callable[[], Any], sender: Connection) -> None:
+    try:
+        outcome = True, work()
+    except BaseException as error:  # a KeyboardInterrupt reaches both processes; the other one tells of it
+        outcome = False, error
+    sender.send(outcome)
