@@ -31,11 +31,13 @@ class Condition:
     none                  None was passed
     true, not-true        a true constant; left out or anything but a true constant
     false, not-false      a false constant; left out or anything but a false constant
-    equals                a constant that is spelled as one of `value`, which `|` separates
+    equals                a constant, or a name of torch, that is spelled as one of `value`, which `|` separates
+    negative              a constant below zero
     device, host          a tensor on the device; a tensor on the host
     tensor, not-tensor    a tensor; given, and no tensor: numbers, lists, arrays
-    number, sequence      a Python number, but no boolean; a list or tuple
-    bool                  a mask: a tensor of booleans
+    number                a Python number, but no boolean
+    sequence, not-sequence      a list or tuple; given, and neither
+    bool, not-bool        a mask: a tensor of booleans; a tensor of another dtype
     cuda, cpu             names a device of that type: a string, `torch.device`, index (cuda), tensor type or tensor
     pinned, not-pinned    a host tensor in page-locked memory; a host tensor elsewhere
     fresh                 made inside the capture region
@@ -194,10 +196,11 @@ class Catalogue:
         return replace(function, name=name, returns="self") if function is not None else None
 
     def _matched(self, name: str) -> Operation | None:
-        for pattern, target in self._patterns:
+        for pattern, targets in self._patterns:
             match = pattern.fullmatch(name)
             if match is not None:
-                return self.find(target.replace("*", match["rest"]))
+                found = (self.find(target.replace("*", match["rest"])) for target in targets.split("|"))
+                return next((operation for operation in found if operation is not None), None)
         return None
 
     def _read(self, name: str) -> Operation:
@@ -262,6 +265,8 @@ def _implied(returns: str, params: tuple[Parameter, ...]) -> list[Effect]:
     effects = [Effect(_READ[param.type], (Condition("device", param.name),)) for param in params if param.type]
     if returns == "factory":
         effects.append(Effect("allocation", (Condition("cuda", "device"), Condition("absent", "out"))))
+    if returns == "device-tensor":
+        effects.append(Effect("allocation"))
     if returns == "like":
         effects.append(Effect("allocation", (Condition("device", "*"),)))
     if returns in _OPERANDS and sum(not param.type for param in params) > 1:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from generated import assert_section
 
 from graphlint.cli import check, commands
 from graphlint.config import READERS, check_codes, load_config
@@ -17,7 +18,6 @@ from graphlint.rulebook import builtin_rules, load_rulebook
 CHECKOUT = Path(__file__).resolve().parent.parent
 README = CHECKOUT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-OPENING, CLOSING = "<!-- rules -->\n", "<!-- /rules -->\n"
 
 
 def blocks(language: str) -> list[str]:
@@ -42,12 +42,7 @@ def rule_table() -> str:
 
 def test_the_table_of_rules_is_that_of_the_pages(bless: bool) -> None:
     """`pytest --bless` writes it anew."""
-    before, rest = TEXT.split(OPENING)
-    table, after = rest.split(CLOSING)
-    if bless:
-        README.write_text("".join([before, OPENING, rule_table(), CLOSING, after]), encoding="utf-8")
-        table = rule_table()
-    assert rule_table() == table, "run `pytest --bless tests/test_readme.py`"
+    assert_section(README, "rules", rule_table(), bless)
 
 
 def test_every_command_shown_is_understood() -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from graphlint.config import Config
@@ -66,18 +67,19 @@ def check(
         if path.is_file():
             _ = project.module_at(normal(path)).index  # whoever names a file is told if it is broken
 
-    def declared() -> tuple[Reached, Problems]:
-        declare(interpreter, config.regions, files)
+    def declared(patterns: Sequence[str]) -> tuple[Reached, Problems]:
+        declare(interpreter, patterns, files)
         return gather(interpreter.regions.values()), project.problems()
 
-    # Regions that are declared and regions that the code opens have little in common, and each take half of a run.
-    result_of_declared = begin(declared) if config.regions else None
+    # The search for the regions that the code opens costs as much as a declared region, and shares little with it.
+    half = (len(config.regions) + 1) // 2
+    other_half = begin(partial(declared, config.regions[:half])) if half else None
     search = Search(interpreter, files, progress)
     search.lexical()
     search.marked()
-    reached, problems = gather(interpreter.regions.values()), project.problems()
-    if result_of_declared is not None:
-        also_reached, also_problems = result_of_declared()
+    reached, problems = declared(config.regions[half:])
+    if other_half is not None:
+        also_reached, also_problems = other_half()
         reached.merge(also_reached)
         problems |= also_problems
     found = collect_findings(reached, rulebook)

@@ -72,7 +72,7 @@ _HOST_RESULTS = {
 }  # fmt: skip
 _CALLS_FIRST = frozenset({
     "torch.utils.checkpoint.checkpoint", "torch.func.functional_call", "builtins.map", "builtins.filter",
-    "torch.cond", "torch.while_loop", "functools.reduce",
+    "torch.while_loop", "functools.reduce",
 })  # fmt: skip
 _MODULE_LISTS = {"ModuleList": "list", "Sequential": "sequential", "ParameterList": "list"}
 
@@ -96,8 +96,8 @@ class Builtins:
             "functools.lru_cache": self._cache("functools.lru_cache"),
             "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
             "torch.get_device_module": self._device_module, "torch.nn.Parameter": self._parameter,
-            "torch.nn.Buffer": self._parameter,
-            "torch.nn.parameter.Parameter": self._parameter, "torch.nn.parameter.Buffer": self._parameter,
+            "torch.nn.Buffer": self._parameter, "torch.nn.parameter.Parameter": self._parameter,
+            "torch.nn.parameter.Buffer": self._parameter, "torch.cond": self._cond,
             "torch.autograd.backward": self._backward, "torch.autograd.grad": self._backward,
             "torch.vmap": self._first, "torch.func.vmap": self._first, "torch.compiler.disable": self._first,
             "torch.compiler.allow_in_graph": self._first, "torch.jit.script": self._first,
@@ -272,6 +272,12 @@ class Builtins:
 
     def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         self.interpreter.calls.run_backward(node, frame)
+        return None
+
+    def _cond(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        operand = self.interpreter.expressions.element(next(iter(arguments.positional[3:]), UNKNOWN))
+        for branch in arguments.positional[1:3]:
+            self.interpreter.calls.call(branch, Arguments((), (), operand), node, frame)
         return None
 
     def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

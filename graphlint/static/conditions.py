@@ -16,6 +16,7 @@ from graphlint.static.values import (
     External,
     ExternalObject,
     Host,
+    Mapping,
     Place,
     Sequence,
     Tensor,
@@ -137,7 +138,12 @@ def _equals(value: Value | None, condition: Condition) -> Confidence | None:
     spellings = (condition.value or "").split("|")
     if isinstance(value, Const):
         return HIGH if str(value.value) in spellings else None
-    return None
+    return HIGH if isinstance(value, External) and value.name in spellings else None
+
+
+def _negative(value: Value | None, condition: Condition) -> Confidence | None:
+    known = value.value if isinstance(value, Const) else None
+    return HIGH if isinstance(known, (int, float)) and known < 0 else None
 
 
 def _device(value: Value | None, condition: Condition) -> Confidence | None:
@@ -190,11 +196,21 @@ def _sequence(value: Value | None, condition: Condition) -> Confidence | None:
     return HIGH if isinstance(value, Sequence) and value.kind != "arguments" else None
 
 
+def _not_sequence(value: Value | None, condition: Condition) -> Confidence | None:
+    if value is None or isinstance(value, (Sequence, Mapping)):
+        return None
+    return HIGH if not any(isinstance(member, (Sequence, Mapping, Unknown)) for member in members(value)) else LOW
+
+
 def _bool(value: Value | None, condition: Condition) -> Confidence | None:
     found = [] if value is None else list(tensors_in(value))
     if any(tensor.is_mask for tensor in found):
         return HIGH
     return LOW if any(tensor.dtype is None for tensor in found) else None
+
+
+def _not_bool(value: Value | None, condition: Condition) -> Confidence | None:
+    return HIGH if value is not None and any(not tensor.is_mask for tensor in tensors_in(value)) else None
 
 
 def names_device(value: Value) -> bool:
@@ -250,7 +266,8 @@ def _not_dtype(value: Value | None, condition: Condition) -> Confidence | None:
 
 TESTS: dict[str, Callable[[Value | None, Condition], Confidence | None]] = {
     "absent": _absent, "given": _given, "none": _none, "true": _true, "not-true": _not_true, "false": _false,
-    "not-false": _not_false, "equals": _equals, "device": _device, "host": _host, "tensor": _tensor,
-    "not-tensor": _not_tensor, "number": _number, "sequence": _sequence, "bool": _bool, "cuda": _cuda, "cpu": _cpu,
-    "pinned": _pinned, "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype,
+    "not-false": _not_false, "equals": _equals, "negative": _negative, "device": _device, "host": _host,
+    "tensor": _tensor, "not-tensor": _not_tensor, "number": _number, "sequence": _sequence,
+    "not-sequence": _not_sequence, "bool": _bool, "not-bool": _not_bool, "cuda": _cuda, "cpu": _cpu, "pinned": _pinned,
+    "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype,
 }  # fmt: skip

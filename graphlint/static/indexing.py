@@ -58,10 +58,12 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
         _check_index(tensors, item_node, item, target, frame, known)
     if not isinstance(value, Tensor):
         return
-    if masked and source is not None:
-        sure = min(tensors.sureness(stored, source), value.sure)
-        message = "`{operation} = ...` stores a device value through a boolean mask, whose hits are counted on the host"
-        tensors.interpreter.event(frame, target, "boolean-mask", sure, message.format(operation=frame.source(target)))
+    beside = [found for _, item in items if (found := _through(item)) is not None and not found.is_mask]
+    if masked and (source is not None or beside):
+        sure = min(tensors.sureness(stored, source) if source is not None else beside[0].sure, value.sure)
+        what = "stores a device value through a boolean mask" if source is not None else "joins a mask and an index"
+        message = f"`{frame.source(target)} = ...` {what}, and the hits of the mask are counted on the host"
+        tensors.interpreter.event(frame, target, "boolean-mask", sure, message)
     elif not masked:
         _check_stored(tensors, value, items, target, stored, frame)
 
@@ -76,8 +78,7 @@ def _check_stored(
 ) -> None:
     """A value from the host: an array is copied, and a scalar is uploaded unless it only fills a view."""
     held = host_tensor(stored) if device_tensor(stored) is None else None
-    indices = [device_tensor(item) or host_tensor(item) for _, item in items]
-    through = [found for found in indices if found is not None and found.ndim != 0]
+    through = [found for _, item in items if (found := _through(item)) is not None]
     if held is not None and held.ndim != 0:
         tensors.interpreter.event(frame, target, "host-to-device", min(held.sure, value.sure))
     elif through and (held is not None or is_number(stored)):
@@ -86,10 +87,16 @@ def _check_stored(
             sure = min(sure, Confidence.LOW)
         message = f"`{frame.source(target)} = ...` writes a host value through an index, which uploads it"
         tensors.interpreter.event(frame, target, "host-index", sure, message, "use `index_fill_`")
-    elif is_number(stored) and _selects_element(value, items):
+    elif (held is not None or is_number(stored)) and _selects_element(value, items):
         message = f"`{frame.source(target)} = ...` writes one element from the host, which uploads it"
         sure = value.sure if value.ndim is not None else Confidence.MEDIUM
         tensors.interpreter.event(frame, target, "host-index", sure, message, "use `fill_` on the element")
+
+
+def _through(item: Value) -> Tensor | None:
+    """The tensor of positions, or the mask, that a part of an index is."""
+    found = device_tensor(item) or host_tensor(item)
+    return found if found is not None and found.ndim != 0 else None
 
 
 def _selects_element(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> bool:

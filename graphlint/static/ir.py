@@ -7,6 +7,7 @@ Long, because there is a small class for every kind of node.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
@@ -378,10 +379,15 @@ class Code(Node):
 
 def names(node: object) -> set[str]:
     """The names that stand in a node."""
-    if isinstance(node, Name):
-        return {node.id}
+    return {part.id for part in walk(node) if isinstance(part, Name)}
+
+
+def walk(node: object) -> Iterator[object]:
+    """A node, or a tuple of them, and everything that stands in it."""
+    yield node
     if isinstance(node, tuple):
-        return {name for part in node for name in names(part)}
-    if is_dataclass(node):
-        return {name for part in fields(node) for name in names(getattr(node, part.name))}
-    return set()
+        for part in node:
+            yield from walk(part)
+    elif is_dataclass(node):
+        for part in fields(node):
+            yield from walk(getattr(node, part.name))

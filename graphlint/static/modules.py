@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static import conditions, ir
-from graphlint.static.frames import Frame
+from graphlint.static.frames import Frame, Mode
 from graphlint.static.objects import ANY
 from graphlint.static.values import (
     FALSE,
@@ -16,6 +16,7 @@ from graphlint.static.values import (
     UNKNOWN,
     Arguments,
     Const,
+    DeviceName,
     ExternalObject,
     Host,
     Instance,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
 
 _WRITERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
+_MOVES = ("to", "cuda", "cpu")
 _RETURN_SELF = frozenset({"half", "float", "bfloat16", "requires_grad_", "apply", "share_memory"})
 _PARAMETER = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
 _NAMED_PARAMETER = Sequence("tuple", (Host("str"), _PARAMETER))
@@ -80,8 +82,10 @@ class Modules:
         if method in ("eval", "train"):
             mode = FALSE if method == "eval" else next(arguments.all_values(), TRUE)
             return _with_argument(receiver, "training", mode)
-        if method in ("to", "cuda"):
-            return self._move(receiver, arguments, node, frame)
+        if method in _MOVES:
+            named = next((v for v in arguments.all_values() if conditions.names_device(v)), None)
+            default = None if method == "to" else Const(method)
+            return self._move(receiver, named or default, node, frame)
         return receiver if method in _RETURN_SELF else None
 
     def write(self, receiver: Instance, name: Value, value: Value) -> None:
@@ -101,17 +105,44 @@ class Modules:
             value = union([Tensor(Place.DEVICE, *shape, Confidence.HIGH), *optional])
         self.write(receiver, name, value)
 
-    def _move(self, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        """`module.cuda()`: uploads a module of torch that is made at the top level and moved nowhere else there."""
-        if not isinstance(receiver, ExternalObject) or receiver.argument("device") is not None:
+    def _move(self, receiver: Value, named: Value | None, node: ir.Call | None, frame: Frame) -> Value:
+        """`module.cuda()`: copies the parameters of a module of torch, if it is on the other side until then."""
+        if not isinstance(receiver, ExternalObject) or named is None:
             return receiver
-        named = next((v for v in arguments.all_values() if conditions.names_device(v)), Const("cuda"))
-        name = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
-        if isinstance(name, ir.Name) and place_of_device(named) is Place.DEVICE and name.id not in frame.env:
-            moves = re.findall(rf"\b{re.escape(name.id)}\.(?:to|cuda)\(", frame.module.text)
-            if len(moves) == 1 and name.id in frame.module.index.assignments:
-                self.interpreter.event(frame, name, "host-to-device", Confidence.MEDIUM)
+        held, target = place_of_device(receiver.argument("device")), place_of_device(named)
+        moved = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
+        if moved is not None and self._has_parameters(receiver) and frame.mode is not Mode.OUTSIDE:
+            if held is Place.DEVICE and target is Place.HOST:
+                self.interpreter.event(frame, moved, "device-to-host", Confidence.MEDIUM)
+            elif held is None and target is Place.DEVICE and self._is_new(moved, frame):
+                self.interpreter.event(frame, moved, "host-to-device", Confidence.MEDIUM)
         return _with_argument(receiver, "device", named)
+
+    def _has_parameters(self, module: ExternalObject) -> bool:
+        """Whether a module of torch has anything to copy: those that do take a device."""
+        operation = self.interpreter.catalogue.find(module.cls)
+        return operation is not None and any(parameter.name == "device" for parameter in operation.params or ())
+
+    @staticmethod
+    def _is_new(module: ir.Expr, frame: Frame) -> bool:
+        """Whether a module is made where it is moved, or under a name that is moved nowhere else in the file."""
+        if isinstance(module, ir.Call):
+            return not any(isinstance(value, DeviceName) for value in frame.around)
+        if not isinstance(module, ir.Name):
+            return False
+        if module.id in frame.env:
+            return _is_made_in(frame.function.code, module.id)
+        moves = re.findall(rf"\b{re.escape(module.id)}\.(?:to|cuda)\(", frame.module.text)
+        return len(moves) == 1 and module.id in frame.module.index.assignments
+
+
+def _is_made_in(code: ir.Code, name: str) -> bool:
+    """Whether a function makes what it has under a name, and moves it once."""
+    parts = list(ir.walk(code.body))
+    made = [p.value for p in parts if isinstance(p, ir.Assign) for t in p.targets if name in ir.names(t)]
+    called = [p.func for p in parts if isinstance(p, ir.Call) and isinstance(p.func, ir.Attribute)]
+    moves = [f for f in called if f.attr in _MOVES and isinstance(f.value, ir.Name) and f.value.id == name]
+    return len(made) == len(moves) == 1 and isinstance(made[0], ir.Call)
 
 
 def _is_module(receiver: Value) -> bool:

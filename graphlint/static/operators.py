@@ -58,6 +58,10 @@ class Operators:
         if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
             self.interpreter.tensors.check_printed(node, right, frame)
             return Host("str")
+        for repeated, times in ((left, right), (right, left)) if sign == "*" else ():
+            if isinstance(times, Tensor) and _is_repeatable(repeated):
+                self.interpreter.tensors.check_list_index(node, times, frame)
+                return self._concatenated(sign, repeated, times) if isinstance(repeated, Sequence) else Host("str")
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
             return self.interpreter.tensors.binary(node, sign, left, right, frame)
         if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
@@ -108,6 +112,10 @@ def folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Value:
     if isinstance(result, (str, bytes)) and len(result) > 1000:
         return Host("str")
     return Const(result) if isinstance(result, (bool, int, float, str)) else UNKNOWN
+
+
+def _is_repeatable(value: Value) -> bool:
+    return value.kind in ("list", "tuple") if isinstance(value, Sequence) else _host_kind(value) == "str"
 
 
 def _host_kind(value: Value) -> str | None:

@@ -257,8 +257,8 @@ class Tensors:
         if tensor is not None:
             self.interpreter.event(frame, node, "tensor-size", self.sureness(value, tensor))
 
-    def check_list_index(self, node: ir.Subscript, index: Value, frame: Frame) -> None:
-        """An index into a list or tuple is read on the host."""
+    def check_list_index(self, node: ir.Node, index: Value, frame: Frame) -> None:
+        """An index into a list or tuple is read on the host, and so is how often one is repeated."""
         tensor = device_tensor(index)
         if tensor is not None:
             self.interpreter.event(frame, node, "scalar-readback", self.sureness(index, tensor))

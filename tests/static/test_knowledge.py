@@ -34,12 +34,74 @@ IN_REGION = {
         kept.total += 1
         return kept.total.item()  # expect: GL101
         """,
+    "how often a list or a text is repeated is read on the host": """
+        count = x.argmax()
+        print([0] * count)  # expect: GL101
+        print("-" * count)  # expect: GL101
+        return [0] * 3, "-" * number, [0] * len(x), 3 * x, x * x
+        """,
+    "a mask with an index beside it is counted on the host": """
+        mask, positions = x > 0, x.argsort()
+        x[mask] = 0.0
+        x[mask, 0] = 0.0
+        x[mask, positions] = 0.0  # expect: GL305
+        """,
+    "one element written from the host is uploaded, whether from a number or a tensor": """
+        scalar = torch.tensor(0.5)
+        x[0] = scalar  # expect: GL204
+        x[:2] = scalar
+        x[1] = x[0]
+        """,
+    "a module of torch is copied where it is moved": """
+        made = torch.nn.Linear(4, 4)
+        there = torch.nn.Linear(4, 4, device="cuda")
+        made.cuda()  # expect: GL202
+        there.cpu()  # expect: GL201
+        torch.nn.Linear(4, 4).to("cuda", non_blocking=True)  # expect: GL202
+        return there.to("cuda"), there.half(), torch.nn.ReLU().cuda(), torch.nn.Linear(4, 4).to(torch.half)
+        """,
+    "a module that is moved twice may be there already": """
+        made = torch.nn.Linear(4, 4)
+        made.cuda()
+        made.cuda()
+        """,
+    "the predicate of `torch.cond` is read, and its branches are called": """
+        def read(value):
+            return value.tolist()  # expect: GL101
+        torch.cond(number > 3, torch.sin, read, (x,))
+        return torch.cond(x.any(), torch.sin, torch.cos, (x,))  # expect: GL101
+        """,
+    "what an operation does for a name of torch": """
+        torch.nested.nested_tensor([x, x])
+        torch.nested.nested_tensor([x, x], layout=torch.jagged)  # expect: GL202
+        """,
+    "the special methods of a tensor, called by name, and the functions of `operator`": """
+        count, flag, mask = x.argmax(), x.any(), x > 0
+        count.__index__()  # expect: GL101
+        flag.__bool__()  # expect: GL301
+        x.__repr__()  # expect: GL102
+        x.__contains__(0.5)  # expect: GL301
+        x.__getitem__(mask)  # expect: GL305
+        operator.truth(flag)  # expect: GL301
+        operator.getitem(x, mask)  # expect: GL305
+        return x.__getitem__(0), x.__len__(), operator.getitem(x, 0), operator.contains([1, 2], 2)
+        """,
+    "a list of tensors is no number": """
+        torch._foreach_add_([x, x], [x, x])
+        torch._foreach_add_([x, x], x.sum())  # expect: GL101
+        torch._foreach_mul_([x, x], x.sum())
+        """,
+    "an operator of ATen may be a function or a method": """
+        torch.ops.aten.copy_(x, host)  # expect: GL202
+        return torch.ops.aten.item.default(x.sum())  # expect: GL101
+        """,
     "numbers copied into a tensor are uploaded": """
         x.copy_(3.0)  # expect: GL203
         x.copy_(unknown)
         """,
 }
 KEPT = """
+import operator
 class Kept:
     def __init__(self):
         self.total = torch.zeros((), device="cuda")

@@ -175,8 +175,8 @@ class Sweep:
             if "done" in message:
                 return True, True
             begun = message.get("begin")
+            progress |= "begin" not in message
             if "end" in message:
-                progress = True
                 self._record(message["end"])
         died = running.end()
         if begun:

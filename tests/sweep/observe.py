@@ -93,6 +93,10 @@ class Observer:
             self.healthy = False
         return {**sample.facts, **observed}
 
+    def is_doubtful(self, record: dict[str, object]) -> bool:
+        """Whether something went wrong in eager or at replay, perhaps because of a capture that failed before."""
+        return bool(self.abandoned) and bool(record.get("eager_error") or record.get("replay") not in (None, "equal"))
+
     def _warm_up(self, sample: Sample) -> tuple[Sample, str]:
         """The sample as it runs, or what it raises; libraries and kernels are loaded afterwards."""
         error = ""

@@ -9,14 +9,14 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from graphlint import static
 from graphlint.config import Config
-from graphlint.finding import Finding, Severity
+from graphlint.finding import Confidence, Finding, Severity
 from graphlint.rulebook import builtin_rules, load_rulebook
 
 FOLDER = Path(__file__).parent
@@ -52,9 +52,10 @@ class Judged:
 
 @cache
 def samples() -> list[Record]:
-    """Every sample that ran, of every device."""
-    lines = [gzip.decompress(path.read_bytes()).decode().splitlines() for path in sorted(MEASURED.glob("*.jsonl.gz"))]
-    return [record for file in lines for record in map(json.loads, file[1:]) if "captures" in record]
+    """Every sample that ran; one for all devices that agree whether it captures."""
+    files = [gzip.decompress(path.read_bytes()).decode().splitlines() for path in sorted(MEASURED.glob("*.jsonl.gz"))]
+    ran = [record for lines in files for record in map(json.loads, lines[1:]) if "captures" in record]
+    return list({(record["key"], record["captures"]): record for record in reversed(ran)}.values())[::-1]
 
 
 def statements() -> list[Record]:
@@ -62,8 +63,11 @@ def statements() -> list[Record]:
     return [record for record in samples() if record["pass"] == "forward" and record["spelled"]]
 
 
-def judge(records: Iterable[Record]) -> list[Judged]:
-    """Ask the static half about samples, many to a file, each in a function and a region of its own."""
+def judge(records: Iterable[Record], everything: bool = False) -> list[Judged]:
+    """Ask the static half about samples, many to a file, each in a function and a region of its own.
+
+    With `everything`, it tells of allocations and of what it is hardly sure of as well.
+    """
     asked = list(records)
     with tempfile.TemporaryDirectory() as folder:
         lines: dict[tuple[str, int], int] = {}
@@ -78,7 +82,10 @@ def judge(records: Iterable[Record]) -> list[Judged]:
                 text += [before, *(f"        {one}\n" for one in body), "\n"]
                 line += len(body) + 1
             path.write_text("".join(text), "utf-8")
-        report = static.check([Path(folder)], Config(root=Path(folder)), load_rulebook(builtin_rules()))
+        config = Config(root=Path(folder))
+        if everything:
+            config = replace(config, allocations="strict", confidence=Confidence.LOW)
+        report = static.check([Path(folder)], config, load_rulebook(builtin_rules()))
     found: dict[int, list[Finding]] = defaultdict(list)
     for finding in report.findings:
         if (finding.span.path, finding.span.line) in lines:
@@ -123,5 +130,6 @@ def named_operands() -> list[tuple[str, str, frozenset[str]]]:
 def factory(description: str) -> str:
     """`cuda float32 [4, 4] grad` -> an expression that makes such a tensor."""
     place, dtype, shape = description.removesuffix(" grad").split(" ", 2)
+    shape = shape[: shape.index("]") + 1]  # the layout, which may follow, tells the static half nothing
     where = {"cuda": ', device="cuda"', "pinned": ", pin_memory=True", "cpu": ""}[place]
     return f"torch.empty({shape}, dtype=torch.{dtype}{where})"

@@ -1,16 +1,18 @@
 """The catalogue and what was measured in, the proof of each effect out: what goes unnoticed once the effect is dropped.
 
-An effect is proven by a measured statement that failed to capture and
-is reported because of this effect alone, or else by a program with evidence whose finding depends on it. An effect
-that neither proves says in `assumed` what its proof would take.
+An effect is proven by a measured statement that failed to capture and is reported because of this effect alone, or else
+by a program with evidence whose findings depend on it. Where neither can be had, `assumed` says why, and `example` is a
+statement that is reported because of it.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -23,7 +25,7 @@ from graphlint.operations import Catalogue, load_catalogue
 from graphlint.rulebook import builtin_rules
 
 PAGE = builtin_rules() / "operations.toml"
-_KEYS = ("effect", "when", "confidence", "help", "proof", "assumed")
+_KEYS = ("effect", "when", "confidence", "help", "proof", "assumed", "example")
 _WIDTH = 120
 
 Row = dict[str, str]
@@ -41,7 +43,7 @@ def witnesses() -> dict[Effect, list[Witness]]:
         catalogue.effects[name][place]["message"] = label
     found: dict[Effect, list[Witness]] = defaultdict(list)
     with using(catalogue):
-        for judged in judge(statements()):
+        for judged in judge(statements(), everything=True):
             if not judged.record["captures"]:
                 for label in labels.keys() & {f.message for f in judged.findings if f.code in judged.breaking}:
                     found[labels[label]].append(judged.record)
@@ -58,19 +60,39 @@ def using(catalogue: Catalogue) -> Any:
     return mock.patch.object(static, "load_catalogue", lambda path: catalogue)
 
 
+def without(effect: Effect) -> Catalogue:
+    """The catalogue with one effect dropped."""
+    name, place = effect
+    catalogue = copy.copy(_catalogue())
+    rows = catalogue.effects[name]
+    catalogue.effects = catalogue.effects | {name: rows[:place] + rows[place + 1 :]}
+    catalogue._found = {}  # what was looked up before
+    return catalogue
+
+
+@cache
+def _catalogue() -> Catalogue:
+    return load_catalogue(PAGE)
+
+
 def proof_of(effect: Effect, candidates: Iterable[Witness]) -> str | None:
     """The first of the witnesses that is judged otherwise without the effect."""
-    name, place = effect
-    catalogue = load_catalogue(PAGE)
-    del catalogue.effects[name][place]
-    with using(catalogue):
+    with using(without(effect)):
         for witness in candidates:
             if isinstance(witness, Program):
                 if reported(witness) != expected(witness):
                     return witness.name
-            elif not judge([witness])[0].breaking:
+            elif not judge([witness], everything=True)[0].breaking:
                 return str(witness["statement"])
     return None
+
+
+def is_decisive(effect: Effect, example: str) -> bool:
+    """Whether a statement is reported, and is not without the effect."""
+    record = {"form": "statement", "statement": example, "operands": {}}
+    with using(without(effect)):
+        others = judge([record], everything=True)[0].findings
+    return len(judge([record], everything=True)[0].findings) > len(others)
 
 
 def proven(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
@@ -80,11 +102,13 @@ def proven(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
     for name, effects in rows.items():
         result[name] = []
         for place, row in enumerate(effects):
-            row = {key: value for key, value in row.items() if key != "proof"}
+            known = {key: value for key, value in row.items() if key not in ("proof", "assumed", "example")}
             proof = proof_of((name, place), found[name, place])
             if proof is not None:
-                row = {key: value for key, value in row.items() if key != "assumed"} | {"proof": proof}
-            result[name].append(row)
+                known["proof"] = proof
+            else:
+                known |= {key: row[key] for key in ("assumed", "example") if key in row}
+            result[name].append(known)
     return result
 
 

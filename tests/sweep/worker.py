@@ -4,7 +4,7 @@
 
 A task is `{"opinfo": NAME, "samples": COUNT, "skip": [KEY...]}` or `{"statements": [TEXT...], "skip": [KEY...]}`.
 Lines out are `{"ready": HEADER, "opinfos": [NAME...]}` once, and for each task `{"begin": SAMPLE}` and
-`{"end": RECORD}` in turn, then `{"done": true}`.
+`{"end": RECORD}` in turn, then `{"done": true}`. `{"again": KEY}` in the place of a record asks for another worker.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
     torch.set_num_threads(1)  # the workers share the processor
     observer = Observer()
     say(report, {"ready": header(torch), "opinfos": list(opinfos.entries())})
-    serve(sys.stdin, report, observer.observe, lambda: observer.healthy)
+    serve(sys.stdin, report, observer.observe, lambda: observer.healthy, observer.is_doubtful)
     os._exit(0)  # abandoned graphs must not be destroyed
 
 
@@ -57,6 +57,7 @@ def serve(
     report: TextIO,
     observe: Callable[[object], dict[str, object]],
     healthy: Callable[[], bool] = lambda: True,
+    doubtful: Callable[[dict[str, object]], bool] = lambda record: False,
     device: str = "cuda",
 ) -> None:
     from tests.sweep import listed
@@ -69,7 +70,11 @@ def serve(
             if sample.key in skipped:
                 continue
             say(report, {"begin": {"key": sample.key, **sample.facts}})
-            say(report, {"end": {"key": sample.key, **observe(sample)}})
+            record = observe(sample)
+            if doubtful(record):  # a new worker shall say
+                say(report, {"again": sample.key})
+                os._exit(UNHEALTHY)
+            say(report, {"end": {"key": sample.key, **record}})
             if not healthy():
                 os._exit(UNHEALTHY)
         say(report, {"done": True})
