@@ -24,7 +24,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of the tests of evidence, a proof runs those that a program stands behind."""
     if config.getoption("--prove"):
-        items[:] = [item for item in items if "program" in getattr(item, "fixturenames", ())]
+        items[:] = [item for item in items if "proving" in getattr(item, "fixturenames", ())]
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ class Program:
     """A fixture, a folder of files with an entry, or a program of a rule's page.
 
     `files` are the texts by path; `entry` is the one that runs. `outcome` is one of `page.OUTCOMES`, or `clean`; None
-    if the program is about its source text and is not run. `rules` are codes to select, if not the default ones.
+    if the program is about its source text and is not run. `rules` are codes to select, if not the default ones; `gpus`
+    is how many of them the program needs.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Program:
     entry: str
     outcome: str | None
     rules: tuple[str, ...] = ()
+    gpus: int = 1
 
     def __str__(self) -> str:
         return self.name
@@ -70,7 +72,8 @@ def _fixtures(root: Path) -> Iterator[Program]:
 def _fixture(named: Path, main: Path, paths: list[Path], header: dict[str, str]) -> Program:
     files = tuple((path.relative_to(main.parent).as_posix(), path.read_text("utf-8")) for path in paths)
     rules = tuple(header.get("rules", "").replace(",", " ").split())
-    return Program(named.relative_to(ROOT).as_posix(), files, main.name, header["outcome"], rules)
+    gpus = int(header["needs"].removesuffix(" gpu").removesuffix(" gpus"))
+    return Program(named.relative_to(ROOT).as_posix(), files, main.name, header["outcome"], rules, gpus)
 
 
 def _page_programs() -> Iterator[Program]:

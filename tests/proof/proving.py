@@ -20,14 +20,19 @@ DEADLINE = 180  # seconds for one program; compiling one takes most of a minute
 WORKERS = max(1, (os.cpu_count() or 1) * 3 // 4)
 
 
-def present_device() -> dict[str, str] | None:
-    """The GPU and the software that run here; None without a GPU."""
+def gpu_count() -> int:
+    """How many GPUs torch can use here."""
     try:
         import torch
     except ImportError:
-        return None
-    if not torch.cuda.is_available():
-        return None
+        return 0
+    return torch.cuda.device_count()
+
+
+def present_device() -> dict[str, str]:
+    """The GPU and the software that run here."""
+    import torch
+
     return {
         "gpu": torch.cuda.get_device_name(),
         "torch": torch.__version__,
@@ -39,12 +44,13 @@ def present_device() -> dict[str, str] | None:
 class Proving:
     """Runs programs in parallel; results are asked for by program, and written down at the end."""
 
-    def __init__(self, device: dict[str, str], programs: list[Program]) -> None:
-        self.evidence = Evidence(device)
+    def __init__(self, programs: list[Program]) -> None:
+        self.evidence = Evidence(present_device())
         if self.evidence.path.exists():
             self.evidence.records.update(evidence.read(self.evidence.path).records)
         self.pool = ThreadPoolExecutor(WORKERS)
-        self.running: dict[str, Future[dict[str, Any]]] = {p.name: self.pool.submit(prove, p) for p in programs}
+        runnable = [program for program in programs if program.gpus <= gpu_count()]
+        self.running: dict[str, Future[dict[str, Any]]] = {p.name: self.pool.submit(prove, p) for p in runnable}
 
     def record(self, program: Program) -> dict[str, Any]:
         """What the device did with the program, once it has."""

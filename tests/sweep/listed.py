@@ -12,14 +12,7 @@ import torch
 from tests.sweep.sample import Namespace, Program, Sample, Trial
 from tests.sweep.spelling import describe
 
-FOLDER = Path(__file__).parent
-STATEMENTS = FOLDER / "statements.txt"
-OPERANDS = FOLDER / "operands.py"
-
-
-def statements() -> list[str]:
-    lines = STATEMENTS.read_text("utf-8").splitlines()
-    return list(dict.fromkeys(line for line in map(str.strip, lines) if line and not line.startswith("#")))
+OPERANDS = Path(__file__).with_name("operands.py")
 
 
 class Operands:

@@ -25,8 +25,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.sweep.listed import statements
-
+STATEMENTS = Path(__file__).with_name("statements.txt")
 WORKER = (sys.executable, "-m", "tests.sweep.worker")
 SAMPLE_SECONDS = 20.0  # a worker that is silent for longer hangs
 OTHER_SECONDS = 120.0  # importing torch, or making the samples of an entry, with all other workers busy
@@ -34,6 +33,11 @@ BATCH = 10  # statements that are handed out together
 LONGEST_TEXT = 160
 
 Record = dict[str, object]
+
+
+def statements() -> list[str]:
+    """The listed statements, one a line; lines that begin with `#` are headings."""
+    return [line for line in STATEMENTS.read_text("utf-8").splitlines() if line and not line.startswith("#")]
 
 
 class Worker:
@@ -45,6 +49,7 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0
         )
         self.heard = b""
+        self.ended = False
 
     def say(self, message: Record) -> None:
         with suppress(BrokenPipeError):  # the next `hear` tells
@@ -59,6 +64,7 @@ class Worker:
                 return None
             more = os.read(self.process.stdout.fileno(), 1 << 16)
             if not more:
+                self.ended = True
                 return None
             self.heard += more
         line, _, self.heard = self.heard.partition(b"\n")
@@ -66,17 +72,17 @@ class Worker:
 
     def end(self) -> str:
         """End the process; what it died of, if it had not been silent only."""
-        try:
-            status = self.process.wait(10)  # a closed pipe comes before the end
-        except subprocess.TimeoutExpired:
+        if not self.ended:
             self.process.kill()
-            self.process.wait()
+        self.process.stdin.close()
+        status = self.process.wait()
+        self.process.stdout.close()
+        with self.errors:
+            self.errors.seek(0)
+            text = self.errors.read().decode("utf-8", "replace")
+        if not self.ended:
             return "silent for too long"
-        finally:
-            self.process.stdin.close()
-            self.process.stdout.close()
-        self.errors.seek(0)
-        lines = [line.strip() for line in self.errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         told = next((line for line in lines if line.startswith("what()")), lines[-1] if lines else "")
         name = signal.Signals(-status).name if status < 0 else f"status {status}"
         return f"{name}: {told}"[:LONGEST_TEXT]
@@ -160,8 +166,9 @@ class Sweep:
                 alive, finished = self._follow(running, task)
                 running = running if alive else None
         if running:
-            running.process.stdin.close()
-            running.process.wait()
+            running.process.stdin.close()  # which ends it
+            running.hear(OTHER_SECONDS)
+            running.end()
 
     def _follow(self, running: Worker, task: Record) -> tuple[bool, bool]:
         """Whether the worker lives on, and whether the task is finished; what stopped a worker is recorded."""

@@ -86,6 +86,8 @@ def judge(records: Iterable[Record], everything: bool = False) -> list[Judged]:
         if everything:
             config = replace(config, allocations="strict", confidence=Confidence.LOW)
         report = static.check([Path(folder)], config, load_rulebook(builtin_rules()))
+    unread = [finding.span for finding in report.findings if finding.code == "GL001"]
+    assert not unread, f"a sample is not Python: {unread}"
     found: dict[int, list[Finding]] = defaultdict(list)
     for finding in report.findings:
         if (finding.span.path, finding.span.line) in lines:
