@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import sys
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from graphlint import __version__
+from graphlint import baseline as baselines
 from graphlint.config import ALLOCATIONS, CONFIDENCES, Config, check_codes, extend_config, load_config
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
@@ -81,6 +83,9 @@ def codes(_context: click.Context, _option: click.Parameter, values: tuple[str, 
 @click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
 @click.option("--confidence", type=click.Choice(CONFIDENCES), help="The lowest confidence to report.")
 @click.option("--allocations", type=click.Choice(ALLOCATIONS), help="Which allocations to report.")
+@click.option("--project", type=DIRECTORY, metavar="DIR", help="Look at all of DIR, report only on the paths.")
+@click.option("--baseline", type=FILE, metavar="F", help="Leave out the findings that F knows.")
+@click.option("--write-baseline", type=FILE, metavar="F", help="Write all findings to F, as known from now on.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
 @click.option("--statistics", is_flag=True, help="List the callees that no call could be resolved to.")
@@ -89,6 +94,9 @@ def check(
     style: str,
     output_file: Path | None,
     confidence: str | None,
+    project: Path | None,
+    baseline: Path | None,
+    write_baseline: Path | None,
     config_file: Path | None,
     statistics: bool,
     **options: Any,
@@ -96,17 +104,36 @@ def check(
     """Look at all code that a capture region can reach."""
     if output_file and not output_file.absolute().parent.is_dir():
         raise UsageError(f"cannot write the report to {output_file}: the folder does not exist")
-    paths = paths or (Path(),)
+    paths = paths or (project or Path(),)
     lowest = Confidence[confidence.upper()] if confidence else None
-    config = extend_config(load_config(paths[0], config_file), confidence=lowest, **options)
+    config = extend_config(
+        load_config(project or paths[0], config_file), confidence=lowest, baseline=baseline, **options
+    )
     rulebook = load_rulebook(builtin_rules(), *config.rules)
     check_codes(config, rulebook)
-    report = look(paths, config, rulebook)
+    report = look((project,) if project else paths, config, rulebook)
+    if write_baseline is not None:
+        baselines.write(report, write_baseline)
+        click.echo(f"{len(report.findings)} findings are known to {write_baseline} from now on")
+        return 0
+    if config.baseline is not None:
+        report, gone = baselines.apply(report, config.baseline)
+        for known in gone:
+            click.echo(f"graphlint: {config.baseline}: fixed, and can be removed: {known}", err=True)
+    if project is not None:
+        report = report_on(report, paths)
     color = output_file is None and wants_color()
     write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
     if statistics:
         click.echo(unresolved(report), nl=False, err=style != "text")
     return FOUND if report.findings else 0
+
+
+def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
+    """The report with the findings that lie in or below the paths."""
+    places = [Path(os.path.normpath(path.absolute())) for path in paths]
+    kept = tuple(f for f in report.findings if any(Path(f.span.path).is_relative_to(place) for place in places))
+    return dataclasses.replace(report, findings=kept)
 
 
 def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:

@@ -34,6 +34,7 @@ class Config:
     allocations: str = "default"
     confidence: Confidence = Confidence.MEDIUM
     rules: tuple[Path, ...] = ()
+    baseline: Path | None = None
 
     def ignored_in(self, path: Path) -> tuple[str, ...]:
         """The code prefixes that `per-file-ignores` switches off in this file."""
@@ -62,6 +63,8 @@ def load_config(start: Path, file: Path | None = None) -> Config:
         changes[key.replace("-", "_")] = READERS[key](value, where)
         if key == "rules":
             changes[key] = tuple(existing_directory(config.root / directory, where) for directory in changes[key])
+        if key == "baseline":
+            changes[key] = config.root / changes[key]
     return dataclasses.replace(config, **changes)
 
 
@@ -75,6 +78,7 @@ def extend_config(
     rules: tuple[Path, ...] = (),
     allocations: str | None = None,
     confidence: Confidence | None = None,
+    baseline: Path | None = None,
 ) -> Config:
     """The configuration with the command's options: a selection starts anew, the other lists grow."""
     return dataclasses.replace(
@@ -86,6 +90,7 @@ def extend_config(
         rules=(*config.rules, *rules),
         allocations=allocations or config.allocations,
         confidence=config.confidence if confidence is None else confidence,
+        baseline=baseline or config.baseline,
     )
 
 
@@ -127,6 +132,12 @@ def read_strings(value: object, where: str) -> tuple[str, ...]:
         if not isinstance(item, str):
             raise UsageError(f"{where}: expected a list of strings, found {describe(item)} in it")
     return tuple(value)
+
+
+def read_path(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise UsageError(f"{where}: expected the path of a file, found {describe(value)}")
+    return value
 
 
 def read_globs(value: object, where: str) -> tuple[str, ...]:
@@ -200,4 +211,5 @@ READERS: Mapping[str, Callable[[object, str], object]] = {
     "allocations": read_choice(ALLOCATIONS),
     "rules": read_strings,
     "confidence": read_confidence,
+    "baseline": read_path,
 }

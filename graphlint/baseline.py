@@ -1,0 +1,88 @@
+"""A report and the findings that were known before in, the report of new ones and the known ones that are gone out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphlint.errors import UsageError
+from graphlint.finding import Finding, Report
+
+_HINT = "write it with `graphlint check --write-baseline`"
+
+
+@dataclass(frozen=True, order=True)
+class Known:
+    """What a finding is recognised by when lines move; `path` is relative to the folder of the baseline."""
+
+    path: str
+    code: str
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.code} in {self.path}, `{self.text}`"
+
+
+def write(report: Report, file: Path) -> None:
+    """Write down every finding of the report, one a line. Raises UsageError."""
+    entries = sorted(_recognise(report.findings, file.absolute().parent))
+    lines = ",\n".join(f"  {json.dumps(dataclasses.asdict(known), ensure_ascii=False)}" for known in entries)
+    try:
+        file.write_text(f'{{"findings": [\n{lines}\n]}}\n', encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the baseline to {file}: {error.strerror}") from error
+
+
+def apply(report: Report, file: Path) -> tuple[Report, list[Known]]:
+    """The report without the findings that the baseline knows, and the entries that nothing is found for any more.
+
+    Raises UsageError.
+    """
+    left = read(file)
+    new = []
+    for finding, known in zip(report.findings, _recognise(report.findings, file.absolute().parent), strict=True):
+        if left[known]:
+            left[known] -= 1
+        else:
+            new.append(finding)
+    hidden = report.summary.suppressed + len(report.findings) - len(new)
+    summary = dataclasses.replace(report.summary, suppressed=hidden)
+    return dataclasses.replace(report, findings=tuple(new), summary=summary), sorted(left.elements())
+
+
+def read(file: Path) -> Counter[Known]:
+    """How often the baseline knows each entry. Raises UsageError."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        return Counter(Known(**entry) for entry in document["findings"])
+    except OSError as error:
+        raise UsageError(f"cannot read the baseline {file}: {error.strerror}; {_HINT}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{file} is not a baseline; {_HINT}") from error
+
+
+def _recognise(findings: Iterable[Finding], folder: Path) -> list[Known]:
+    sources: dict[str, list[str]] = {}
+    recognised = []
+    for finding in findings:
+        span = finding.span
+        if span.path not in sources:
+            sources[span.path] = _lines(Path(span.path))
+        text = " ".join("".join(sources[span.path][span.line - 1 : span.line]).split())
+        path = Path(os.path.relpath(span.path, folder)).as_posix()
+        recognised.append(Known(path, finding.code, finding.function, text))
+    return recognised
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file; none if it cannot be read, which is a finding itself."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
