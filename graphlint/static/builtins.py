@@ -71,8 +71,7 @@ _HOST_RESULTS = {
     "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "object",
 }  # fmt: skip
 _CALLS_FIRST = frozenset({
-    "torch.utils.checkpoint.checkpoint", "torch.func.functional_call", "builtins.map", "builtins.filter",
-    "torch.while_loop", "functools.reduce",
+    "torch.utils.checkpoint.checkpoint", "torch.func.functional_call", "torch.while_loop", "functools.reduce",
 })  # fmt: skip
 _MODULE_LISTS = {"ModuleList": "list", "Sequential": "sequential", "ParameterList": "list"}
 
@@ -91,6 +90,7 @@ class Builtins:
             "builtins.hasattr": reflection.hasattr, "builtins.getattr": reflection.getattr,
             "builtins.setattr": reflection.setattr, "builtins.enumerate": iterables.enumerate,
             "builtins.zip": iterables.zip, "builtins.next": iterables.next, "builtins.map": iterables.map,
+            "builtins.filter": iterables.filter,
             "builtins.dict": iterables.dict, "collections.OrderedDict": iterables.dict, "copy.copy": self._last,
             "typing.cast": self._last, "functools.partial": self._partial, "functools.wraps": self._wraps,
             "functools.lru_cache": self._cache("functools.lru_cache"),

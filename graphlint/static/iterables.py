@@ -107,6 +107,16 @@ class Iterables:
         result = self.interpreter.calls.call(arguments.positional[0], Arguments(elements), node, frame)
         return Sequence("iterator", None, result)
 
+    def filter(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        predicate, *rest = arguments.positional or (UNKNOWN,)
+        element = self.interpreter.expressions.element(rest[0]) if rest else UNKNOWN
+        judged = element
+        if predicate != NONE:
+            judged = self.interpreter.calls.call(predicate, Arguments((element,)), node, frame)
+        if node is not None:
+            self.interpreter.logic.test(node, judged, frame)
+        return Sequence("iterator", None, element)
+
     def dict(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         first = arguments.positional[0] if arguments.positional else None
         if isinstance(first, Sequence) and first.elements is not None:

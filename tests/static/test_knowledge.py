@@ -40,6 +40,10 @@ IN_REGION = {
         print("-" * count)  # expect: GL101
         return [0] * 3, "-" * number, [0] * len(x), 3 * x, x * x
         """,
+    "what the predicate of a filter gives is asked for true or false": """
+        kept = list(filter(lambda value: value > 0, x))  # expect: GL301
+        return kept, list(filter(None, ["a", ""])), list(filter(lambda value: value.dim() > 0, [x, x]))
+        """,
     "a mask with an index beside it is counted on the host": """
         mask, positions = x > 0, x.argsort()
         x[mask] = 0.0
