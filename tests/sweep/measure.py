@@ -162,15 +162,16 @@ class Sweep:
                 break
             finished = False
             while not finished:
+                fresh = running is None
                 running = running or self._start()[0]
-                alive, finished = self._follow(running, task)
+                alive, finished = self._follow(running, task, fresh)
                 running = running if alive else None
         if running:
             running.process.stdin.close()  # which ends it
             running.hear(OTHER_SECONDS)
             running.end()
 
-    def _follow(self, running: Worker, task: Record) -> tuple[bool, bool]:
+    def _follow(self, running: Worker, task: Record, fresh: bool) -> tuple[bool, bool]:
         """Whether the worker lives on, and whether the task is finished; what stopped a worker is recorded."""
         prefixes = tuple(f"statement/{text}" for text in task.get("statements", ())) or (f"{task['opinfo']}/",)
         with self.lock:
@@ -188,7 +189,7 @@ class Sweep:
         died = running.end()
         if begun:
             self._record({**begun, "died": died})
-        elif not progress:  # it died between samples, and would do so again
+        elif fresh and not progress:  # it died between samples, with no other task before, and would do so again
             self._record({"key": f"{prefixes[0]}task", "form": "task", "died": died})
             return False, True
         return False, False
