@@ -110,6 +110,8 @@ def numbers(judged: list[Judged]) -> str:
         ("operations that captured with every sample", sum(found == {True} for found in by_operation.values())),
         ("operations with effects in the catalogue", len(effects)),
         ("of these, with an effect that depends on the arguments", len(conditional)),
+        ("effects with a proof", sum("proof" in row for rows in effects.values() for row in rows)),
+        ("effects that are assumed", sum("proof" not in row for rows in effects.values() for row in rows)),
         ("statements that the static half was asked about", len(judged)),
         ("of these, failed and not reported at that line", sum(one.is_missed for one in judged)),
         ("of these, captured and reported as an error", sum(one.is_false_alarm for one in judged)),
