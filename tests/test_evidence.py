@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from proof import evidence
+from proof.device import gpu_count
 from proof.evidence import Evidence, disagreement, recorded
 from proof.programs import Program, all_programs
-from proof.proving import Proving, gpu_count
+from proof.proving import Proving
 
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook

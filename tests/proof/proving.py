@@ -13,32 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from proof import evidence
+from proof.device import gpu_count, present_device
 from proof.evidence import Evidence
 from proof.programs import ROOT, Program
 
 DEADLINE = 180  # seconds for one program; compiling one takes most of a minute
 WORKERS = max(1, (os.cpu_count() or 1) * 3 // 4)
-
-
-def gpu_count() -> int:
-    """How many GPUs torch can use here."""
-    try:
-        import torch
-    except ImportError:
-        return 0
-    return torch.cuda.device_count()
-
-
-def present_device() -> dict[str, str]:
-    """The GPU and the software that run here."""
-    import torch
-
-    return {
-        "gpu": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
-        "cuda": str(torch.version.cuda),
-        "python": sys.version.split()[0],
-    }
 
 
 class Proving:

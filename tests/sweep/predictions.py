@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import gzip
 import json
 import re
@@ -14,10 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from proof.reports import RULEBOOK
+from sweep.operand_lines import imports, names_in, needed
+
 from graphlint import static
 from graphlint.config import Config
 from graphlint.finding import Confidence, Finding, Severity
-from graphlint.rulebook import builtin_rules, load_rulebook
 
 FOLDER = Path(__file__).parent
 MEASURED = FOLDER / "measured"
@@ -71,9 +72,10 @@ def judge(records: Iterable[Record], everything: bool = False) -> list[Judged]:
     asked = list(records)
     with tempfile.TemporaryDirectory() as folder:
         lines: dict[tuple[str, int], int] = {}
+        prelude = "\n".join([*imports(), "", ""])
         for start in range(0, len(asked), _CHUNK):
             path = Path(folder, f"samples_{start}.py")
-            text, line = [prelude()], prelude().count("\n")
+            text, line = [prelude], prelude.count("\n")
             for number, record in enumerate(asked[start : start + _CHUNK], start):
                 before = f"def sample_{number}():\n{operands(record)}{_REGION}"
                 line += before.count("\n")
@@ -85,7 +87,7 @@ def judge(records: Iterable[Record], everything: bool = False) -> list[Judged]:
         config = Config(root=Path(folder))
         if everything:
             config = replace(config, allocations="strict", confidence=Confidence.LOW)
-        report = static.check([Path(folder)], config, load_rulebook(builtin_rules()))
+        report = static.check([Path(folder)], config, RULEBOOK)
     unread = [finding.span for finding in report.findings if finding.code == "GL001"]
     assert not unread, f"a sample is not Python: {unread}"
     found: dict[int, list[Finding]] = defaultdict(list)
@@ -97,36 +99,9 @@ def judge(records: Iterable[Record], everything: bool = False) -> list[Judged]:
 
 def operands(record: Record) -> str:
     """The lines of a function that make what the statement uses."""
-    if record["form"] != "statement":
-        return "".join(f"    {name} = {factory(text)}\n" for name, text in record["operands"].items())
-    wanted = {node.id for node in ast.walk(ast.parse(record["statement"])) if isinstance(node, ast.Name)}
-    chosen: list[str] = []
-    for name, source, used in reversed(named_operands()):
-        if name in wanted:
-            wanted |= used
-            chosen.append(f"    {source}\n")
-    return "".join(reversed(chosen))
-
-
-@cache
-def prelude() -> str:
-    """The imports of the operands' module."""
-    tree = ast.parse((FOLDER / "operands.py").read_text("utf-8"))
-    imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    return "\n".join(one for one in imports if "__future__" not in one) + "\n\n"
-
-
-@cache
-def named_operands() -> list[tuple[str, str, frozenset[str]]]:
-    """The name, the assignment and the names used of every operand, in order."""
-    tree = ast.parse((FOLDER / "operands.py").read_text("utf-8"))
-    return [
-        (target.id, ast.unparse(node), frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name)))
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    ]
+    if record["form"] == "statement":
+        return "".join(f"    {line.text}\n" for line in needed(names_in(record["statement"])))
+    return "".join(f"    {name} = {factory(text)}\n" for name, text in record["operands"].items())
 
 
 def factory(description: str) -> str:

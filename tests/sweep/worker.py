@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import TextIO
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+from tests.proof.device import present_device
+
+if TYPE_CHECKING:
+    from tests.sweep.observe import Observer
+    from tests.sweep.sample import Sample
 
 UNHEALTHY = 3  # the exit status of a worker that ended by itself after its last record
 
@@ -32,64 +36,36 @@ def main() -> None:
 
     torch.set_num_threads(1)  # the workers share the processor
     observer = Observer()
-    say(report, {"ready": header(torch), "opinfos": list(opinfos.entries())})
-    serve(sys.stdin, report, observer.observe, lambda: observer.healthy, observer.is_doubtful)
+    say(report, {"ready": present_device(), "opinfos": list(opinfos.entries())})
+    serve(sys.stdin, report, observer)
     os._exit(0)  # abandoned graphs must not be destroyed
 
 
-def header(torch: object) -> dict[str, str]:
-    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    try:
-        driver = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[0]
-    except (OSError, subprocess.CalledProcessError, IndexError):
-        driver = ""
-    return {
-        "gpu": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
-        "cuda": torch.version.cuda,
-        "driver": driver,
-        "python": platform.python_version(),
-    }
-
-
-def serve(
-    tasks: TextIO,
-    report: TextIO,
-    observe: Callable[[object], dict[str, object]],
-    healthy: Callable[[], bool] = lambda: True,
-    doubtful: Callable[[dict[str, object]], bool] = lambda record: False,
-    device: str = "cuda",
-) -> None:
-    from tests.sweep import listed
-
-    operands = listed.Operands(listed.OPERANDS.read_text("utf-8"))
+def serve(tasks: TextIO, report: TextIO, observer: Observer) -> None:
     for line in tasks:
         task = json.loads(line)
         skipped = set(task["skip"])
-        for sample in samples_of(task, operands, device):
+        for sample in samples_of(task):
             if sample.key in skipped:
                 continue
             say(report, {"begin": {"key": sample.key, **sample.facts}})
-            record = observe(sample)
-            if doubtful(record):  # a new worker shall say
+            record = observer.observe(sample)
+            if observer.is_doubtful(record):  # a new worker shall say
                 say(report, {"again": sample.key})
                 os._exit(UNHEALTHY)
             say(report, {"end": {"key": sample.key, **record}})
-            if not healthy():
+            if not observer.healthy:
                 os._exit(UNHEALTHY)
         say(report, {"done": True})
 
 
-def samples_of(task: Mapping[str, object], operands: object, device: str) -> Iterator[object]:
+def samples_of(task: Mapping[str, Any]) -> Iterator[Sample]:
+    from tests.sweep import listed, opinfos
+
     if "opinfo" in task:
-        from tests.sweep import opinfos
-
-        yield from opinfos.samples(opinfos.entries()[task["opinfo"]], device, task["samples"])
+        yield from opinfos.samples(opinfos.entries()[task["opinfo"]], "cuda", task["samples"])
     else:
-        from tests.sweep import listed
-
-        for text in task["statements"]:
-            yield listed.sample(text, operands)
+        yield from map(listed.sample, task["statements"])
 
 
 def say(report: TextIO, message: object) -> None:
