@@ -12,6 +12,7 @@ from pathlib import Path
 
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report
+from graphlint.paths import lies_in, normal
 
 _HINT = "write it with `graphlint check --write-baseline`"
 
@@ -29,22 +30,33 @@ class Known:
         return f"{self.code} in {self.path}, `{self.text}`"
 
 
-def write(report: Report, file: Path) -> None:
-    """Write down every finding of the report, one a line. Raises UsageError."""
-    entries = sorted(_recognise(report.findings, file.absolute().parent))
+@dataclass(frozen=True)
+class Baseline:
+    """How often each finding is known, and the paths that were looked at when it was written down."""
+
+    known: Counter[Known]
+    paths: tuple[Path, ...]
+
+
+def write(report: Report, paths: Iterable[Path], file: Path) -> None:
+    """Write down every finding of a report on these paths, one a line. Raises UsageError."""
+    folder = file.absolute().parent
+    places = json.dumps(sorted(_relative(path, folder) for path in paths), ensure_ascii=False)
+    entries = sorted(_recognise(report.findings, folder))
     lines = ",\n".join(f"  {json.dumps(dataclasses.asdict(known), ensure_ascii=False)}" for known in entries)
     try:
-        file.write_text(f'{{"findings": [\n{lines}\n]}}\n', encoding="utf-8")
+        file.write_text(f'{{"paths": {places}, "findings": [\n{lines}\n]}}\n', encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write the baseline to {file}: {error.strerror}") from error
 
 
-def apply(report: Report, file: Path) -> tuple[Report, list[Known]]:
+def apply(report: Report, paths: Iterable[Path], file: Path) -> tuple[Report, list[Known]]:
     """The report without the findings that the baseline knows, and the entries that nothing is found for any more.
 
-    Raises UsageError.
+    A report on fewer paths than the baseline was written for says nothing of what is gone. Raises UsageError.
     """
-    left = read(file)
+    baseline = read(file)
+    left = Counter(baseline.known)
     new = []
     for finding, known in zip(report.findings, _recognise(report.findings, file.absolute().parent), strict=True):
         if left[known]:
@@ -53,18 +65,26 @@ def apply(report: Report, file: Path) -> tuple[Report, list[Known]]:
             new.append(finding)
     hidden = report.summary.suppressed + len(report.findings) - len(new)
     summary = dataclasses.replace(report.summary, suppressed=hidden)
-    return dataclasses.replace(report, findings=tuple(new), summary=summary), sorted(left.elements())
+    looked_at = list(paths)
+    is_whole = all(lies_in(path, looked_at) for path in baseline.paths)
+    gone = sorted(left.elements()) if is_whole else []
+    return dataclasses.replace(report, findings=tuple(new), summary=summary), gone
 
 
-def read(file: Path) -> Counter[Known]:
-    """How often the baseline knows each entry. Raises UsageError."""
+def read(file: Path) -> Baseline:
+    """The baseline in a file. Raises UsageError."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
-        return Counter(Known(**entry) for entry in document["findings"])
+        known = Counter(Known(**entry) for entry in document["findings"])
+        return Baseline(known, tuple(file.absolute().parent / path for path in document["paths"]))
     except OSError as error:
         raise UsageError(f"cannot read the baseline {file}: {error.strerror}; {_HINT}") from error
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"{file} is not a baseline; {_HINT}") from error
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(normal(path), folder)).as_posix()
 
 
 def _recognise(findings: Iterable[Finding], folder: Path) -> list[Known]:
@@ -75,8 +95,7 @@ def _recognise(findings: Iterable[Finding], folder: Path) -> list[Known]:
         if span.path not in sources:
             sources[span.path] = _lines(Path(span.path))
         text = " ".join("".join(sources[span.path][span.line - 1 : span.line]).split())
-        path = Path(os.path.relpath(span.path, folder)).as_posix()
-        recognised.append(Known(path, finding.code, finding.function, text))
+        recognised.append(Known(_relative(Path(span.path), folder), finding.code, finding.function, text))
     return recognised
 
 

@@ -19,6 +19,7 @@ from graphlint.config import ALLOCATIONS, CONFIDENCES, Config, check_codes, exte
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
 from graphlint.page import Rule
+from graphlint.paths import lies_in
 from graphlint.progress import progress_on
 from graphlint.report import REPORTERS
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
@@ -111,14 +112,16 @@ def check(
     )
     rulebook = load_rulebook(builtin_rules(), *config.rules)
     check_codes(config, rulebook)
-    report = look((project,) if project else paths, config, rulebook)
+    looked_at = (project,) if project else paths
+    report = look(looked_at, config, rulebook)
     if write_baseline is not None:
-        baselines.write(report, write_baseline)
+        baselines.write(report, looked_at, write_baseline)
         click.echo(f"{len(report.findings)} findings are known to {write_baseline} from now on")
         return 0
     if config.baseline is not None:
-        report, gone = baselines.apply(report, config.baseline)
-        for known in gone:
+        report, gone = baselines.apply(report, looked_at, config.baseline)
+        narrowed = lowest or options["select"] or options["ignore"]
+        for known in () if narrowed else gone:
             click.echo(f"graphlint: {config.baseline}: fixed, and can be removed: {known}", err=True)
     if project is not None:
         report = report_on(report, paths)
@@ -131,8 +134,7 @@ def check(
 
 def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
     """The report with the findings that lie in or below the paths."""
-    places = [Path(os.path.normpath(path.absolute())) for path in paths]
-    kept = tuple(f for f in report.findings if any(Path(f.span.path).is_relative_to(place) for place in places))
+    kept = tuple(finding for finding in report.findings if lies_in(Path(finding.span.path), paths))
     return dataclasses.replace(report, findings=kept)
 
 

@@ -84,12 +84,23 @@ def test_a_fixed_finding_is_named(project: Path) -> None:
     assert expected == result.stderr
 
 
+@pytest.mark.parametrize("narrower", [["other.py"], ["--select", "GL1"], ["--ignore", "GL2"], ["--confidence", "high"]])
+def test_a_narrower_run_says_nothing_of_what_is_gone(project: Path, narrower: list[str]) -> None:
+    """What was not looked for is not fixed."""
+    (project / "other.py").write_text("x = 1\n", "utf-8")
+    check("--write-baseline", "known.json")
+    (project / "serve.py").write_text("x = 1\n", "utf-8")
+    assert 2 == len(check("--baseline", "known.json").stderr.splitlines())
+    assert "" == check("--baseline", "known.json", *narrower).stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         pytest.param(None, "cannot read the baseline known.json", id="missing"),
         pytest.param("[", "known.json is not a baseline", id="no JSON"),
         pytest.param("{}", "known.json is not a baseline", id="no findings"),
+        pytest.param('{"findings": []}', "known.json is not a baseline", id="no paths"),
         pytest.param('{"findings": [{"line": 1}]}', "known.json is not a baseline", id="other keys"),
     ],
 )

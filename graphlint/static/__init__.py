@@ -15,6 +15,7 @@ from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.operations import load_catalogue
+from graphlint.paths import normal
 from graphlint.rulebook import Rulebook, builtin_rules
 from graphlint.static.declarations import declare
 from graphlint.static.engine import Reached, collect_findings, gather
@@ -23,7 +24,7 @@ from graphlint.static.interpreter import Interpreter
 from graphlint.static.parallel import begin
 from graphlint.static.project import Problems, Project
 from graphlint.static.regions import Search
-from graphlint.static.sources import discover, normal
+from graphlint.static.sources import discover
 from graphlint.static.verdicts import settle_findings
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program

@@ -11,6 +11,7 @@ from pathspec import GitIgnoreSpec
 
 from graphlint.errors import UsageError
 from graphlint.globs import compile_globs, is_valid_glob, without_matches
+from graphlint.paths import normal
 
 IGNORE_FILE = ".gitignore"
 DEFAULT_EXCLUDE = (
@@ -69,11 +70,6 @@ def discover(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> list[
         else:
             raise UsageError(f"`{path}` does not exist")
     return [Path(path) for path in sorted(found)]
-
-
-def normal(path: Path) -> Path:
-    """The absolute path without `..`; links stay as they are named."""
-    return Path(os.path.normpath(path.absolute()))
 
 
 def walk(folder: str, rules: tuple[IgnoreRules, ...]) -> Iterator[str]:
