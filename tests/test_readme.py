@@ -53,7 +53,7 @@ def test_every_command_shown_is_understood() -> None:
         name, *arguments = shlex.split(line)[1:]
         command = commands.get_command(click.Context(commands), name)
         assert command is not None
-        command.make_context(name, arguments, resilient_parsing=False)
+        command.make_context(name, arguments, parent=click.Context(commands, **commands.context_settings))
 
 
 def test_every_option_is_told() -> None:

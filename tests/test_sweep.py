@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from sweep import measure
-from sweep.measure import Sweep
+from sweep.measure import NoWorker, Sweep
 from sweep.predictions import factory, judge
 
 WORKER = """
@@ -78,6 +78,13 @@ def test_what_was_recorded_is_not_measured_again(sweep: Sweep, tmp_path: Path) -
     assert [{"gpu": "none"}, kept] == written[:2]
     assert ["abs/0", "abs/1", "abs/2"] == [record["key"] for record in written[1:]]
     assert not sweep.partial.exists()
+
+
+def test_a_worker_that_never_starts_is_told_of(sweep: Sweep) -> None:
+    """A machine without a GPU, or without PyTorch, gets its last line."""
+    sweep.command = (sys.executable, "-c", "raise ModuleNotFoundError('no torch')")
+    with pytest.raises(NoWorker, match="status 1: ModuleNotFoundError: no torch"):
+        sweep.run(workers=1, only="", budget=60, samples=3)
 
 
 def test_a_statement_is_judged_with_its_operands() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from expectations import Expectation, parse_expectations, parse_header
@@ -52,9 +53,10 @@ class Program:
         return folder / self.entry
 
 
-def all_programs() -> list[Program]:
+@cache
+def all_programs() -> tuple[Program, ...]:
     """Every program of the checkout, in order of name."""
-    return sorted((*_fixtures(ROOT / "fixtures"), *_page_programs()), key=str)
+    return tuple(sorted((*_fixtures(ROOT / "fixtures"), *_page_programs()), key=str))
 
 
 def _fixtures(root: Path) -> Iterator[Program]:

@@ -88,6 +88,10 @@ class Worker:
         return f"{name}: {told}"[:LONGEST_TEXT]
 
 
+class NoWorker(Exception):
+    """A worker ended before it was ready: no GPU, or a package is missing."""
+
+
 class Sweep:
     """Hands tasks to workers and keeps what they report, until nothing is left or the time is up."""
 
@@ -151,7 +155,7 @@ class Sweep:
         started = Worker(self.command)
         ready = started.hear(OTHER_SECONDS)
         if ready is None:
-            raise RuntimeError(f"a worker does not start: {started.end()}")
+            raise NoWorker(f"a worker does not start: {started.end()}")
         return started, ready
 
     def _work(self, running: Worker | None, ends: float) -> None:
@@ -211,7 +215,10 @@ def main() -> None:
     arguments = parser.parse_args()
     started = time.monotonic()
     sweep = Sweep(arguments.out)
-    sweep.run(arguments.workers, arguments.only, arguments.budget, arguments.samples)
+    try:
+        sweep.run(arguments.workers, arguments.only, arguments.budget, arguments.samples)
+    except NoWorker as error:
+        sys.exit(f"{error}; this needs a GPU, and PyTorch with NumPy and expecttest")
     print(summary(sweep, time.monotonic() - started))
 
 
