@@ -29,6 +29,8 @@ FAILED = 2
 INTERRUPTED = 130
 DEBUG = "GRAPHLINT_DEBUG"
 
+WITNESSES = ("auto", "cuda")
+
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -103,8 +105,7 @@ def check(
     **options: Any,
 ) -> int:
     """Look at all code that a capture region can reach."""
-    if output_file and not output_file.absolute().parent.is_dir():
-        raise UsageError(f"cannot write the report to {output_file}: the folder does not exist")
+    check_output(output_file)
     paths = paths or (project or Path(),)
     lowest = Confidence[confidence.upper()] if confidence else None
     config = extend_config(
@@ -132,6 +133,12 @@ def check(
     return FOUND if report.findings else 0
 
 
+def check_output(file: Path | None) -> None:
+    """A run takes its time, so where it cannot be written down is told before."""
+    if file and not file.absolute().parent.is_dir():
+        raise UsageError(f"cannot write the report to {file}: the folder does not exist")
+
+
 def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
     """The report with the findings that lie in or below the paths."""
     kept = tuple(finding for finding in report.findings if lies_in(Path(finding.span.path), paths))
@@ -143,6 +150,45 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 
     with progress_on(sys.stderr) as progress:
         return static.check(paths, config, rulebook, progress)
+
+
+@commands.command()
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("--on", "witness", type=click.Choice(WITNESSES), default="auto", help="Where to capture.")
+@click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
+@click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
+@click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
+@click.option("--deadline", type=click.FloatRange(min=1), default=600, help="Seconds that each target has.")
+@click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
+@click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
+@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
+def verify(
+    targets: tuple[str, ...],
+    witness: str,
+    style: str,
+    deadline: float,
+    output_file: Path | None,
+    config_file: Path | None,
+    **options: Any,
+) -> int:
+    """Capture targets for real: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
+    check_output(output_file)
+    config = extend_config(load_config(Path(), config_file), **options)
+    rulebook = load_rulebook(builtin_rules(), *config.rules)
+    check_codes(config, rulebook)
+    try:
+        from graphlint import runtime
+    except ImportError as error:
+        raise UsageError(f"`verify` needs PyTorch: {error}; install `torch-graphlint[runtime]`") from error
+    told = show_step if sys.stderr.isatty() else None
+    report = runtime.verify(targets, config, rulebook, witness=witness, deadline=deadline, progress=told)
+    color = output_file is None and wants_color()
+    write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
+    return FOUND if report.findings else 0
+
+
+def show_step(target: str, step: str) -> None:
+    click.echo(f"{target}: {step}", err=True)
 
 
 @commands.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graphlint import __version__
@@ -101,15 +102,24 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetReport:
+    """A target of `verify` and what was measured on it: times in seconds, memory in bytes, and counts, by name."""
+
+    name: str
+    measured: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that a reporter needs: the witness, the findings in order of place, and the summary.
 
     `statistics` holds the callees that no call could be resolved to, with the number of call sites, most frequent
-    first. `version` is the graphlint that made the report.
+    first; `targets` is what `verify` looked at. `version` is the graphlint that made the report.
     """
 
     witness: str
     findings: tuple[Finding, ...]
     summary: Summary
     statistics: tuple[tuple[str, int], ...] = ()
+    targets: tuple[TargetReport, ...] = ()
     version: str = __version__

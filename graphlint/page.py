@@ -17,9 +17,16 @@ OUTCOMES = ("capture-error", "replay-divergence", "replay-fault", "lost-effect",
 FIXES = ("none", "safe", "unsafe", "display-only")
 STATUSES = ("stable", "preview", "retired")
 SEVERITIES = tuple(str(severity) for severity in Severity)
-CHOICES = {"severity": SEVERITIES, "outcome": OUTCOMES, "fix": FIXES, "status": STATUSES, "profile": ("strict",)}
+CHOICES = {
+    "severity": SEVERITIES,
+    "outcome": OUTCOMES,
+    "fix": FIXES,
+    "status": STATUSES,
+    "profile": ("strict",),
+    "witness": ("capture",),
+}
 REQUIRED = ("summary", "severity", "outcome", "message", "help", "why", "fix", "since", "status")
-KEYS = (*REQUIRED, "effects", "profile")
+KEYS = (*REQUIRED, "effects", "profile", "witness")
 HEADINGS = (
     "What it finds",
     "Why capture cannot do this",
@@ -43,7 +50,10 @@ class Program:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a page declares; `message` has the operation's source text in place of `{operation}`."""
+    """What a page declares; `message` has the operation's source text in place of `{operation}`.
+
+    `witness` is `capture` where only a run can see it, and None where the source text tells as well.
+    """
 
     code: str
     slug: str
@@ -61,6 +71,7 @@ class Rule:
     programs: tuple[Program, ...]
     text: str
     profile: str | None = None
+    witness: str | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+PROOFS = {"test_evidence.py": "proving", "test_verified.py": "verifying"}  # what has a GPU run programs, by file
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--bless` writes generated text anew instead of comparing it, `--prove` runs the programs on a device."""
@@ -17,14 +19,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A proof runs the programs and nothing else: a machine with a GPU need not have what other tests need."""
     if config.getoption("--prove") and collection_path.is_file():
-        return collection_path.name != "test_evidence.py" or None
+        return collection_path.name not in PROOFS or None
     return None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of the tests of evidence, a proof runs those that a program stands behind."""
     if config.getoption("--prove"):
-        items[:] = [item for item in items if "proving" in getattr(item, "fixturenames", ())]
+        items[:] = [item for item in items if PROOFS[item.path.name] in getattr(item, "fixturenames", ())]
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def test_the_project_file_is_found_from_the_first_path(run: Run, calls: list[Cal
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["check", "--select", "GL9"], "unknown code `GL9` in `select`"),
+        (["check", "--select", "GL87"], "unknown code `GL87` in `select`"),
         (["check", "--region", "serve"], "--region: `serve` is not `module:qualname`"),
         (["check", "--rules", "nowhere"], "the rules directory nowhere does not exist"),
         (["check", "--config", "nowhere.toml"], "cannot read nowhere.toml: No such file or directory"),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from proof import evidence
-from proof.device import gpu_count
+from proof.device import present_device
 from proof.evidence import Evidence, disagreement, recorded
 from proof.programs import Program, all_programs
-from proof.proving import Proving
+from proof.proving import Proving, prove, selected
 
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
@@ -23,15 +23,7 @@ RULES = [rule for rule in load_rulebook(builtin_rules()).rules if not rule.code.
 @pytest.fixture(scope="session")
 def proving(request: pytest.FixtureRequest) -> Iterator[Proving | None]:
     """The programs of the selected tests, running on the device of this machine; None without `--prove`."""
-    if not request.config.getoption("--prove"):
-        yield None
-        return
-    if not gpu_count():
-        pytest.exit("--prove needs a GPU that torch can use; without it, `pytest` checks the recorded evidence", 4)
-    chosen = [item.callspec.params["program"] for item in request.session.items if hasattr(item, "callspec")]
-    running = Proving(chosen)
-    yield running
-    running.finish(PROGRAMS)
+    yield from selected(request, lambda programs: Proving(Evidence(present_device()), prove, programs))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ def test_program_is_reported_exactly_as_its_comments_say(program: Program) -> No
     assert expected(program) == reported(program)
 
 
-@pytest.mark.parametrize("code", [rule.code for rule in RULEBOOK.rules])
+@pytest.mark.parametrize("code", [rule.code for rule in RULEBOOK.rules if rule.witness is None])
 def test_a_rule_that_is_switched_off_is_missed(code: str) -> None:
     """Some program asks for each rule, and for nothing that another rule reports in its place."""
     asking = next(program for program in PROGRAMS if code in {c for _, _, c in expected(program)})

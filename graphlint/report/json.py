@@ -12,12 +12,14 @@ from graphlint.report.place import shown_path
 
 def render(report: Report, *, color: bool = False, base: Path) -> str:
     """The document of both commands."""
-    document = {
+    document: dict[str, object] = {
         "graphlint": report.version,
         "witness": report.witness,
         "findings": [finding_entry(finding, base) for finding in report.findings],
         "summary": dataclasses.asdict(report.summary),
     }
+    if report.targets:
+        document["targets"] = [{"name": one.name, "measured": dict(one.measured)} for one in report.targets]
     return json.dumps(document, indent=2) + "\n"
 
 

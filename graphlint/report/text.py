@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from graphlint.finding import Confidence, Finding, Region, Report, Severity
+from graphlint.finding import Confidence, Finding, Region, Report, Severity, TargetReport
 from graphlint.report.frame import Row, cells, code_frame, source_lines
 from graphlint.report.place import counted, shown_path, shown_region
 
@@ -78,21 +78,44 @@ def other_regions(regions: Sequence[Region], base: Path) -> str:
 
 
 def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
-    summary = report.summary
     found = Counter(finding.severity for finding in report.findings)
     parts = [counted(found[severity], str(severity)) for severity in sorted(found, reverse=True)]
-    seen = [
-        counted(summary.files, "file"),
-        counted(summary.regions, "region"),
-        f"{counted(summary.functions, 'function')} followed",
-        counted(summary.unresolved_calls, "unresolved call"),
-        f"{summary.suppressed} suppressed",
-        f"{summary.seconds:.1f} s",
-    ]
     result = f"found {', '.join(parts)}" if parts else "nothing found"
-    yield f"{paint(result, BOLD)}: {', '.join(seen)}"
-    if not summary.regions:
+    yield f"{paint(result, BOLD)}: {', '.join(looked_at(report))}"
+    for target in report.targets:
+        yield f"{cells(target.name)}: {', '.join(measurements(target)) or 'no graph to measure'}"
+    if report.witness == "static" and not report.summary.regions:
         yield UNDECLARED
+
+
+def looked_at(report: Report) -> Iterator[str]:
+    summary = report.summary
+    if report.targets:
+        yield counted(len(report.targets), "target")
+        yield counted(summary.regions, "capture")
+    else:
+        yield counted(summary.files, "file")
+        yield counted(summary.regions, "region")
+        yield f"{counted(summary.functions, 'function')} followed"
+        yield counted(summary.unresolved_calls, "unresolved call")
+    yield f"{summary.suppressed} suppressed"
+    yield f"{summary.seconds:.1f} s"
+
+
+def measurements(target: TargetReport) -> Iterator[str]:
+    """What a graph of the target costs, and whether it pays."""
+    measured = target.measured
+    nodes = [
+        f"{value:.0f} {name.removesuffix('_nodes')}" for name, value in measured.items() if name.endswith("_nodes")
+    ]
+    if nodes:
+        yield f"nodes: {', '.join(nodes)}"
+    if "replay_seconds" in measured:
+        eager, replay = measured["eager_seconds"], measured["replay_seconds"]
+        yield f"eager {eager * 1e3:.3f} ms, replay with its copies {replay * 1e3:.3f} ms"
+        yield f"{eager / replay:.1f} times as fast" if eager > replay else "the graph does not pay"
+    if "pool_bytes" in measured:
+        yield f"{measured['pool_bytes'] / 2**20:.1f} MiB in its pool"
 
 
 def one_line(text: str) -> str:

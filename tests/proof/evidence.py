@@ -11,6 +11,7 @@ from typing import Any
 from proof.programs import ROOT, Program
 
 FOLDER = ROOT / "fixtures" / "evidence"
+VERDICTS = "verify-"  # begins the names of files that hold what `graphlint verify` found
 # What a program's `outcome` looks like when it runs: only its own check tells a wrong replay.
 _BEHAVIOUR = {
     "clean": {"clean"},
@@ -28,18 +29,19 @@ class Evidence:
 
     A record holds `hash` (of the program's text), `outcome` (clean, capture-error, check-failed, fault, error, died or
     timeout), `cause` (the first refusal), `place` (its line in the program), `nodes` (of the captured graph) and
-    `seconds`.
+    `seconds`. Where `kind` is VERDICTS, it holds `hash` and `found`, a list of `file:line CODE`.
     """
 
     device: dict[str, str]
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kind: str = ""
 
     @property
     def path(self) -> Path:
         """The file of this device: one for each GPU, torch and CUDA."""
         gpu = self.device["gpu"].lower().replace(" ", "-")
         torch = self.device["torch"].partition("+")[0]
-        return FOLDER / f"{gpu}-torch{torch}-cuda{self.device['cuda']}.json"
+        return FOLDER / f"{self.kind}{gpu}-torch{torch}-cuda{self.device['cuda']}.json"
 
     def write(self, programs: Iterable[Program]) -> None:
         """Write the records of these programs' present texts, one a line, and forget the others."""
@@ -47,7 +49,9 @@ class Evidence:
         lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(kept[name])}" for name in sorted(kept))
         self.path.parent.mkdir(exist_ok=True)
         head = json.dumps({"device": self.device}, indent=1)[:-2]
-        self.path.write_text(f'{head},\n "programs": {{\n{lines}\n }}\n}}\n', "utf-8")
+        partial = self.path.with_suffix(".partial")  # a run that is cut off leaves the last whole file
+        partial.write_text(f'{head},\n "programs": {{\n{lines}\n }}\n}}\n', "utf-8")
+        partial.replace(self.path)
 
     def of(self, program: Program) -> dict[str, Any] | None:
         """The record of the program's present text."""
@@ -57,12 +61,13 @@ class Evidence:
 
 def read(path: Path) -> Evidence:
     data = json.loads(path.read_text("utf-8"))
-    return Evidence(data["device"], data["programs"])
+    return Evidence(data["device"], data["programs"], VERDICTS if path.name.startswith(VERDICTS) else "")
 
 
-def recorded() -> list[Evidence]:
-    """The evidence of every device."""
-    return [read(path) for path in sorted(FOLDER.glob("*.json"))]
+def recorded(kind: str = "") -> list[Evidence]:
+    """The evidence of this kind, of every device."""
+    found = [read(path) for path in sorted(FOLDER.glob("*.json"))]
+    return [one for one in found if one.kind == kind]
 
 
 def disagreement(program: Program, record: dict[str, Any]) -> str | None:
@@ -70,7 +75,7 @@ def disagreement(program: Program, record: dict[str, Any]) -> str | None:
     outcome, place = record["outcome"], record["place"]
     if outcome not in _BEHAVIOUR[str(program.outcome)]:
         return f"the program says `{program.outcome}`, the device `{outcome}` at {place}: {record['cause']}"
-    marked = [f"{path}:{mark.line}" for path, mark in program.expectations if mark.word != "false-alarm"]
+    marked = [f"{path}:{line}" for path, line, _ in program.marks("expect", "missed")]
     if outcome == "capture-error" and place not in marked:
         return f"the capture broke at {place} ({record['cause']}), and marked is {', '.join(marked) or 'no line'}"
     if program.outcome == "clean" and marked:

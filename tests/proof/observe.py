@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from tests.proof.driver import Driver
+from graphlint.runtime.cuda.driver import Driver
 
 _WIDTH = 200  # of a cause, in characters
 
@@ -47,6 +47,7 @@ class Observer:
         graph: Any = torch.cuda.CUDAGraph
         graph.capture_begin = self.around_begin(graph.capture_begin)
         graph.capture_end = self.around_end(graph.capture_end)
+        torch.cuda.make_graphed_callables = self.around_graphed(torch.cuda.make_graphed_callables)
 
     def around_begin(self, begin: Callable[..., None]) -> Callable[..., None]:
         def capture_begin(*arguments: Any, **keywords: Any) -> None:
@@ -64,6 +65,18 @@ class Observer:
             self.nodes = nodes
 
         return capture_end
+
+    def around_graphed(self, graphed: Callable[..., Any]) -> Callable[..., Any]:
+        """What it refuses before it captures is a capture that failed all the same."""
+
+        def make_graphed_callables(*arguments: Any, **keywords: Any) -> Any:
+            try:
+                return graphed(*arguments, **keywords)
+            except BaseException:
+                self.broke = True
+                raise
+
+        return make_graphed_callables
 
     def read_log(self, text: str) -> None:
         if self.capturing or "STREAM_CAPTURE" in text:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
-from expectations import Expectation, parse_expectations, parse_header
+from expectations import parse_expectations, parse_header, without_comments
 
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
 
 ROOT = Path(__file__).parents[2]
+Place = tuple[str, int, str]
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,16 @@ class Program:
     def __str__(self) -> str:
         return self.name
 
-    @property
+    @cached_property
     def hash(self) -> str:
-        """What identifies the text that was proven."""
-        return hashlib.sha256("\0".join(f"{path}\0{text}" for path, text in self.files).encode()).hexdigest()[:16]
+        """What identifies the code that was proven: the text without its comments, which nothing runs."""
+        parts = (f"{path}\0{without_comments(text)}" for path, text in self.files)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
-    @property
-    def expectations(self) -> list[tuple[str, Expectation]]:
-        """The marked lines, each with the path of its file."""
-        return [(path, mark) for path, text in self.files for mark in parse_expectations(text)]
+    def marks(self, *words: str) -> list[Place]:
+        """The (file, line, code) that the comments with these words speak of."""
+        found = [(path, mark) for path, text in self.files for mark in parse_expectations(text)]
+        return sorted((path, mark.line, mark.code) for path, mark in found if mark.word in words)
 
     def write(self, folder: Path) -> Path:
         """Lay the files out in a folder; the path of the one to run."""

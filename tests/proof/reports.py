@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from proof.programs import Program
+from proof.programs import Place, Program
 
 from graphlint import static
 from graphlint.config import Config
@@ -14,7 +14,6 @@ from graphlint.finding import Finding
 from graphlint.rulebook import builtin_rules, load_rulebook
 
 RULEBOOK = load_rulebook(builtin_rules())
-Place = tuple[str, int, str]
 
 
 def findings(program: Program, ignore: tuple[str, ...] = ()) -> list[Finding]:
@@ -35,4 +34,4 @@ def reported(program: Program, ignore: tuple[str, ...] = ()) -> list[Place]:
 
 def expected(program: Program) -> list[Place]:
     """The (file, line, code) of every finding that the program's comments ask for."""
-    return sorted((path, mark.line, mark.code) for path, mark in program.expectations if mark.word != "missed")
+    return program.marks("expect", "false-alarm")

@@ -1,0 +1,130 @@
+"""The runtime half: a target in, findings out. Nothing else imports torch, and nothing here imports libcst."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import torch
+
+from graphlint import suppression
+from graphlint.config import Config
+from graphlint.errors import UsageError
+from graphlint.finding import Finding, Report, Summary, TargetReport
+from graphlint.paths import normal
+from graphlint.rulebook import Rulebook
+from graphlint.runtime.findings import Findings
+from graphlint.runtime.isolation import Ending, run_isolated, server
+from graphlint.runtime.session import Found, Measured, Session, Step, Unusable
+from graphlint.runtime.target import Spec, parse
+
+DEADLINE = 600.0
+
+
+def verify(
+    targets: Sequence[str],
+    config: Config,
+    rulebook: Rulebook,
+    *,
+    witness: str = "auto",
+    deadline: float = DEADLINE,
+    progress: Callable[[str, str], None] | None = None,
+) -> Report:
+    """Capture each target for real, in a process of its own that has `deadline` seconds. Raises UsageError.
+
+    `progress` gets a target's name and what is being done with it.
+    """
+    started = time.perf_counter()
+    specs = [parse(target) for target in targets]
+    selected = rulebook.selected(config.select, config.ignore)
+    if not torch.cuda.is_available():
+        raise UsageError("torch finds no GPU here, and `verify` takes a real capture")
+    reports, findings = [], []
+    with server() as context:
+        for spec in specs:
+            report, found = _look(context, spec, config, rulebook, deadline, progress)
+            reports.append(report)
+            findings += [one for one in found if one.code in selected]
+    findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))
+    kept, suppressed, _ = suppression.apply(findings, _sources(findings), rulebook, selected - {suppression.UNUSED})
+    summary = Summary(
+        files=len(specs),
+        regions=int(sum(report.measured.get("captures", 0) for report in reports)),
+        suppressed=suppressed,
+        seconds=time.perf_counter() - started,
+    )
+    return Report("capture", kept, summary, targets=tuple(reports))
+
+
+def _look(
+    context: object,
+    spec: Spec,
+    config: Config,
+    rulebook: Rulebook,
+    deadline: float,
+    progress: Callable[[str, str], None] | None,
+) -> tuple[TargetReport, list[Finding]]:
+    findings: dict[object, Finding] = {}
+    measured: dict[str, float] = {}
+    unusable: list[str] = []
+
+    def heard(message: object) -> None:
+        match message:
+            case Found(key, finding):
+                findings[key] = dataclasses.replace(
+                    finding, span=dataclasses.replace(finding.span, path=str(normal(Path(finding.span.path))))
+                )
+            case Measured(values):
+                measured.update(values)
+            case Unusable(reason):
+                unusable.append(reason)
+            case Step(name) if progress is not None:
+                progress(spec.name, name)
+
+    ending = run_isolated(context, Session(spec, tuple(config.rules)), deadline, heard)
+    if unusable:
+        raise UsageError(unusable[0])
+    if ending.how:
+        findings["end"] = _failure(spec, ending, rulebook)
+    found = list(findings.values())
+    return TargetReport(spec.name, measured), found
+
+
+def _failure(spec: Spec, ending: Ending, rulebook: Rulebook) -> Finding:
+    """How the process of a target ended, at the innermost line of user code where it was."""
+    from graphlint.runtime.places import is_user_code
+
+    found: list[Finding] = []
+    frames = [frame for frame in ending.frames if is_user_code(frame[0])]
+    Findings(rulebook, lambda _key, one: found.append(one)).add(
+        "target-failure", (), operation=spec.name, said=ending.how
+    )
+    if not frames:
+        path = str(spec.path) if spec.path is not None else spec.module
+        return dataclasses.replace(found[0], span=dataclasses.replace(found[0].span, path=path, line=1))
+    path, line, function = frames[0]
+    span = dataclasses.replace(found[0].span, path=str(normal(Path(path))), line=line, end_line=line)
+    return dataclasses.replace(found[0], span=span, function=function)
+
+
+def _distinct(findings: Iterable[Finding]) -> list[Finding]:
+    """Two targets may reach the same line."""
+    kept: dict[object, Finding] = {}
+    for one in findings:
+        known = kept.setdefault((one.code, one.span), one)
+        if known is not one:
+            regions = tuple(sorted({*known.regions, *one.regions}))
+            kept[one.code, one.span] = dataclasses.replace(known, regions=regions)
+    return list(kept.values())
+
+
+def _sources(findings: Iterable[Finding]) -> dict[str, str]:
+    sources = {}
+    for path in {one.span.path for one in findings}:
+        try:
+            sources[path] = Path(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+    return sources

@@ -1,0 +1,262 @@
+"""The code of a region as it runs in, the numbers, tensors and containers that it read and changed by name out."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import inspect
+import itertools
+import random
+import sys
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from graphlint.finding import Span
+from graphlint.runtime.accesses import Access, accesses
+from graphlint.runtime.lines import MISSING, listener, local, running
+from graphlint.runtime.places import Place, place_of
+
+_SCALARS = (bool, int, float, complex, str, type(None))
+_CONTAINERS = (list, tuple, dict, set, deque)
+_ELEMENTS = 64  # of a container that are looked at
+
+State = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Binding:
+    """A name of the host's state that a region read or changed: how to look it up again, and what it held.
+
+    `entered` is what it held before the line ran for the first time, `left` what it held when the region had run.
+    """
+
+    access: Access
+    place: Place
+    look_up: Callable[[], State]
+    entered: State
+    is_local: bool
+    left: State = field(default_factory=dict)
+
+    @property
+    def span(self) -> Span:
+        one = self.access
+        return Span(self.place.path, one.line, one.column, one.end_line, one.end_column)
+
+    @property
+    def statement(self) -> Span:
+        """The line as a whole."""
+        return Span(self.place.path, self.access.line)
+
+
+class Bindings:
+    """Takes down which state the lines of user code touch, between `start` and `stop`."""
+
+    def __init__(self, opening: CodeType | None) -> None:
+        self.opening = opening
+        self.found: dict[tuple[Access, CodeType], Binding] = {}
+        self.draws: list[Place] = []
+        self._held: dict[int, object] = {}  # containers by identity, while the region runs
+        self._random: tuple[object, ...] = ()
+        self._last: Place | None = None
+        self._lines = listener(self._line)
+
+    def start(self) -> None:
+        """Begin to listen; nothing is taken down where a debugger or the like listens already."""
+        self._random = _random_state()
+        self._lines.start()
+
+    def stop(self) -> None:
+        """End, and look at everything once more."""
+        if self._lines.stop():
+            self._note_draws()
+        for binding in self.found.values():
+            binding.left = binding.look_up()
+        self._held.clear()
+
+    def _line(self, frame: FrameType, line: int) -> None:
+        code = frame.f_code
+        self._note_draws()
+        self._last = place_of(frame)
+        for access in accesses(code).get(line, ()):
+            if (access, code) not in self.found:
+                binding = self._bind(access, frame)
+                if binding is not None:
+                    self.found[access, code] = binding
+
+    def _note_draws(self) -> None:
+        """Random numbers of the host that the last line has drawn."""
+        state = _random_state()
+        has_drawn = any(old is not None and old != new for old, new in zip(self._random, state, strict=True))
+        if has_drawn and self._last is not None:
+            self.draws.append(self._last)
+        self._random = state
+
+    def _bind(self, access: Access, frame: FrameType) -> Binding | None:
+        code = frame.f_code
+        is_local = access.root in (*code.co_varnames, *code.co_cellvars)
+        if is_local and not access.steps and code is not self.opening:
+            return None  # a local variable of a function lives for one call
+        if is_local and access.root in ("self", "cls"):
+            is_local = False
+        root = _root(access.root, frame, self._held)
+        if root is None:
+            return None
+
+        def look_up() -> State:
+            return describe(follow(root(), access.steps))
+
+        entered = look_up()
+        if not entered and access.how in ("read", "call"):
+            return None
+        return Binding(access, place_of(frame), look_up, entered, is_local)
+
+
+def follow(value: object, steps: tuple[str | tuple[object], ...]) -> object:
+    """What a chain leads to, without running any code of the objects on the way."""
+    for step in steps:
+        if isinstance(step, tuple):
+            if not isinstance(value, dict | list | tuple):
+                return MISSING
+            try:
+                value = value[step[0]]  # type: ignore[call-overload]
+            except (KeyError, IndexError, TypeError):
+                return MISSING
+        else:
+            value = _attribute(value, step)
+        if value is MISSING:
+            return MISSING
+    return value
+
+
+def describe(value: object) -> State:
+    """What is compared of a value: a number or text, the memory of a tensor, the length and elements of a container."""
+    if isinstance(value, torch.Tensor):
+        return {"": Memory.of(value)}
+    if isinstance(value, torch.nn.Module):
+        tensors = [*value.named_parameters(), *value.named_buffers()]
+        return {f".{name}": Memory.of(tensor) for name, tensor in tensors}
+    if isinstance(value, torch.optim.lr_scheduler.LRScheduler):
+        return {".last_epoch": value.last_epoch}
+    if isinstance(value, _SCALARS):
+        return {"": value}
+    if isinstance(value, _CONTAINERS):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        kept = [
+            (key, one) for key, one in itertools.islice(items, _ELEMENTS) if isinstance(one, (torch.Tensor, *_SCALARS))
+        ]
+        return {"length": len(value)} | {f"[{key}]": found for key, one in kept for found in describe(one).values()}
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a tensor, by the identity of its storage, its address and its shape."""
+
+    key: int
+    address: int
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> Memory | None:
+        try:
+            storage = tensor.untyped_storage()
+        except (NotImplementedError, RuntimeError):
+            return None
+        return cls(storage._cdata, storage.data_ptr(), tuple(tensor.shape))
+
+
+def _root(name: str, frame: FrameType, held: dict[int, object]) -> Callable[[], object] | None:
+    """How to look up a name later, without keeping tensors alive; `held` may keep them until the region has run."""
+    code, space = frame.f_code, frame.f_globals
+    if name not in (*code.co_varnames, *code.co_freevars, *code.co_cellvars) or code.co_name == "<module>":
+        is_builtin = name not in space and hasattr(builtins, name)
+        return None if is_builtin else lambda: space.get(name, MISSING)
+    value = local(frame, name)
+    if not isinstance(value, (torch.Tensor, *_SCALARS, *_CONTAINERS)) and value is not MISSING:
+        return _referred(value)
+    function = _function(frame) if name in code.co_freevars else None
+    if function is not None:
+        index, closure = code.co_freevars.index(name), weakref.ref(function)
+        return lambda: _contents(closure(), index)
+    if not isinstance(value, _CONTAINERS):
+        return lambda: _local_of_running(name, code)
+    if _is_plain(value):
+        return lambda: value
+    key = id(value)
+    held[key] = value
+    return lambda: held[key] if key in held else _local_of_running(name, code)
+
+
+def _referred(value: object) -> Callable[[], object]:
+    try:
+        reference = weakref.ref(value)
+    except TypeError:
+        return lambda: value
+    return lambda: MISSING if (found := reference()) is None else found
+
+
+def _is_plain(container: Any) -> bool:
+    """Whether a container holds nothing but numbers and text."""
+    elements = container.values() if isinstance(container, dict) else container
+    return len(container) > 0 and all(isinstance(one, _SCALARS) for one in elements)
+
+
+def _function(frame: FrameType) -> types.FunctionType | None:
+    """The function that a frame runs: the one with this code in whose closure the same things lie."""
+    code = frame.f_code
+    held = [local(frame, name) for name in code.co_freevars]
+    for one in gc.get_referrers(code):
+        if isinstance(one, types.FunctionType) and one.__code__ is code:
+            contents = [_contents(one, index) for index in range(len(held))]
+            if all(left is right for left, right in zip(contents, held, strict=True)):
+                return one
+    return None
+
+
+def _contents(function: types.FunctionType | None, index: int) -> object:
+    """What a variable of a closure holds."""
+    try:
+        return function.__closure__[index].cell_contents if function and function.__closure__ else MISSING
+    except ValueError:
+        return MISSING
+
+
+def _local_of_running(name: str, code: CodeType) -> object:
+    """A variable of a function that is running, or of one around it."""
+    for frame in running():
+        if frame.f_code is code or name in frame.f_code.co_cellvars:
+            return local(frame, name)
+    return MISSING
+
+
+def _attribute(owner: object, name: str) -> object:
+    """An attribute that is stored, not one that is computed."""
+    if isinstance(owner, torch.nn.Module):
+        for store in (owner._parameters, owner._buffers, owner._modules):
+            if name in store:
+                return store[name]
+    found = getattr(owner, "__dict__", {})
+    if name in found:
+        return found[name]
+    shared = inspect.getattr_static(owner, name, MISSING)
+    if isinstance(shared, types.MemberDescriptorType):  # a slot
+        return getattr(owner, name, MISSING)
+    return shared if isinstance(shared, (torch.Tensor, list, dict, set, *_SCALARS)) else MISSING
+
+
+def _random_state() -> tuple[object, ...]:
+    """Where the generators of the host are: Python's, that of NumPy's functions if it is loaded, and torch's."""
+    numpy = sys.modules.get("numpy.random")
+    keys = numpy.get_state(legacy=False)["state"] if numpy is not None else {}
+    of_numpy = (keys["key"].tobytes(), keys["pos"]) if "key" in keys else None
+    with _disable_current_modes():
+        of_torch = torch.default_generator.get_state().numpy().tobytes()
+    return random.getstate()[1], of_numpy, of_torch

@@ -1,0 +1,258 @@
+"""A refused operator and the line it stands on in, the effect that a rule reports out."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import dis
+import functools
+import linecache
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+
+from graphlint.operations import Catalogue, Condition, Operation
+from graphlint.runtime.places import Place, Stack
+
+_BRANCHES = ("JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "CONTAINS_OP")
+_TEXT = ("FORMAT", "BUILD_STRING")
+_INDEXING = ("SUBSCR", "SLICE")
+_UNPACKING = ("FOR_ITER", "GET_ITER", "UNPACK")
+_ASKING = frozenset({"bool", "any", "all", "max", "min", "sorted"})
+_READING = frozenset({"int", "float", "complex", "round", "divmod", "pow", "sum", "abs", "hex", "list", "index"})
+_PRINTING = re.compile(r"torch\._tensor_str:|Tensor\.__(repr|str|format)__$")
+
+# What an operator can be the cause of. The first entry is the answer where the line of code does not tell.
+_READBACK = (
+    "scalar-readback",
+    "tensor-branch",
+    "tensor-loop",
+    "tensor-size",
+    "printing",
+    "hidden-sync",
+    "host-to-device",
+    "data-dependent-shape",
+)
+_DOWNLOAD = ("device-to-host", "scalar-readback", "printing", "hidden-sync", "optimizer-host-state")
+_UPLOAD = ("host-to-device", "literal-upload", "host-index", "hidden-sync")
+_LITERAL = ("literal-upload", "host-index", "hidden-sync")
+_SHAPE = ("data-dependent-shape", "boolean-mask", "hidden-sync")
+_WAITING = frozenset({"explicit-sync", "hidden-sync", "device-to-host", "host-to-device", "data-dependent-shape"})
+_LEGAL_FIRST = frozenset({"foreign-allocation", "allocator-call"})
+_TUNING = ("triton", "torch._inductor", "torch._dynamo")
+_OTHER = ("hidden-sync", "data-dependent-shape", "boolean-mask", "explicit-sync", "tensor-size", "optimizer-host-state")
+_SHAPES = re.compile(r"aten\.(nonzero|masked_select|_?unique|unique_|repeat_interleave|argwhere)")
+_EXPLICIT = re.compile(r"(^|\.)(synchronize|query|wait|elapsed_time|barrier)$")
+
+# The words by which torch and the driver say what they refuse, where the operator alone does not tell.
+_SENTENCES = tuple((re.compile(words, re.I), effect) for words, effect in (
+    ("CAPTURE_UNJOINED|unjoined|fork that was not joined", "unjoined-stream"),
+    ("CAPTURE_?(ISOLATION|IMPLICIT|MERGE)|legacy stream|stale reference", "uncaptured-dependency"),
+    ("uncaptured work|merge of separate capture", "uncaptured-dependency"),
+    ("CAPTURED_?EVENT|event last recorded in a capturing stream", "explicit-sync"),
+    ("CAPTURE_?(UNMATCHED|WRONG_?THREAD)|non-default stream|already capturing", "capture-protocol"),
+    ("not initiated in this stream|thread-local capture sequence", "capture-protocol"),
+    ("same stream it began|prepare for replay", "capture-protocol"),
+    ("CUDA generator not in capture mode|register_generator_state|not registered", "unregistered-generator"),
+    (r"generator|\brng\b|current_seed|philox", "random-state-access"),
+    ("out of memory|OUT_OF_MEMORY", "out-of-memory"),
+    ("capturable", "optimizer-host-state"),
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something that a capture does not allow: the operator or call that ran, what was said, and from where.
+
+    `through` are the functions of libraries between the user's line and the operator, innermost first, as
+    `module:function`. `direction` is `upload`, `literal` (a number that is uploaded) or `download` where an operator
+    copies between host and device.
+    """
+
+    operator: str
+    said: str
+    stack: Stack
+    through: tuple[str, ...] = ()
+    direction: str = ""
+    effect: str = ""
+    is_from_driver: bool = False
+
+
+class Causes:
+    """Names the effect of a refusal by what was said, the catalogue, the instruction of the line and the operator."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+
+    def effect(self, refusal: Refusal) -> str:
+        """The effect; `capture-refused` where nothing is known about it."""
+        if refusal.effect:
+            return refusal.effect
+        for pattern, effect in _SENTENCES:
+            if pattern.search(refusal.said):
+                return effect
+        if any(_PRINTING.search(name) for name in refusal.through):
+            return "printing"
+        possible = _possible(refusal)
+        place = refusal.stack[0] if refusal.stack else None
+        if place is not None:
+            opname = _opname(place.code, place.offset)
+            found = _by_instruction(place, opname, possible) or (
+                self._by_callee(place, possible, refusal) if "CALL" in opname else None
+            )
+            if found:
+                return found
+        if any(name.startswith(_TUNING) for name in refusal.through):
+            return "capture-refused"
+        if refusal.through and possible is not _OTHER:
+            return "hidden-sync"  # the line calls a function of torch, and that one does it
+        if refusal.is_from_driver and not refusal.operator.startswith("aten"):
+            return "capture-refused"
+        return possible[0] if refusal.operator else "capture-refused"
+
+    def _by_callee(self, place: Place, possible: tuple[str, ...], refusal: Refusal) -> str | None:
+        """What the catalogue says about the function that the line calls, if the operator can be the cause of it."""
+        allowed = {*possible, *(_WAITING if refusal.through else ()), *(() if refusal.operator else _LEGAL_FIRST)}
+        for name in _callees(place):
+            operation = self.catalogue.find(name)
+            effects = [one for one in operation.effects if one.name in allowed] if operation is not None else []
+            if operation is not None and effects:
+                given = _given(place, operation)
+                likely = (one for one in effects if not any(_is_refuted(condition, given) for condition in one.when))
+                return next(likely, effects[0]).name
+        return None
+
+
+def _possible(refusal: Refusal) -> tuple[str, ...]:
+    operator = refusal.operator
+    if "_local_scalar_dense" in operator or "is_nonzero" in operator:
+        return _READBACK
+    if refusal.direction:
+        return {"upload": _UPLOAD, "literal": _LITERAL, "download": _DOWNLOAD}[refusal.direction]
+    if _SHAPES.match(operator):
+        return _SHAPE
+    if _EXPLICIT.search(operator):
+        return ("explicit-sync",)
+    return _OTHER if operator else ("capture-refused", *_OTHER, *_DOWNLOAD, *_UPLOAD, *_READBACK)
+
+
+def _by_instruction(place: Place, opname: str, possible: tuple[str, ...]) -> str | None:
+    """What an instruction other than a call of a catalogued function means to do with a tensor."""
+    tree = place.expression
+    called = tree.func if isinstance(tree, ast.Call) else None
+    name = called.id if isinstance(called, ast.Name) and "CALL" in opname else ""
+    is_indexing = any(word in opname for word in _INDEXING) or (
+        opname == "BINARY_OP" and isinstance(tree, ast.Subscript)
+    )
+    if possible is _READBACK:
+        if any(word in opname for word in _BRANCHES) or name in _ASKING:
+            return "tensor-loop" if _is_loop_condition(place) else "tensor-branch"
+        if any(word in opname for word in _TEXT) or _is_percent_format(tree):
+            return "printing"
+        if name == "range":
+            return "tensor-loop"
+        if name in _READING:
+            return "scalar-readback"
+        if is_indexing:
+            return "scalar-readback" if isinstance(_receiver(place, tree), list | tuple | dict) else "tensor-size"
+        return None
+    if is_indexing:
+        if possible in (_UPLOAD, _LITERAL) or possible[0] == "capture-refused":
+            return "host-index"
+        if possible in (_SHAPE, _OTHER):
+            return "boolean-mask"
+    return None
+
+
+def _is_percent_format(tree: ast.expr | None) -> bool:
+    return (
+        isinstance(tree, ast.BinOp)
+        and isinstance(tree.op, ast.Mod)
+        and isinstance(tree.left, ast.Constant | ast.JoinedStr)
+    )
+
+
+def _receiver(place: Place, tree: ast.expr | None) -> object:
+    """What a subscript is taken of, if it is a global name or written out."""
+    named = tree.value if isinstance(tree, ast.Subscript) else None
+    with contextlib.suppress(ValueError):
+        return ast.literal_eval(named) if named is not None else None
+    return getattr(sys.modules.get(place.module), named.id, None) if isinstance(named, ast.Name) else None
+
+
+def _callees(place: Place) -> Iterator[str]:
+    """The qualified names that the called expression of a line can have."""
+    tree = place.expression
+    if isinstance(tree, ast.Await):
+        tree = tree.value
+    if not isinstance(tree, ast.Call):
+        return
+    parts: list[str] = []
+    node: ast.expr = tree.func
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    module = sys.modules.get(place.module)
+    root = getattr(module, node.id, None) if isinstance(node, ast.Name) else None
+    parts.reverse()
+    if isinstance(root, ModuleType):
+        yield ".".join([root.__name__, *parts])
+    elif root is not None and not parts:
+        yield f"{getattr(root, '__module__', None) or 'torch'}.{getattr(root, '__qualname__', '')}"
+    elif isinstance(node, ast.Name) and not parts and hasattr(builtins, node.id):
+        yield f"builtins.{node.id}"
+    if parts and not isinstance(root, ModuleType):
+        yield f"torch.Tensor.{parts[-1]}"
+        if root is not None:
+            kind = type(root)
+            yield f"{kind.__module__}.{kind.__qualname__}.{parts[-1]}"
+
+
+def _given(place: Place, operation: Operation) -> dict[str, tuple[ast.expr, ...]] | None:
+    """The arguments of the call by parameter; None where the call unpacks some."""
+    tree = place.expression
+    if not isinstance(tree, ast.Call) or any(isinstance(one, ast.Starred) for one in tree.args):
+        return None
+    first = operation.params[0].name if operation.params else ""
+    receiver = [tree.func.value] if first == "self" and isinstance(tree.func, ast.Attribute) else []
+    keywords = {keyword.arg: keyword.value for keyword in tree.keywords if keyword.arg is not None}
+    return operation.bind([*receiver, *tree.args], keywords) if len(keywords) == len(tree.keywords) else None
+
+
+def _is_refuted(condition: Condition, given: dict[str, tuple[ast.expr, ...]] | None) -> bool:
+    """Whether a condition fails whatever the values are: what it asks for is left out, or is written as a constant."""
+    if given is None or condition.argument == "*" or "." in condition.argument:
+        return False
+    nodes = given.get(condition.argument, ())
+    if condition.predicate == "absent":
+        return bool(nodes)
+    if condition.predicate in ("device", "host", "tensor", "bool"):
+        return all(isinstance(one, ast.Constant) for node in nodes for one in _elements(node))
+    return condition.predicate in ("given", "true") and not nodes
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+
+
+@functools.cache
+def _opname(code: CodeType, offset: int) -> str:
+    """The name of an instruction; a frame that has called a Python function may stand in the cache behind the call."""
+    names = [one.opname for one in dis.get_instructions(code) if one.offset <= offset]
+    return names[-1] if names else ""
+
+
+def _is_loop_condition(place: Place) -> bool:
+    tests = [node.test for node in ast.walk(_module_tree(place.path)) if isinstance(node, ast.While)]
+    return any(test.lineno <= place.line <= (test.end_lineno or test.lineno) for test in tests)
+
+
+@functools.cache
+def _module_tree(path: str) -> ast.Module:
+    try:
+        return ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:
+        return ast.Module([], [])

@@ -1,0 +1,38 @@
+"""Arguments of a call in; copies of them, fresh ones, and their values by name out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from graphlint.runtime.comparison import leaves
+from graphlint.runtime.fresh_inputs import fresh
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Values = dict[str, object]
+
+
+def copied(arguments: Arguments) -> Arguments:
+    """The same values at other addresses."""
+    return renewed(arguments, 0, seed=0)
+
+
+def renewed(arguments: Arguments, level: int, seed: int) -> Arguments:
+    """Fresh inputs of a level, as `fresh_inputs` makes them."""
+    args, kwargs = fresh([list(arguments[0]), arguments[1]], level, seed)
+    return tuple(args), kwargs
+
+
+def copy_into(static: Arguments, inputs: Arguments) -> None:
+    """New values at the addresses that a graph reads."""
+    with torch.no_grad():
+        for (_, target), (_, source) in zip(leaves(static), leaves(inputs), strict=True):
+            if isinstance(target, torch.Tensor) and isinstance(source, torch.Tensor):
+                target.copy_(source)
+
+
+def cloned(named: Iterable[tuple[str, object]]) -> Values:
+    """Values as they are now, by name."""
+    return {name: one.detach().clone() if isinstance(one, torch.Tensor) else one for name, one in named}

@@ -1,0 +1,81 @@
+"""A capture in; memory and streams that its nodes use in a wrong way, by operator and line, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from graphlint.finding import Span
+from graphlint.runtime.cuda.capture import Capture, External, Operation
+from graphlint.runtime.cuda.memory import Memory
+from graphlint.runtime.cuda.nodes import Node, flatten
+from graphlint.runtime.places import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An effect with the line that has it, and what was seen; `span` is the part of the line, if it is known better."""
+
+    effect: str
+    stack: Stack
+    said: str = ""
+    span: Span | None = None
+
+
+def after_capture(capture: Capture) -> Iterator[Trouble]:
+    """What can be told once a capture has ended well."""
+    if not capture.nodes and not any(operation.is_outside for operation in capture.operations):
+        yield Trouble("empty-graph", capture.stack, "the graph has no nodes")
+    for operation in capture.operations:
+        if operation.is_outside:
+            yield Trouble(
+                "work-outside-graph", operation.stack, f"{operation.operator} ran on a stream that does not capture"
+            )
+        elif operation.is_download:
+            yield Trouble("stale-readback", operation.stack)
+        elif operation.host_operand is not None and not operation.host_operand.expired():
+            yield Trouble("host-operand", operation.stack)
+
+
+def before_replay(capture: Capture) -> Iterator[Trouble]:
+    """Memory that the graph is about to use and that is gone, or has moved, since it was captured."""
+    for external in capture.externals.values():
+        operation = capture.operations[external.used]
+        if external.storage.expired():
+            if external.is_cached or _lies_in_pool(capture, external):
+                continue
+            if _is_used(capture, operation, external):
+                effect = "pinned-source" if external.is_host else "freed-memory"
+                yield Trouble(effect, operation.stack, f"{operation.operator} uses {_shown(external)}, which was freed")
+        elif (address := _address(external)) != external.address and _is_used(capture, operation, external):
+            yield Trouble("moved-tensor", operation.stack, f"{_shown(external)} lies at {address:#x} now")
+
+
+def nodes_of(capture: Capture, operation: Operation) -> Iterator[Node]:
+    """The nodes that an operator launched, those of child graphs included."""
+    return flatten(capture.nodes[operation.first : operation.end])
+
+
+def _lies_in_pool(capture: Capture, external: External) -> bool:
+    """Whether memory that no operator allocated belongs to the graph all the same."""
+    block = None if external.is_host else Memory.now().find(external.address)
+    return block is not None and block.pool == capture.pool
+
+
+def _is_used(capture: Capture, operation: Operation, external: External) -> bool:
+    """Whether a node of the operator holds an address inside the memory; an operator may look at a shape alone."""
+    last = external.address + external.size
+    nodes = list(nodes_of(capture, operation))
+    is_named = any(external.address <= word < last for node in nodes for word in node.words)
+    return is_named or not (external.is_host or all(node.is_legible for node in nodes))
+
+
+def _address(external: External) -> int:
+    storage = torch.UntypedStorage._new_with_weak_ptr(external.storage.cdata)
+    return external.address if storage is None else int(storage.data_ptr())
+
+
+def _shown(external: External) -> str:
+    return f"{str(external.dtype).removeprefix('torch.')}{list(external.shape)} at {external.address:#x}"

@@ -1,0 +1,269 @@
+"""A target in; an eager reference, a real capture, and replays that are compared with it out."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import torch
+
+from graphlint.runtime.comparison import Difference, differing, leaves, noise_floor
+from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, copy_into, renewed
+from graphlint.runtime.cuda.capture import Capture
+from graphlint.runtime.cuda.divergence import Divergence, Traced
+from graphlint.runtime.cuda.measure import measure
+from graphlint.runtime.cuda.memory import poison
+from graphlint.runtime.cuda.program import Reporting
+from graphlint.runtime.cuda.recovery import recover
+from graphlint.runtime.cuda.runner import examine_graphed, examine_runner
+from graphlint.runtime.cuda.watch import Watch
+from graphlint.runtime.places import Place, Stack
+from graphlint.runtime.state import Snapshot, State, reachable
+from graphlint.runtime.target import Target
+
+WARM_UPS = 3
+LEVELS = (0, 1, 2)  # of fresh inputs, one for each compared step
+ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
+
+Send = Callable[[str], None]
+
+
+@dataclass
+class Taken:
+    """A graph with what it was captured on and what it gave; `bindings` is what names stood for afterwards."""
+
+    graph: torch.cuda.CUDAGraph
+    arguments: Arguments
+    output: object
+    capture: Capture
+    bindings: Snapshot
+
+
+class Examination:
+    """One callable, captured and compared; everything runs on one stream, as the capture does."""
+
+    def __init__(self, target: Target, watch: Watch, reporting: Reporting, step: Send) -> None:
+        self.target = target
+        self.watch = watch
+        self.reporting = reporting
+        self.step = step
+        self.stream = torch.cuda.Stream()
+        self.examples: Arguments = target.args, dict(target.kwargs)
+        self.state: State = reachable(target.call, (), {})
+        self.inputs: list[Arguments] = []
+        watch.opening = opening_of(target.call)
+
+    def run(self) -> dict[str, float]:
+        """The steps, in order; what was measured."""
+        self.step("eager reference")
+        self._warm_up()
+        if any(capture.replays for capture in self.watch.captures):  # it replays graphs of its own
+            return examine_graphed(self.target.call, self.examples, self.reporting)
+        with self.watch.paused():
+            self.base = self.state.snapshot()
+        self.step("capture")
+        taken = self._capture_past_refusals()
+        if taken is None:
+            return {}
+        self.step("eager against replay")
+        with self.watch.paused():
+            eager, floors = self._reference()
+            replayed = self._replays(taken)
+        mismatch = self._first_mismatch(replayed, eager, floors)
+        if mismatch is not None:
+            self.step("search for the first difference")
+            self._explain(*mismatch)
+            return {}
+        self.step("measurements")
+        with self.watch.paused():
+            self.base.restore()
+            refresh = functools.partial(copy_into, taken.arguments, self.examples)
+            return measure(taken.graph, self._call(copied(self.examples)), refresh, taken.capture)
+
+    def _warm_up(self) -> None:
+        """On the stream of the capture, so that nothing keeps another one; the first run is watched for waits."""
+        for run in range(WARM_UPS):
+            with self.watch.paused():
+                call = self._call(copied(self.examples))
+                if run:
+                    call()
+            if not run:
+                call()
+        torch.cuda.synchronize()
+
+    def _call(self, arguments: Arguments) -> Callable[[], object]:
+        def call() -> object:
+            around = torch.cuda.current_stream()
+            self.stream.wait_stream(around)
+            with torch.cuda.stream(self.stream):
+                output = self.target.call(*arguments[0], **arguments[1])
+            around.wait_stream(self.stream)
+            return output
+
+        return call
+
+    def _capture_past_refusals(self) -> Taken | None:
+        """Capture; where an operator breaks it, capture again with its eager value, so that all causes are found."""
+        for _ in range(ATTEMPTS):
+            capture, taken = self._capture()
+            if taken is not None:
+                return taken
+            if capture.is_healthy or not self.watch.recorder.go_past(capture.refusals[-1]):
+                return None
+            self._run_watched(self.examples)  # for the values that the next capture goes on with
+        return None
+
+    def _run_watched(self, inputs: Arguments) -> None:
+        """Run eagerly from the base state, and follow the operators of the target alone."""
+        with self.watch.paused():
+            self.base.restore()
+            call = self._call(copied(inputs))
+        call()
+        torch.cuda.synchronize()
+
+    def _capture(self) -> tuple[Capture, Taken | None]:
+        """The capture, and its graph if it is one that can be replayed; the process is healthy afterwards."""
+        with self.watch.paused():
+            self.base.restore()
+            arguments, output = copied(self.examples), None
+        graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
+        torch.cuda.synchronize()
+        number = len(self.watch.captures)
+        try:
+            with torch.cuda.graph(graph, pool=pool, stream=self.stream):
+                output = self.target.call(*arguments[0], **arguments[1])
+        except Exception:
+            if not any(capture.refusals for capture in self.watch.captures[number:]):
+                raise
+        capture = self.watch.captures[number]
+        if capture.is_healthy and not capture.refusals:
+            with self.watch.paused():
+                return capture, Taken(graph, arguments, output, capture, self.state.snapshot())
+        with self.watch.ignoring():
+            if not recover(self.watch.driver, graph, pool, self.stream):
+                self.reporting.unhealthy(capture)
+        return capture, None
+
+    def _reference(self) -> tuple[list[Values], list[dict[str, float]]]:
+        """What eager gives step by step on fresh inputs, and how far two eager runs are apart."""
+        runs = [self._eager(), self._eager()]
+        floors = [noise_floor([one, other], "") for one, other in zip(*runs, strict=True)]
+        return runs[0], floors
+
+    def _eager(self) -> list[Values]:
+        self.base.restore()
+        steps: list[Values] = []
+        for number, level in enumerate(LEVELS):
+            if number < len(self.inputs):
+                arguments = copied(self.inputs[number])
+                steps.append(self._values(self._call(arguments)(), arguments))
+                continue
+            for easier in range(level, -1, -1):  # a fresh input may be one that the target does not take
+                before = self.state.snapshot() if easier else None
+                inputs = renewed(self.examples, easier, seed=number)
+                arguments = copied(inputs)
+                try:
+                    found = self._values(self._call(arguments)(), arguments)
+                    torch.cuda.synchronize()
+                except (ValueError, IndexError, RuntimeError):
+                    if before is None:
+                        raise
+                    before.restore()
+                else:
+                    self.inputs.append(inputs)
+                    steps.append(found)
+                    break
+        return steps
+
+    def _replays(self, taken: Taken) -> list[Values]:
+        """What replay gives on the same inputs, with memory that nobody owns filled with NaN."""
+        taken.bindings.restore()
+        poison(self.watch.driver, torch.cuda.current_device())
+        steps = []
+        for inputs in self.inputs:
+            copy_into(taken.arguments, inputs)
+            torch.cuda.synchronize()
+            with torch.cuda.stream(self.stream):
+                taken.graph.replay()
+            torch.cuda.synchronize()
+            steps.append(self._values(taken.output, taken.arguments))
+        return steps
+
+    def _values(self, output: object, arguments: Arguments) -> Values:
+        """The output, the arguments as they are left, and the state in reach, by name."""
+        torch.cuda.synchronize()
+        state = reachable(self.target.call, (), {}).tensors
+        named = [
+            *leaves(output, "output"),
+            *leaves(arguments[0], "args"),
+            *leaves(arguments[1], "kwargs"),
+            *state.items(),
+        ]
+        gradients = [(f"{name}.grad", one.grad) for name, one in state.items() if one.is_leaf and one.grad is not None]
+        return cloned([*named, *gradients])
+
+    def _first_mismatch(
+        self, replayed: list[Values], eager: list[Values], floors: list[dict[str, float]]
+    ) -> tuple[int, Difference] | None:
+        for step, (found, expected, floor) in enumerate(zip(replayed, eager, floors, strict=True)):
+            for difference in differing(found, expected, floor, ""):
+                if difference.is_mismatch:
+                    return step, difference
+        return None
+
+    def _explain(self, step: int, difference: Difference) -> None:
+        """Capture again with every intermediate result kept, and find the first operator that differs from eager."""
+        with self.watch.recorder.tracing() as captured:
+            _, taken = self._capture()
+        if taken is None:
+            return
+        with self.watch.paused():
+            taken.bindings.restore()
+            for inputs in self.inputs[: step + 1]:
+                copy_into(taken.arguments, inputs)
+                torch.cuda.synchronize()
+                taken.graph.replay()
+                torch.cuda.synchronize()
+        found = [
+            Traced(one.operator, one.stack, one.numbers, [tensor.clone() for tensor in one.results]) for one in captured
+        ]
+        twice = [self._trace(step), self._trace(step)]
+        self.reporting.diverged(taken.capture, Divergence(found, *twice), step, difference)
+
+    def _trace(self, step: int) -> list[Traced]:
+        """The operators of one eager step, and their results."""
+        with self.watch.paused():
+            self.base.restore()
+            for inputs in self.inputs[:step]:
+                self._call(copied(inputs))()
+            call = self._call(copied(self.inputs[step]))
+        with self.watch.recorder.tracing() as traced:
+            call()
+        torch.cuda.synchronize()
+        return traced
+
+
+def examine(target: Target, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+    """Take a target apart; what was measured, by name."""
+    if target.replay is not None:
+        step("capture")
+        target.call()
+        step("replay")
+        return examine_runner(target.replay, target.eager, (target.args, dict(target.kwargs)), reporting)
+    return Examination(target, watch, reporting, step).run()
+
+
+def opening_of(call: Callable[..., Any]) -> Stack:
+    """Where the code of a callable begins; empty for one that is not written in Python."""
+    while isinstance(call, functools.partial):
+        call = call.func
+    if isinstance(call, torch.nn.Module):
+        call = call.forward
+    elif not inspect.isroutine(call):
+        call = type(call).__call__
+    code = getattr(getattr(call, "__func__", inspect.unwrap(call)), "__code__", None)
+    return (Place(code, 0, str(getattr(call, "__module__", "?"))),) if isinstance(code, CodeType) else ()

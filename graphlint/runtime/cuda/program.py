@@ -1,0 +1,165 @@
+"""A program that captures by itself in; what its captures and replays show out."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from graphlint.runtime.causes import Causes, Refusal
+from graphlint.runtime.comparison import Difference
+from graphlint.runtime.cuda import audit, host
+from graphlint.runtime.cuda.audit import Trouble
+from graphlint.runtime.cuda.capture import Capture
+from graphlint.runtime.cuda.divergence import Divergence
+from graphlint.runtime.cuda.outside import Outside
+from graphlint.runtime.cuda.training import Training
+from graphlint.runtime.cuda.watch import Watch, raised
+from graphlint.runtime.findings import Findings
+from graphlint.runtime.places import returning
+from graphlint.runtime.target import Spec, Target, load
+
+
+class Reporting:
+    """Tells the findings of what a watch sees."""
+
+    def __init__(self, watch: Watch, causes: Causes, findings: Findings) -> None:
+        self.watch = watch
+        self.causes = causes
+        self.findings = findings
+        self.outside = Outside(self.tell)
+        self.training = Training()
+        watch.graphed.append(self.training.graphed)
+        watch.ended.append(self.capture_ended)
+        watch.replaying.append(self.replay_begins)
+        watch.recorder.eager.append(self.outside.ran)
+
+    def tell(self, capture: Capture, trouble: Trouble) -> None:
+        self.findings.add(
+            trouble.effect,
+            trouble.stack,
+            [capture.region],
+            opening=capture.stack,
+            span=trouble.span,
+            said=trouble.said,
+        )
+
+    def capture_ended(self, capture: Capture) -> None:
+        for refusal in broken_by(capture):
+            effect = self.causes.effect(refusal)
+            self.findings.add(effect, refusal.stack, [capture.region], opening=capture.stack, said=refusal.said)
+        if capture.is_healthy and not capture.refusals:
+            troubles = [*audit.after_capture(capture), *host.after_capture(capture), *self.training.captured(capture)]
+            for trouble in troubles:
+                self.tell(capture, trouble)
+            self.outside.captured(capture)
+
+    def replay_begins(self, capture: Capture) -> None:
+        is_alone = sum(one.region == capture.region for one in self.watch.captures) == 1
+        troubles = [
+            *audit.before_replay(capture),
+            *host.before_replay(capture, is_alone),
+            *self.training.replays(capture, self.outside.touched),
+        ]
+        for trouble in troubles:
+            self.tell(capture, trouble)
+        self.outside.replays(capture)
+
+    def ended(self) -> None:
+        """The target has run: what it left behind, and what no capture of torch has seen."""
+        for trouble in self.watch.process.left() if self.watch.captures else ():
+            self.findings.add(trouble.effect, trouble.stack, said=trouble.said)
+        for operator, stack in self.watch.recorder.strays:
+            said = f"{operator} runs in a capture that torch does not know of"
+            self.findings.add("foreign-allocation", stack, said=said)
+        for region, refusal in self.watch.refusals:
+            self.findings.add(self.causes.effect(refusal), refusal.stack, [region], said=refusal.said)
+
+    def diverged(self, capture: Capture, divergence: Divergence, step: int, difference: Difference) -> None:
+        """A replay gives something else than eager: where that begins, unless it is known already."""
+        first, how = divergence.first()
+        said = f"`{difference.path[2:-2]}` differs in replay {step + 1}"
+        suspect = host.suspect(capture, first.stack)
+        if suspect is not None:
+            self.tell(capture, replace(suspect, said=said))
+        elif capture.asked:
+            self.tell(capture, Trouble("capture-only-path", capture.asked[0], said))
+        elif self.findings.explain_failure:
+            return
+        elif how in ("path", "numbers"):
+            self.tell(capture, Trouble("frozen-host-value", first.stack, f"{first.operator} differs, {said}"))
+        else:
+            self.tell(
+                capture, Trouble("unexplained-divergence", first.stack or capture.stack, f"{first.operator}, {said}")
+            )
+
+    def told(self, effect: str, call: Callable[..., Any], said: str) -> None:
+        """Something about the result of a callable, at the line that returns it."""
+        self.findings.add(effect, (), span=returning(call), said=said)
+
+    def unhealthy(self, capture: Capture) -> None:
+        """The process cannot be used any more."""
+        self.tell(capture, Trouble("target-failure", capture.stack, "the process does not recover from this capture"))
+
+
+def broken_by(capture: Capture) -> list[Refusal]:
+    """What the capture was refused, up to what broke it; what the driver alone refused may have done no harm."""
+    found = []
+    for refusal in capture.refusals:
+        if refusal.is_from_driver and capture.is_healthy:
+            continue
+        found.append(refusal)
+        if refusal.is_from_driver:
+            break
+    return found
+
+
+def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
+    """Run the program; how it fails is a finding, where nothing else explains it."""
+    findings = reporting.findings
+    sys.argv = [str(path)]
+    sys.path[0] = str(path.parent)
+    failure: BaseException | None = None
+    with watch.watching():
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except SystemExit as error:
+            failure = error if error.code else None
+        except BaseException as error:
+            failure = error
+        unfinished = watch.recorder.capture
+        if unfinished is not None:
+            if failure is not None and not unfinished.refusals:
+                unfinished.refusals.append(raised(failure, unfinished.stack))
+            unfinished.is_healthy = False
+            reporting.capture_ended(unfinished)
+        reporting.ended()
+        if failure is not None and not findings.explain_failure:
+            cause = raised(failure)
+            findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=cause.said)
+
+
+def run_target(spec: Spec, watch: Watch, reporting: Reporting, step: Callable[[str], None]) -> dict[str, float]:
+    """Load a target and look at it; what was measured."""
+    with watch.watching():
+        step("load")
+        return look_at(load(spec), watch, reporting, step)
+
+
+def look_at(target: Target, watch: Watch, reporting: Reporting, step: Callable[[str], None]) -> dict[str, float]:
+    """Take a target apart; how it fails is a finding, where nothing else explains it."""
+    from graphlint.runtime.cuda.examine import examine
+
+    measured: dict[str, float] = {}
+    try:
+        measured = examine(target, watch, reporting, step)
+    except Exception as error:
+        if not reporting.findings.explain_failure:
+            cause = raised(error)
+            stack = cause.stack or watch.opening
+            reporting.findings.add("target-failure", stack, operation=type(error).__name__, said=cause.said)
+    reporting.ended()
+    return measured

@@ -1,0 +1,238 @@
+"""The operators of a program in; what each capture recorded and what it refused out."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from graphlint.runtime.causes import Refusal
+from graphlint.runtime.cuda.capture import Capture, External, Operation
+from graphlint.runtime.cuda.divergence import Traced
+from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.cuda.operators import Call, storage_key, tensors
+from graphlint.runtime.places import Place, Stack, libraries_between, user_stack
+
+ACTIVE = 1  # of a stream's capture
+SYNCHRONIZES = "called a synchronizing CUDA operation"
+_KEPT = 64  # values of one waiting operator on one line
+_REFUSE_WAITS, _ALLOW_WAITS = 2, 0  # modes of torch's debugging of synchronisations
+
+
+class Values:
+    """What waiting operators gave in eager, by operator and line, to go on with where a capture refuses them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, Place | None], deque[object]] = {}
+
+    def keep(self, operator: str, stack: Stack, value: object) -> None:
+        self._kept.setdefault((operator, stack[0] if stack else None), deque(maxlen=_KEPT)).append(value)
+
+    def has(self, operator: str, stack: Stack) -> bool:
+        return (operator, stack[0] if stack else None) in self._kept
+
+    def next(self, operator: str, stack: Stack) -> object:
+        """The values of this place, one after the other and then from the beginning; None where there is none."""
+        kept = self._kept.get((operator, stack[0] if stack else None))
+        if kept:
+            kept.rotate(-1)
+        return kept[-1] if kept else None
+
+
+class Recorder(TorchDispatchMode):
+    """Follows every operator of this thread; while a capture is under way, it takes down what they do.
+
+    `eager` is told of operators outside of captures, with their results; `strays` are operators that
+    allocate in a capture that torch does not know of.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__()
+        self.driver = driver
+        self.capture: Capture | None = None
+        self.values = Values()
+        self.eager: list[Callable[[Call, object], None]] = []
+        self.strays: list[tuple[str, Stack]] = []
+        self._past: set[tuple[str, Place]] = set()  # operators that a capture goes past with what eager gave
+        self._trace: list[Traced] | None = None
+        self._running: Call | None = None
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Compiled functions run as they do without this mode."""
+        return True
+
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> object:
+        call = Call(func, args, kwargs or {})
+        if self.capture is None or not self.capture.is_healthy:
+            result = self._run_eagerly(call)
+        else:
+            result = self._run_captured(self.capture, call)
+        if self._trace is not None:
+            self._trace.append(Traced(call.name, user_stack(sys._getframe()), call.numbers, list(tensors(result))))
+        return result
+
+    @contextmanager
+    def tracing(self) -> Iterator[list[Traced]]:
+        """Keep every operator with its results."""
+        traced: list[Traced] = []
+        self._trace = traced
+        try:
+            yield traced
+        finally:
+            self._trace = None
+
+    def go_past(self, refusal: Refusal) -> bool:
+        """From now on, keep what this operator gives in eager and use it under capture; whether that is new."""
+        if not refusal.operator.count(".") or not refusal.stack or (refusal.operator, refusal.stack[0]) in self._past:
+            return False
+        self._past.add((refusal.operator, refusal.stack[0]))
+        return True
+
+    def _run_eagerly(self, call: Call) -> object:
+        result = self._run_noting_waits(call)
+        if self.capture is None and torch.cuda.is_initialized() and torch._C._cuda_isCurrentStreamCapturing():
+            given = {storage_key(tensor) for tensor in call.tensors()}
+            if any(storage_key(tensor) not in given for tensor in tensors(result)):
+                self.strays.append((call.name, user_stack(sys._getframe())))
+        for told in self.eager:
+            told(call, result)
+        return result
+
+    def _run_noting_waits(self, call: Call) -> object:
+        """Run an operator, and keep what it gave if it waited for the device."""
+        if self._past and (place := user_stack(sys._getframe())[:1]) and (call.name, place[0]) in self._past:
+            result = call.func(*call.args, **call.kwargs)
+            self.values.keep(call.name, place, result)
+            return result
+        is_known = call.func.namespace in ("aten", "prims")  # another one may not bear to be run twice
+        if not is_known or not torch.cuda.is_initialized() or torch._C._cuda_get_sync_debug_mode():
+            return call.func(*call.args, **call.kwargs)
+        torch._C._cuda_set_sync_debug_mode(_REFUSE_WAITS)
+        try:
+            return call.func(*call.args, **call.kwargs)
+        except RuntimeError as error:
+            if SYNCHRONIZES not in str(error):
+                raise
+        finally:
+            torch._C._cuda_set_sync_debug_mode(_ALLOW_WAITS)
+        result = call.func(*call.args, **call.kwargs)
+        self.values.keep(call.name, user_stack(sys._getframe()), result)
+        return result
+
+    def _run_captured(self, capture: Capture, call: Call) -> object:
+        frame = self._line(capture)
+        stack, first = user_stack(frame), self.node_count(capture)
+        if self._past and stack and (call.name, stack[0]) in self._past:
+            return self._from_eager(call, stack)
+        before, self._running = len(capture.refusals), call
+        try:
+            outside = not torch._C._cuda_isCurrentStreamCapturing()
+            result = call.func(*call.args, **call.kwargs)
+        except RuntimeError as error:
+            if len(capture.refusals) == before:
+                self.refuse(first_line(error), frame)
+            return self._go_on(capture, call, stack)
+        finally:
+            self._running = None
+        self._take_down(capture, call, result, stack, first, outside)
+        return result
+
+    def _line(self, capture: Capture) -> FrameType | None:
+        """Where the program is: a thread of autograd has no lines, but the one that waits for it has.
+
+        Not the frame of the caller, which would then hold itself, and what it was given, until the next collection.
+        """
+        frame = sys._getframe(2)
+        return frame if user_stack(frame) else sys._current_frames().get(capture.thread)
+
+    def refuse(self, said: str, frame: FrameType | None, *, is_from_driver: bool = False, **known: Any) -> None:
+        """Take down what was said about the operator that runs, or about what `known` tells."""
+        if self.capture is None:
+            return
+        if self._running is not None and "operator" not in known:
+            known |= {"operator": self._running.name, "direction": self._running.direction}
+        known.setdefault("operator", "")
+        through = libraries_between(frame)
+        refusal = Refusal(said=said, stack=user_stack(frame), through=through, is_from_driver=is_from_driver, **known)
+        self.capture.refusals.append(refusal)
+
+    def _go_on(self, capture: Capture, call: Call, stack: Stack) -> object:
+        """What eager gave for a refused operator, so that one run finds all causes; else the error goes its way."""
+        capture.is_healthy = self.driver.capture(capture.stream)[0] == ACTIVE
+        if not capture.is_healthy or not self.values.has(call.name, stack):
+            raise
+        return self._from_eager(call, stack)
+
+    def _from_eager(self, call: Call, stack: Stack) -> object:
+        value = self.values.next(call.name, stack)
+        if call.func._schema.is_mutable:
+            return call.args[0]
+        return value.detach() if isinstance(value, torch.Tensor) else value
+
+    def _take_down(self, capture: Capture, call: Call, result: object, stack: Stack, first: int, outside: bool) -> None:
+        end, index = self.node_count(capture), len(capture.operations)
+        if not capture.backward and torch._C._current_autograd_node() is not None:
+            capture.backward = stack
+        for tensor in call.tensors():
+            if tensor.requires_grad and tensor.is_leaf:
+                capture.leaves[id(tensor)] = tensor
+        given = {key: tensor for tensor in call.tensors() if (key := storage_key(tensor))}
+        for tensor in tensors(result):
+            key = storage_key(tensor)
+            if key and tensor.is_cuda and key not in given and key not in capture.internals:
+                capture.internals[key] = StorageWeakRef(tensor.untyped_storage())
+        if end == first and not outside:
+            return
+        for key, tensor in given.items():
+            if key not in capture.internals and key not in capture.externals:
+                capture.externals[key] = _external(tensor, index)
+        for tensor in call.written():
+            written = capture.externals.get(storage_key(tensor))
+            if written is not None:
+                written.written_by = written.written_by or call.schema
+                written.is_written = True
+        capture.draws |= call.draws
+        capture.operations.append(
+            Operation(
+                call.name,
+                stack,
+                first,
+                end,
+                torch.cuda.current_stream().cuda_stream,
+                is_outside=outside and call.computes(result),
+                is_download=call.is_download(result),
+                host_operand=call.host_operand,
+            )
+        )
+
+    def node_count(self, capture: Capture) -> int:
+        return (self.driver.node_count(capture.graph) if capture.graph else None) or 0
+
+
+def _external(tensor: torch.Tensor, index: int) -> External:
+    storage = tensor.untyped_storage()
+    return External(
+        StorageWeakRef(storage),
+        storage.data_ptr(),
+        storage.nbytes(),
+        index,
+        tuple(tensor.shape),
+        tensor.dtype,
+        is_host=not tensor.is_cuda,
+    )
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().split("\n") or [""])[0]

@@ -1,0 +1,140 @@
+"""Calls that a capture does not allow in, stand-ins that take note of them and let the capture go on out."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from graphlint.runtime.cuda.capture import Stepped
+from graphlint.runtime.cuda.host import hyperparameters
+from graphlint.runtime.cuda.recorder import ACTIVE, Recorder, first_line
+from graphlint.runtime.places import is_user_code, user_stack
+
+# Waiting for the device, or asking how far it is: what the call gives back where a capture goes on without it.
+_WAITS: tuple[tuple[object, str, object], ...] = (
+    (torch.cuda, "synchronize", None),
+    (torch.accelerator, "synchronize", None),
+    (torch.cuda.Stream, "synchronize", None),
+    (torch.cuda.Stream, "query", True),
+    (torch.cuda.Event, "synchronize", None),
+    (torch.cuda.Event, "query", True),
+    (torch.cuda.Event, "elapsed_time", 0.0),
+)
+_CONSTRUCTORS: tuple[tuple[object, str], ...] = (
+    (torch, "tensor"),
+    (torch, "as_tensor"),
+    (torch, "asarray"),
+    (torch.Tensor, "new_tensor"),
+)
+
+
+class Standins:
+    """What takes the place of some functions of torch while a capture is under way."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def patches(self) -> list[tuple[object, str, object]]:
+        """What stands in place of what: the owner, the name, the stand-in."""
+        waits = [(owner, name, self._refusing(getattr(owner, name), name, given)) for owner, name, given in _WAITS]
+        builds = [(owner, name, self._building(getattr(owner, name), name)) for owner, name in _CONSTRUCTORS]
+        releases = (torch.cuda, "empty_cache", self._releasing(torch.cuda.empty_cache))
+        asks = (torch.cuda, "is_current_stream_capturing", self._answering(torch.cuda.is_current_stream_capturing))
+        return [*waits, *builds, releases, asks]
+
+    def _refusing(self, call: Callable[..., object], name: str, given: object) -> Callable[..., object]:
+        """The call is known to be refused, and is left out so that the capture goes on."""
+
+        @functools.wraps(call)
+        def refused(*args: Any, **kwargs: Any) -> object:
+            capture = self.recorder.capture
+            if capture is None or capture.mode == "relaxed":
+                return call(*args, **kwargs)
+            frame, effect = sys._getframe(1), ""
+            if threading.get_ident() != capture.thread:
+                effect = "concurrent-call"
+            elif is_user_code(frame.f_code.co_filename):
+                effect = "explicit-sync"
+            elif frame.f_code.co_qualname == "graph.__enter__":
+                effect = "capture-protocol"
+            said = "the device cannot be waited for, or asked, while a stream captures"
+            self.recorder.refuse(said, frame, operator=f"torch.cuda.{name}", effect=effect)
+            return given
+
+        return refused
+
+    def _building(self, build: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """A tensor that cannot be built under capture is built beside it, so that the capture goes on."""
+
+        @functools.wraps(build)
+        def built(*args: Any, **kwargs: Any) -> Any:
+            before = len(self.recorder.capture.refusals) if self.recorder.capture is not None else 0
+            try:
+                return build(*args, **kwargs)
+            except RuntimeError as error:
+                capture, device = self.recorder.capture, kwargs.get("device")
+                if capture is None:
+                    raise
+                is_tensor = bool(args) and isinstance(args[0], torch.Tensor)
+                if len(capture.refusals) == before:
+                    direction = "upload" if is_tensor else "literal"
+                    self.recorder.refuse(
+                        first_line(error), sys._getframe(1), operator=f"torch.{name}", direction=direction
+                    )
+                if self.recorder.driver.capture(capture.stream)[0] != ACTIVE:
+                    raise
+                kwargs["device"] = "cpu"
+                on_host = build(*args, **kwargs)
+                with self.recorder.driver.relaxed(), torch.cuda.stream(torch.cuda.Stream()):
+                    torch._C._cuda_set_sync_debug_mode(0)
+                    try:
+                        return on_host.to(device or "cuda")
+                    finally:
+                        torch._C._cuda_set_sync_debug_mode(2)
+
+        return built
+
+    def _answering(self, asking: Callable[[], bool]) -> Callable[[], bool]:
+        @functools.wraps(asking)
+        def answered() -> bool:
+            frame = sys._getframe(1)
+            if self.recorder.capture is not None and is_user_code(frame.f_code.co_filename):
+                self.recorder.capture.asked.append(user_stack(frame))
+            return asking()
+
+        return answered
+
+    def _releasing(self, release: Callable[[], None]) -> Callable[[], None]:
+        @functools.wraps(release)
+        def released() -> None:
+            frame = sys._getframe(1)
+            if self.recorder.capture is not None and is_user_code(frame.f_code.co_filename):
+                self.recorder.capture.released.append(user_stack(frame))
+            release()
+
+        return released
+
+    def steps(self, optimizer: torch.optim.Optimizer, _args: object, _kwargs: object) -> None:
+        """A hook of optimizers: one steps in the region."""
+        if self.recorder.capture is not None:
+            stack = user_stack(sys._getframe(1))
+            self.recorder.capture.optimizers.append(Stepped(optimizer, stack, hyperparameters(optimizer)))
+
+
+@contextlib.contextmanager
+def patched(patches: list[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Attributes replaced while inside."""
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    for owner, name, value in patches:
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for owner, name, value in reversed(before):
+            setattr(owner, name, value)

@@ -1,0 +1,222 @@
+"""A process in, its captures and replays as they happen out."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import re
+import sys
+import threading
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.utils._device import _device_constructors
+from torch.utils._python_dispatch import _disable_current_modes
+
+from graphlint.finding import Region
+from graphlint.runtime.bindings import Bindings
+from graphlint.runtime.causes import Refusal
+from graphlint.runtime.cuda.capture import Capture
+from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.cuda.nodes import walk
+from graphlint.runtime.cuda.process import Process
+from graphlint.runtime.cuda.recorder import ACTIVE, Recorder, first_line
+from graphlint.runtime.cuda.standins import Standins, patched
+from graphlint.runtime.places import (
+    Stack,
+    caller_stack,
+    is_user_code,
+    libraries_between,
+    traceback_stack,
+    user_stack,
+)
+
+_ABOUT_CAPTURE = re.compile(r"captur|legacy|memory", re.I)  # the driver speaks of much else
+
+
+class Watch:
+    """Every capture of this process, in order; `replaying` and `ended` are told of replays and of captures that end."""
+
+    def __init__(self) -> None:
+        self.captures: list[Capture] = []
+        self.refusals: list[tuple[Region, Refusal]] = []  # of captures that could not begin
+        self.replaying: list[Callable[[Capture], None]] = []
+        self.ended: list[Callable[[Capture], None]] = []
+        self.opening: Stack = ()  # what a region is called by that no line of user code opens
+        self.driver = Driver(self._read_log)
+        self.recorder = Recorder(self.driver)
+        self.standins = Standins(self.recorder)
+        self.process = Process()
+        self.process.is_capturing = lambda: self.recorder.capture is not None
+        self.graphed: list[Callable[[list[Capture]], None]] = []
+        self._by_graph: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
+        self._is_ignoring = False
+        self._broken: list[Any] = []  # after a failed capture, the allocator may still point to the graph
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch what runs inside."""
+        torch.cuda.init()
+        self.driver.listen()
+        _device_constructors()  # remembers the constructors by identity, so before the patches
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch._C._cuda_set_sync_debug_mode(0)  # warns once that it is a prototype
+        graph = torch.cuda.CUDAGraph
+        patches = [
+            *self.process.setters(),
+            (torch.cuda, "make_graphed_callables", self._around_graphed(torch.cuda.make_graphed_callables)),
+            (graph, "capture_begin", self._around_begin(graph.capture_begin)),
+            (graph, "capture_end", self._around_end(graph.capture_end)),
+            (graph, "replay", self._around_replay(graph.replay)),
+        ]
+        with patched(patches), self.recorder:
+            yield
+
+    def _around_begin(self, begin: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(begin)
+        def capture_begin(graph: Any, *args: Any, **kwargs: Any) -> None:
+            if self._is_ignoring:
+                begin(graph, *args, **kwargs)
+                return
+            stack = caller_stack() or self.opening
+            region = region_of(stack)
+            try:
+                begin(graph, *args, **kwargs)
+            except RuntimeError as error:
+                refusal = Refusal("capture_begin", first_line(error), stack, effect="capture-protocol")
+                self.refusals.append((self.recorder.capture.region if self.recorder.capture else region, refusal))
+                raise
+            stream = torch.cuda.current_stream().cuda_stream
+            mode = kwargs.get("capture_error_mode", args[1] if len(args) > 1 else "global")
+            bindings = Bindings(stack[0].code if stack else None)
+            capture = Capture(region, stack, stream, self.driver.capture_graph(stream), mode, bindings)
+            self.captures.append(capture)
+            self._by_graph[graph] = capture
+            self.recorder.capture = capture
+            mode = torch._C._cuda_get_sync_debug_mode()
+            torch._C._cuda_set_sync_debug_mode(2)
+            self._capturing = contextlib.ExitStack()
+            self._capturing.callback(torch._C._cuda_set_sync_debug_mode, mode)
+            self._capturing.enter_context(patched(self.standins.patches()))
+            self._capturing.callback(register_optimizer_step_pre_hook(self.standins.steps).remove)
+            self._capturing.callback(capture.bindings.stop)
+            capture.bindings.start()
+
+        return capture_begin
+
+    def _around_end(self, end: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(end)
+        def capture_end(graph: Any) -> None:
+            capture = self._by_graph.get(graph)
+            if capture is None or capture is not self.recorder.capture:
+                end(graph)
+                return
+            self._capturing.close()
+            failing = sys.exception()
+            if failing is not None and not capture.refusals:
+                capture.refusals.append(raised(failing, capture.stack))
+            capture.is_healthy &= self.driver.capture(capture.stream)[0] == ACTIVE
+            if capture.is_healthy and capture.graph:
+                capture.nodes = walk(self.driver, capture.graph)
+            try:
+                end(graph)
+                capture.pool = graph.pool()
+            except RuntimeError as error:
+                self._broken.append(graph)
+                capture.is_healthy = False
+                if not capture.refusals:
+                    self.recorder.refuse(first_line(error), sys._getframe(), operator="capture_end")
+                raise
+            finally:
+                self.recorder.capture = None
+                for told in self.ended:
+                    told(capture)
+
+        return capture_end
+
+    def _around_graphed(self, graphed: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(graphed)
+        def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
+            number, stack = len(self.captures), caller_stack()
+            try:
+                result = graphed(*args, **kwargs)
+            except Exception as error:
+                made = self.captures[number:]
+                if not any(capture.refusals for capture in made):
+                    refusal = Refusal("", first_line(error), stack, effect="graphed-callable-contract")
+                    self.refusals.append((region_of(stack), refusal))
+                raise
+            for told in self.graphed:
+                told(self.captures[number:])
+            return result
+
+        return make_graphed_callables
+
+    def _around_replay(self, replay: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(replay)
+        def replay_and_tell(graph: Any) -> None:
+            capture = self._by_graph.get(graph)
+            if capture is not None:
+                for told in self.replaying:
+                    told(capture)
+                capture.replays += 1
+            replay(graph)
+
+        return replay_and_tell
+
+    @contextlib.contextmanager
+    def ignoring(self) -> Iterator[None]:
+        """Inside, captures are not observed either."""
+        self._is_ignoring = True
+        try:
+            with self.paused():
+                yield
+        finally:
+            self._is_ignoring = False
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside, operators are not followed."""
+        with _disable_current_modes():
+            yield
+
+    def _read_log(self, text: str) -> None:
+        """The driver speaks in the thread that made the call."""
+        capture = self.recorder.capture
+        if capture is None or not _ABOUT_CAPTURE.search(text):
+            return
+        own = sys._getframe(1)
+        if user_stack(own) and threading.get_ident() != capture.thread:
+            self.recorder.refuse(text, own, is_from_driver=True, effect="concurrent-call")
+        else:
+            frame = own if user_stack(own) else sys._current_frames().get(capture.thread)
+            self.recorder.refuse(text, frame, is_from_driver=True)
+
+
+def raised(error: BaseException, outer: Stack = ()) -> Refusal:
+    """An exception as a refusal: the first of a chain is the cause, the later ones tell of its consequences."""
+    while (earlier := error.__cause__ or error.__context__) is not None:
+        error = earlier
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    inner = itertools.takewhile(lambda frame: not is_user_code(frame.f_code.co_filename), reversed(frames))
+    names = tuple(f"{frame.f_globals.get('__name__')}:{frame.f_code.co_qualname}" for frame in inner)
+    said = f"{type(error).__name__}: {first_line(error)}"
+    return Refusal("", said, (*traceback_stack(error.__traceback__), *outer[1:]), names)
+
+
+def region_of(stack: Stack) -> Region:
+    """The region that the innermost line of user code opens."""
+    functions = {name.rpartition(":")[2] for name in libraries_between(sys._getframe(1))}
+    kind = "graphlint verify" if "Examination._capture" in functions else "torch.cuda.CUDAGraph.capture_begin"
+    if "make_graphed_callables" in functions:
+        kind = "torch.cuda.make_graphed_callables"
+    elif "graph.__enter__" in functions and kind != "graphlint verify":
+        kind = "torch.cuda.graph"
+    return Region(kind, stack[0].path, stack[0].line) if stack else Region(kind, "?", 0)

@@ -1,0 +1,78 @@
+"""Effects with the place where they happened in; findings, once for each place, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
+from graphlint.rulebook import Rulebook
+from graphlint.runtime.places import Stack, shown
+
+Key = tuple[str, str, int, int]
+
+
+class Findings:
+    """Collects findings; `told` hears of each one at once, and again when another region reaches it."""
+
+    def __init__(self, rulebook: Rulebook, told: Callable[[Key, Finding], None]) -> None:
+        self.rulebook = rulebook
+        self.told = told
+        self.by_key: dict[Key, Finding] = {}
+
+    def add(
+        self,
+        effect: str,
+        stack: Stack,
+        regions: Iterable[Region] = (),
+        *,
+        opening: Stack = (),
+        operation: str = "",
+        span: Span | None = None,
+        said: str = "",
+        confidence: Confidence = Confidence.HIGH,
+    ) -> None:
+        """Report an effect at the innermost line of a stack; `opening` is the stack that opened its region.
+
+        `said` is what the witness saw, and goes before the reason that the rule gives.
+        """
+        rule = self.rulebook.for_effect(effect)
+        if rule is None:
+            raise LookupError(f"no rule reports the effect `{effect}`")
+        place = stack[0] if stack else None
+        span = span or (place.span if place is not None else Span("?", 0))
+        key = (rule.code, span.path, span.line, span.column)
+        known = self.by_key.get(key)
+        if known is not None:
+            regions = tuple(sorted({*known.regions, *regions}))
+            if regions == known.regions:
+                return
+            self.by_key[key] = replace(known, regions=regions)
+        else:
+            operation = operation or shown(span) or "this"
+            self.by_key[key] = Finding(
+                code=rule.code,
+                rule=rule.slug,
+                severity=rule.severity,
+                confidence=confidence,
+                span=span,
+                function=place.function if place is not None else "",
+                message=rule.message.format(operation=operation),
+                help=rule.help,
+                why=f"{rule.why} ({said})" if said else rule.why,
+                regions=tuple(regions),
+                chain=_way(stack, opening),
+            )
+        self.told(key, self.by_key[key])
+
+    @property
+    def explain_failure(self) -> bool:
+        """Whether a check of the program that fails is no surprise."""
+        return any(finding.severity > Severity.NOTE for finding in self.by_key.values())
+
+
+def _way(stack: Stack, opening: Stack) -> tuple[Hop, ...]:
+    """The calls that lead from the body of the region to the line; empty where the line is not below the region."""
+    entry = opening[0].code if opening else None
+    depth = next((depth for depth, place in enumerate(stack) if place.code is entry), None)
+    return tuple(place.hop() for place in reversed(stack[1 : depth + 1])) if depth is not None else ()

@@ -1,0 +1,110 @@
+"""A target in, the messages of a process of its own out, and how that process ended."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+GRACE = 5.0  # seconds between the deadline, when the process says where it is, and its end
+_FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+) in (?P<function>.+)')
+
+Work = Callable[[Callable[[Any], None]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a process ended: `how` is empty where it did all its work; `frames` are where it was, innermost first."""
+
+    how: str = ""
+    frames: tuple[tuple[str, int, str], ...] = ()
+
+
+@contextlib.contextmanager
+def server() -> Iterator[Any]:
+    """Where processes come from: one that has loaded torch and no CUDA, so that each is there in a moment."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "graphlint.runtime.isolation"])
+    yield context
+
+
+def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any], None]) -> Ending:
+    """Do the work in a process of its own and hear what it sends, which is not lost if it dies; seconds to its end."""
+    receiver, sender = context.Pipe(duplex=False)
+    with tempfile.TemporaryDirectory(prefix="graphlint-") as folder:
+        crash = Path(folder, "crash")
+        process = context.Process(target=_work, args=(work, sender, crash, deadline), daemon=False)
+        process.start()
+        sender.close()
+        last, done, late = time.monotonic() + deadline + GRACE, False, False
+        while not done:
+            ready = wait([receiver, process.sentinel], max(0.0, last - time.monotonic()))
+            late = not ready
+            if receiver not in ready:  # a child of the process may keep the connection open beyond its end
+                break
+            try:
+                message = receiver.recv()
+            except EOFError:
+                break
+            done = message is None
+            if not done:
+                heard(message)
+        if not late:
+            process.join(GRACE)
+        _end(process)
+        frames = _frames(crash)
+    if done:
+        return Ending()
+    if late:
+        return Ending(f"it was not done after {deadline:.0f} seconds", frames)
+    return Ending(_died(process.exitcode), frames)
+
+
+def _work(work: Work, sender: Connection, crash: Path, deadline: float) -> None:
+    """The process: what the target prints goes to stderr, since stdout is the report's."""
+    with contextlib.suppress(OSError):
+        os.setsid()  # so that its children end with it
+    os.dup2(2, 1)
+    with crash.open("w", encoding="utf-8") as file:
+        faulthandler.enable(file, all_threads=False)
+        faulthandler.dump_traceback_later(deadline, file=file)
+        work(sender.send)
+        sender.send(None)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # a context that a target has broken may abort the way out
+
+
+def _end(process: Any) -> None:
+    """End the process if it lives, and the children that it has left."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if process.is_alive():
+        process.kill()
+        process.join()
+
+
+def _died(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with status {code}"
+
+
+def _frames(crash: Path) -> tuple[tuple[str, int, str], ...]:
+    """The lines where the process was when it crashed or was late."""
+    try:
+        found = _FRAME.findall(crash.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return ()
+    return tuple((path, int(line), function) for path, line, function in found)

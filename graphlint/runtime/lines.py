@@ -1,0 +1,115 @@
+"""A function in; each line of user code that runs, and the frame that runs it, is told to it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from graphlint.runtime.places import is_user_code
+
+_TOOL = 4  # of sys.monitoring; the lower ones are debuggers, coverage and profilers
+MISSING = object()
+_OWN_REFERENCES = 3  # to a copy of variables: the frame's, ours, and the one that counts
+
+Told = Callable[[FrameType, int], None]
+
+
+class Listener(Protocol):
+    """Listens between `start` and `stop`; not at all where a debugger or the like listens in the same way."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> bool:
+        """Whether it was listening."""
+
+
+def listener(told: Told) -> Listener:
+    return _Monitor(told) if hasattr(sys, "monitoring") else _Tracer(told)
+
+
+class _Monitor:
+    """Tells of each line of user code that runs, in any thread, by `sys.monitoring` (Python 3.12)."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+        self.monitoring: Any = getattr(sys, "monitoring", None)
+        self.is_listening = False
+
+    def start(self) -> None:
+        if self.monitoring.get_tool(_TOOL) is None:
+            self.monitoring.use_tool_id(_TOOL, "graphlint")
+            self.monitoring.register_callback(_TOOL, self.monitoring.events.LINE, self._line)
+            self.monitoring.set_events(_TOOL, self.monitoring.events.LINE)
+            self.monitoring.restart_events()
+            self.is_listening = True
+
+    def stop(self) -> bool:
+        if not self.is_listening:
+            return False
+        self.is_listening = False
+        self.monitoring.set_events(_TOOL, 0)
+        self.monitoring.register_callback(_TOOL, self.monitoring.events.LINE, None)
+        self.monitoring.free_tool_id(_TOOL)
+        return True
+
+    def _line(self, code: CodeType, line: int) -> object:
+        if not is_user_code(code.co_filename):
+            return self.monitoring.DISABLE
+        self.told(sys._getframe(1), line)
+        return None
+
+
+class _Tracer:
+    """Tells the same of the thread that starts it, by `sys.settrace` (Python 3.11)."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+
+    def start(self) -> None:
+        if sys.gettrace() is None:
+            sys.settrace(self._call)
+            for frame in running():
+                if is_user_code(frame.f_code.co_filename):
+                    frame.f_trace = self._line
+
+    def stop(self) -> bool:
+        if sys.gettrace() != self._call:
+            return False
+        sys.settrace(None)
+        for frame in running():
+            if frame.f_trace == self._line:
+                frame.f_trace = None
+                local(frame, "")  # empties the copy of the variables that tracing has made
+        return True
+
+    def _call(self, frame: FrameType, event: str, argument: object) -> Any:
+        return self._line if is_user_code(frame.f_code.co_filename) else None
+
+    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "line":
+            self.told(frame, frame.f_lineno)
+        return self._line
+
+
+def local(frame: FrameType, name: str) -> object:
+    """A variable of a function, or MISSING; the copy of all of them that Python makes up to 3.12 would keep them alive.
+
+    So it is emptied, unless the program holds it, or a trace function runs, after which Python writes it back.
+    """
+    found = frame.f_locals
+    value = found.get(name, MISSING)
+    is_copy = type(found) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    if is_copy and sys.gettrace() is None and sys.getrefcount(found) <= _OWN_REFERENCES:
+        found.clear()
+    return value
+
+
+def running() -> Iterator[FrameType]:
+    """The frames of this thread, from the innermost outwards."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back

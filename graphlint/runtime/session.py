@@ -1,0 +1,91 @@
+"""A target and the rules in, messages about it out: what happens inside the process that a target has for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphlint.errors import UsageError
+from graphlint.finding import Finding
+from graphlint.operations import load_catalogue
+from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.runtime.findings import Findings, Key
+from graphlint.runtime.target import Spec
+
+if TYPE_CHECKING:
+    from graphlint.runtime.cuda.program import Reporting
+    from graphlint.runtime.cuda.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding; a later one of the same key takes its place."""
+
+    key: Key
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is being done."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """The target cannot be looked at, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, by name."""
+
+    values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Session:
+    """Looks at one target; `rules` are folders of pages besides those that ship with graphlint."""
+
+    spec: Spec
+    rules: tuple[Path, ...] = ()
+
+    def __call__(self, send: Callable[[Any], None]) -> None:
+        findings = Findings(load_rulebook(builtin_rules(), *self.rules), lambda key, one: send(Found(key, one)))
+        try:
+            self.look(findings, send)
+        except UsageError as error:
+            send(Unusable(str(error)))
+
+    def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
+        """The steps, in order."""
+        from graphlint.runtime.cuda.program import run_program, run_target
+
+        watch, reporting = watch_for(findings)
+        measured: dict[str, float] = {}
+        if self.spec.path is not None and self.spec.is_program:
+            send(Step("run"))
+            run_program(self.spec.path.resolve(), watch, reporting)
+        else:
+            measured = run_target(self.spec, watch, reporting, lambda name: send(Step(name)))
+        counts = {"captures": len(watch.captures), "replays": sum(one.replays for one in watch.captures)}
+        send(Measured(measured | counts))
+
+
+def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
+    """A watch over this process, and what reports on it; raises UsageError where there is no GPU."""
+    import torch
+
+    from graphlint.runtime.causes import Causes
+    from graphlint.runtime.cuda.program import Reporting
+    from graphlint.runtime.cuda.watch import Watch
+
+    if not torch.cuda.is_available():
+        raise UsageError("torch finds no GPU here, and `verify` takes a real capture")
+    watch = Watch()
+    return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)
