@@ -154,7 +154,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 
 @commands.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@click.option("--on", "witness", type=click.Choice(WITNESSES), default="auto", help="Where to capture.")
+@click.option("--on", type=click.Choice(WITNESSES), default="auto", help="Where to capture.", expose_value=False)
 @click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
@@ -164,7 +164,6 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
 def verify(
     targets: tuple[str, ...],
-    witness: str,
     style: str,
     deadline: float,
     output_file: Path | None,
@@ -181,10 +180,13 @@ def verify(
     except ImportError as error:
         raise UsageError(f"`verify` needs PyTorch: {error}; install `torch-graphlint[runtime]`") from error
     told = show_step if sys.stderr.isatty() else None
-    report = runtime.verify(targets, config, rulebook, witness=witness, deadline=deadline, progress=told)
+    report = runtime.verify(targets, config, rulebook, deadline=deadline, progress=told)
     color = output_file is None and wants_color()
     write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
-    return FOUND if report.findings else 0
+    problems = [target.problem for target in report.targets if target.problem]
+    for problem in problems:
+        fail(f"error: {problem}")
+    return FAILED if problems else FOUND if report.findings else 0
 
 
 def show_step(target: str, step: str) -> None:

@@ -103,10 +103,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class TargetReport:
-    """A target of `verify` and what was measured on it: times in seconds, memory in bytes, and counts, by name."""
+    """A target of `verify` and what was measured on it: times in seconds, memory in bytes, and counts, by name.
+
+    `problem` says why it could not be looked at at all.
+    """
 
     name: str
     measured: Mapping[str, float] = field(default_factory=dict)
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,9 @@ def test_the_project_file_is_found_from_the_first_path(run: Run, calls: list[Cal
         (["check", "--output-file", "serve"], "'serve' is a directory"),
         (["chekc"], "No such command 'chekc'"),
         (["rule", "GL1O1"], "unknown rule `GL1O1`; did you mean"),
+        (["verify"], "Missing argument 'TARGET...'"),
+        (["verify", "x.py", "--output-file", "nowhere/report.txt"], "cannot write the report to nowhere/report.txt"),
+        (["verify", "x.py", "--deadline", "0"], "0.0 is not in the range x>=1"),
     ],
 )
 def test_a_mistake_of_the_user_is_one_line(run: Run, arguments: list[str], expected: str) -> None:

@@ -11,7 +11,7 @@ import click
 import pytest
 from generated import assert_section
 
-from graphlint.cli import check, commands
+from graphlint.cli import check, commands, verify
 from graphlint.config import READERS, check_codes, load_config
 from graphlint.rulebook import builtin_rules, load_rulebook
 
@@ -58,7 +58,8 @@ def test_every_command_shown_is_understood() -> None:
 
 def test_every_option_is_told() -> None:
     """The table of options is complete, and names no other."""
-    options = {name for option in check.params for name in option.opts if name.startswith("--")}
+    params = [*check.params, *verify.params]
+    options = {name for option in params for name in option.opts if name.startswith("--")}
     told = set(re.findall(r"`(--[a-z-]+)", TEXT)) - {"--bless"}
     assert options == told
 

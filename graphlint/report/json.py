@@ -19,7 +19,7 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
         "summary": dataclasses.asdict(report.summary),
     }
     if report.targets:
-        document["targets"] = [{"name": one.name, "measured": dict(one.measured)} for one in report.targets]
+        document["targets"] = [dataclasses.asdict(one) for one in report.targets]
     return json.dumps(document, indent=2) + "\n"
 
 

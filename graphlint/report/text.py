@@ -83,7 +83,8 @@ def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
     result = f"found {', '.join(parts)}" if parts else "nothing found"
     yield f"{paint(result, BOLD)}: {', '.join(looked_at(report))}"
     for target in report.targets:
-        yield f"{cells(target.name)}: {', '.join(measurements(target)) or 'no graph to measure'}"
+        if not target.problem:
+            yield f"{cells(target.name)}: {', '.join(measurements(target)) or 'no graph to measure'}"
     if report.witness == "static" and not report.summary.regions:
         yield UNDECLARED
 

@@ -7,17 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import torch
-
 from graphlint import suppression
 from graphlint.config import Config
-from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Summary, TargetReport
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.findings import Findings
 from graphlint.runtime.isolation import Ending, run_isolated, server
-from graphlint.runtime.session import Found, Measured, Session, Step, Unusable
+from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, require_gpu
 from graphlint.runtime.target import Spec, parse
 
 DEADLINE = 600.0
@@ -28,19 +25,19 @@ def verify(
     config: Config,
     rulebook: Rulebook,
     *,
-    witness: str = "auto",
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
 ) -> Report:
-    """Capture each target for real, in a process of its own that has `deadline` seconds. Raises UsageError.
+    """Capture each target for real, in a process of its own that has `deadline` seconds.
 
-    `progress` gets a target's name and what is being done with it.
+    A target that cannot be looked at has a `problem` in its report, and the others are looked at all the same.
+    `progress` gets a target's name and what is being done with it. Raises UsageError where there is no GPU, and for a
+    target that is named in a wrong way.
     """
     started = time.perf_counter()
     specs = [parse(target) for target in targets]
     selected = rulebook.selected(config.select, config.ignore)
-    if not torch.cuda.is_available():
-        raise UsageError("torch finds no GPU here, and `verify` takes a real capture")
+    require_gpu()
     reports, findings = [], []
     with server() as context:
         for spec in specs:
@@ -84,12 +81,10 @@ def _look(
                 progress(spec.name, name)
 
     ending = run_isolated(context, Session(spec, tuple(config.rules)), deadline, heard)
-    if unusable:
-        raise UsageError(unusable[0])
-    if ending.how:
+    if ending.how and not unusable:
         findings["end"] = _failure(spec, ending, rulebook)
     found = list(findings.values())
-    return TargetReport(spec.name, measured), found
+    return TargetReport(spec.name, measured, *unusable), found
 
 
 def _failure(spec: Spec, ending: Ending, rulebook: Rulebook) -> Finding:

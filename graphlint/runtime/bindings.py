@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Span
@@ -166,6 +167,8 @@ class Memory:
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Memory | None:
+        if is_lazy(tensor):
+            return None
         try:
             storage = tensor.untyped_storage()
         except (NotImplementedError, RuntimeError):

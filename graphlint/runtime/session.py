@@ -60,7 +60,8 @@ class Session:
         try:
             self.look(findings, send)
         except UsageError as error:
-            send(Unusable(str(error)))
+            named = f"target `{self.spec.name}`: "
+            send(Unusable(named + str(error).removeprefix(named)))
 
     def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
         """The steps, in order."""
@@ -79,13 +80,23 @@ class Session:
 
 def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
     """A watch over this process, and what reports on it; raises UsageError where there is no GPU."""
-    import torch
-
     from graphlint.runtime.causes import Causes
     from graphlint.runtime.cuda.program import Reporting
     from graphlint.runtime.cuda.watch import Watch
 
+    require_gpu()
+    try:
+        watch = Watch()
+    except OSError as error:
+        raise UsageError(f"the CUDA driver cannot be loaded: {error}") from error
+    return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)
+
+
+def require_gpu() -> None:
+    """Raises UsageError where no capture can be taken."""
+    import torch
+
+    if not hasattr(torch, "accelerator"):
+        raise UsageError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
     if not torch.cuda.is_available():
         raise UsageError("torch finds no GPU here, and `verify` takes a real capture")
-    watch = Watch()
-    return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from examples import finding, report, write_project
 
-from graphlint.finding import Confidence, Region, Severity, Span
+from graphlint.finding import Confidence, Region, Report, Severity, Span, Summary, TargetReport
 from graphlint.report.text import render
 
 EXPECTED = """\
@@ -176,3 +176,19 @@ def test_a_run_without_regions_says_how_to_declare_one(tmp_path: Path) -> None:
     assert text.startswith("nothing found: 3 files, 0 regions")
     assert "no capture region was found; name what is captured with `--region module:qualname`\n" in text
     assert "--region" not in render(report(), base=tmp_path)
+
+
+def test_targets_of_verify_are_measured_in_the_last_lines() -> None:
+    """Nodes, times and whether the graph pays; a target that could not be looked at is told elsewhere."""
+    times = {"eager_seconds": 0.002, "replay_seconds": 0.0005, "pool_bytes": 2**21, "kernel_nodes": 3.0}
+    slow = {"eager_seconds": 0.001, "replay_seconds": 0.002}
+    targets = (TargetReport("a.py:step", times), TargetReport("b.py:step", slow), TargetReport("c.py"))
+    broken = TargetReport("d.py", problem="target `d.py`: there is no such file")
+    verified = Report("capture", (), Summary(regions=2, seconds=1.5), targets=(*targets, broken))
+    assert render(verified, base=Path()).splitlines() == [
+        "nothing found: 4 targets, 2 captures, 0 suppressed, 1.5 s",
+        "a.py:step: nodes: 3 kernel, eager 2.000 ms, replay with its copies 0.500 ms, 4.0 times as fast, "
+        "2.0 MiB in its pool",
+        "b.py:step: eager 1.000 ms, replay with its copies 2.000 ms, the graph does not pay",
+        "c.py: no graph to measure",
+    ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from graphlint.errors import UsageError
 from graphlint.runtime.comparison import leaves
 from graphlint.runtime.fresh_inputs import fresh
 
@@ -36,3 +37,11 @@ def copy_into(static: Arguments, inputs: Arguments) -> None:
 def cloned(named: Iterable[tuple[str, object]]) -> Values:
     """Values as they are now, by name."""
     return {name: one.detach().clone() if isinstance(one, torch.Tensor) else one for name, one in named}
+
+
+def require_device(arguments: Arguments) -> None:
+    """Raises UsageError for a tensor of the host; one that holds a single number is let through."""
+    named = [*leaves(arguments[0], "args"), *leaves(arguments[1], "kwargs")]
+    for name, value in named:
+        if isinstance(value, torch.Tensor) and not value.is_cuda and value.dim():
+            raise UsageError(f"the example input `{name}` lies on the host; make it on the device")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from graphlint.runtime.comparison import Difference, differing, leaves, noise_floor
-from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, copy_into, renewed
+from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, copy_into, renewed, require_device
 from graphlint.runtime.cuda.capture import Capture
 from graphlint.runtime.cuda.divergence import Divergence, Traced
 from graphlint.runtime.cuda.measure import measure
@@ -53,6 +53,7 @@ class Examination:
         self.step = step
         self.stream = torch.cuda.Stream()
         self.examples: Arguments = target.args, dict(target.kwargs)
+        require_device(self.examples)
         self.state: State = reachable(target.call, (), {})
         self.inputs: list[Arguments] = []
         watch.opening = opening_of(target.call)

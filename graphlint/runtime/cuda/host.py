@@ -129,23 +129,25 @@ def _moved(capture: Capture, before: Memory, after: object) -> Iterator[Trouble]
 
 
 def _changed(capture: Capture, binding: Binding) -> str | None:
-    before, after = binding.entered, binding.left
-    if binding.access.how in ("read", "call") and not any(key == ".last_epoch" for key in before):
-        return None
-    is_deeper = binding.place.code is not capture.bindings.opening
-    fresh = [
-        key
-        for key, one in after.items()
-        if isinstance(one, Memory) and one.key in capture.internals and one != before.get(key)
-    ]
+    """What a region does to a name, if it changes what it stands for."""
+    how, before, after = binding.access.how, binding.entered, binding.left
+    fresh = [key for key, one in after.items() if one != before.get(key) and _is_internal(capture, one)]
+    if how in ("read", "call") and ".last_epoch" not in before:
+        is_born = any(key.startswith(".") and before.get(key) is None for key in fresh)
+        return "state-born-in-region" if is_born else None
     if binding.access.is_method:
         grows = _length(after) > _length(before) and not binding.is_local
         return "growing-memory" if grows else None
     if fresh:
+        is_deeper = binding.place.code is not capture.bindings.opening
         return "escaping-allocation" if is_deeper else None
     if any(one != before.get(key) and not isinstance(one, Memory) for key, one in after.items()):
         return "lost-side-effect" if not binding.is_local else None
     return None
+
+
+def _is_internal(capture: Capture, value: object) -> bool:
+    return isinstance(value, Memory) and value.key in capture.internals
 
 
 def _length(state: State) -> int:

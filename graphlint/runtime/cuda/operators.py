@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.parameter import is_lazy
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _UNFILLED = ("aten::empty", "aten::new_empty")
@@ -102,9 +103,10 @@ class Call:
 
 
 def tensors(tree: object) -> Iterator[torch.Tensor]:
-    """The tensors among the arguments or results of an operator."""
+    """The tensors among the arguments or results of an operator, but for parameters without a shape yet."""
     if isinstance(tree, torch.Tensor):
-        yield tree
+        if not is_lazy(tree):
+            yield tree
     elif isinstance(tree, list | tuple):
         for one in tree:
             yield from tensors(one)

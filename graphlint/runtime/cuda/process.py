@@ -19,43 +19,48 @@ _SETTERS: tuple[tuple[Any, str, Callable[[], object]], ...] = (
     (torch, "set_default_dtype", torch.get_default_dtype),
     (torch, "set_grad_enabled", torch.is_grad_enabled),
     (torch.cuda, "set_stream", lambda: torch.cuda.current_stream().cuda_stream),
-    (torch.cuda, "set_sync_debug_mode", lambda: None),  # read by what it was set to, since captures set it as well
+    (torch.cuda, "set_sync_debug_mode", torch.cuda.get_sync_debug_mode),
 )
+_MODES = {"default": 0, "warn": 1, "error": 2}
 _OUTERMOST = 2  # what the main function of a program sets is meant for the whole process
 
 
 class Process:
-    """Listens to who sets a state of the process, in a region or in a helper of the program."""
+    """Listens to who sets a state of the process, in a region or in a helper of the program.
 
-    def __init__(self) -> None:
+    `sync_mode` is the debugging of synchronisations as the program wants it; during a capture, it is another.
+    """
+
+    def __init__(self, is_capturing: Callable[[], bool]) -> None:
+        self.sync_mode = 0
+        self._is_capturing = is_capturing
         self._before = {name: read() for _, name, read in _SETTERS}
         self._set: dict[str, Stack] = {}
-        self._mode: object = 0
-        self.is_capturing: Callable[[], bool] = lambda: False
 
-    def setters(self) -> list[tuple[Any, str, Any]]:
+    def patches(self) -> list[tuple[Any, str, Any]]:
         """What to put in place of the setters."""
-        return [(owner, name, self._listening(getattr(owner, name), name)) for owner, name, _ in _SETTERS]
+        setters = [(owner, name, self._listening(getattr(owner, name), name)) for owner, name, _ in _SETTERS]
+        return [*setters, (torch.cuda, "get_sync_debug_mode", lambda: self.sync_mode)]
 
     def left(self) -> Iterator[Trouble]:
         """What is another state now than at the beginning, and was set by code of a region."""
         for _, name, read in _SETTERS:
             stack = self._set.get(name)
-            changed = (
-                self._mode not in (0, "default") if name == "set_sync_debug_mode" else read() != self._before[name]
-            )
-            if stack and changed:
+            if stack and read() != self._before[name]:
                 yield Trouble("process-state", stack, "it is not set back")
 
     def _listening(self, setter: Callable[..., Any], name: str) -> Callable[..., Any]:
         @functools.wraps(setter)
         def listened(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
-            if is_user_code(frame.f_code.co_filename):
-                if self.is_capturing() or len(user_stack(frame)) > _OUTERMOST:
-                    self._set[name] = user_stack(frame)
-                if name == "set_sync_debug_mode":
-                    self._mode = (*args, *kwargs.values())[0]
+            is_capturing = self._is_capturing()
+            if is_user_code(frame.f_code.co_filename) and (is_capturing or len(user_stack(frame)) > _OUTERMOST):
+                self._set[name] = user_stack(frame)
+            if name == "set_sync_debug_mode":
+                (mode,) = (*args, *kwargs.values())
+                self.sync_mode = _MODES.get(mode, mode)
+                if is_capturing:  # it counts from the end of the capture on
+                    return None
             return setter(*args, **kwargs)
 
         return listened

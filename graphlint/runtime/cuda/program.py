@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from graphlint.errors import UsageError
 from graphlint.runtime.causes import Causes, Refusal
 from graphlint.runtime.comparison import Difference
 from graphlint.runtime.cuda import audit, host
@@ -156,6 +157,8 @@ def look_at(target: Target, watch: Watch, reporting: Reporting, step: Callable[[
     measured: dict[str, float] = {}
     try:
         measured = examine(target, watch, reporting, step)
+    except UsageError:
+        raise
     except Exception as error:
         if not reporting.findings.explain_failure:
             cause = raised(error)

@@ -52,8 +52,7 @@ class Watch:
         self.driver = Driver(self._read_log)
         self.recorder = Recorder(self.driver)
         self.standins = Standins(self.recorder)
-        self.process = Process()
-        self.process.is_capturing = lambda: self.recorder.capture is not None
+        self.process = Process(lambda: self.recorder.capture is not None)
         self.graphed: list[Callable[[list[Capture]], None]] = []
         self._by_graph: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
         self._is_ignoring = False
@@ -70,7 +69,7 @@ class Watch:
             torch._C._cuda_set_sync_debug_mode(0)  # warns once that it is a prototype
         graph = torch.cuda.CUDAGraph
         patches = [
-            *self.process.setters(),
+            *self.process.patches(),
             (torch.cuda, "make_graphed_callables", self._around_graphed(torch.cuda.make_graphed_callables)),
             (graph, "capture_begin", self._around_begin(graph.capture_begin)),
             (graph, "capture_end", self._around_end(graph.capture_end)),
@@ -100,10 +99,9 @@ class Watch:
             self.captures.append(capture)
             self._by_graph[graph] = capture
             self.recorder.capture = capture
-            mode = torch._C._cuda_get_sync_debug_mode()
             torch._C._cuda_set_sync_debug_mode(2)
             self._capturing = contextlib.ExitStack()
-            self._capturing.callback(torch._C._cuda_set_sync_debug_mode, mode)
+            self._capturing.callback(lambda: torch._C._cuda_set_sync_debug_mode(self.process.sync_mode))
             self._capturing.enter_context(patched(self.standins.patches()))
             self._capturing.callback(register_optimizer_step_pre_hook(self.standins.steps).remove)
             self._capturing.callback(capture.bindings.stop)
