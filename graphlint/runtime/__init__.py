@@ -9,11 +9,12 @@ from pathlib import Path
 
 from graphlint import suppression
 from graphlint.config import Config
-from graphlint.finding import Finding, Report, Summary, TargetReport
+from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.findings import Findings
 from graphlint.runtime.isolation import Ending, run_isolated, server
+from graphlint.runtime.places import is_user_code
 from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, require_gpu
 from graphlint.runtime.target import Spec, parse
 
@@ -89,19 +90,13 @@ def _look(
 
 def _failure(spec: Spec, ending: Ending, rulebook: Rulebook) -> Finding:
     """How the process of a target ended, at the innermost line of user code where it was."""
-    from graphlint.runtime.places import is_user_code
-
-    found: list[Finding] = []
+    found: dict[object, Finding] = {}
     frames = [frame for frame in ending.frames if is_user_code(frame[0])]
-    Findings(rulebook, lambda _key, one: found.append(one)).add(
-        "target-failure", (), operation=spec.name, said=ending.how
-    )
-    if not frames:
-        path = str(spec.path) if spec.path is not None else spec.module
-        return dataclasses.replace(found[0], span=dataclasses.replace(found[0].span, path=path, line=1))
-    path, line, function = frames[0]
-    span = dataclasses.replace(found[0].span, path=str(normal(Path(path))), line=line, end_line=line)
-    return dataclasses.replace(found[0], span=span, function=function)
+    path, line, function = frames[0] if frames else (str(spec.path or spec.module), 1, "")
+    span = Span(str(normal(Path(path))), line)
+    Findings(rulebook, found.__setitem__).add("target-failure", (), operation=spec.name, span=span, said=ending.how)
+    (finding,) = found.values()
+    return dataclasses.replace(finding, function=function)
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:

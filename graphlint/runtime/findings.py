@@ -10,14 +10,17 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.places import Stack, shown
 
 Key = tuple[str, str, int, int]
+_NOWHERE = Span("<unknown>", 1)
 
 
 class Findings:
     """Collects findings; `told` hears of each one at once, and again when another region reaches it."""
 
-    def __init__(self, rulebook: Rulebook, told: Callable[[Key, Finding], None]) -> None:
+    def __init__(self, rulebook: Rulebook, told: Callable[[Key, Finding], None], home: Span = _NOWHERE) -> None:
+        """`home` is where the target lies, for what no line of user code did."""
         self.rulebook = rulebook
         self.told = told
+        self.home = home
         self.by_key: dict[Key, Finding] = {}
 
     def add(
@@ -39,8 +42,8 @@ class Findings:
         rule = self.rulebook.for_effect(effect)
         if rule is None:
             raise LookupError(f"no rule reports the effect `{effect}`")
-        place = stack[0] if stack else None
-        span = span or (place.span if place is not None else Span("?", 0))
+        place = next(iter((*stack, *opening)), None)
+        span = span or (place.span if place is not None else self.home)
         key = (rule.code, span.path, span.line, span.column)
         known = self.by_key.get(key)
         if known is not None:

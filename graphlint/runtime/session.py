@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
-from graphlint.finding import Finding
+from graphlint.finding import Finding, Span
 from graphlint.operations import load_catalogue
 from graphlint.rulebook import builtin_rules, load_rulebook
 from graphlint.runtime.findings import Findings, Key
@@ -56,7 +56,9 @@ class Session:
     rules: tuple[Path, ...] = ()
 
     def __call__(self, send: Callable[[Any], None]) -> None:
-        findings = Findings(load_rulebook(builtin_rules(), *self.rules), lambda key, one: send(Found(key, one)))
+        home = Span(str(self.spec.path or self.spec.module), 1)
+        rulebook = load_rulebook(builtin_rules(), *self.rules)
+        findings = Findings(rulebook, lambda key, one: send(Found(key, one)), home)
         try:
             self.look(findings, send)
         except UsageError as error:

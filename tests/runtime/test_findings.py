@@ -103,12 +103,15 @@ def test_two_effects_at_a_place_are_two_findings(rulebook: Rulebook) -> None:
 
 
 def test_a_span_that_is_given_takes_the_place_of_the_line(rulebook: Rulebook) -> None:
-    """The operation may be given too; a finding without any place is one all the same."""
+    """The operation may be given too; without any line it is the one that opens the region, and else an unknown one."""
     findings = Collected(rulebook)
     findings.add("scalar-readback", innermost(), span=Span("gone.py", 7))
     findings.add("scalar-readback", (), operation="model.py")
+    opening, _ = region()
+    findings.add("tensor-branch", (), opening=opening)
+    assert opening[0].span == findings.heard.pop()[1].span
     told = [(finding.span, finding.message.split("`")[1]) for _, finding in findings.heard]
-    assert [(Span("gone.py", 7), "this"), (Span("?", 0), "model.py")] == told
+    assert [(Span("gone.py", 7), "this"), (Span("<unknown>", 1), "model.py")] == told
 
 
 def test_an_effect_that_no_rule_reports_is_an_error(rulebook: Rulebook) -> None:
