@@ -67,6 +67,7 @@ class Examination:
         with self.watch.paused():
             self.base = self.state.snapshot()
         self.step("capture")
+        self.reporting.is_comparing = True
         taken = self._capture_past_refusals()
         if taken is None:
             return {}

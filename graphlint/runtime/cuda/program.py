@@ -23,6 +23,8 @@ from graphlint.runtime.findings import Findings
 from graphlint.runtime.places import returning
 from graphlint.runtime.target import Spec, Target, load
 
+_SUSPECT = frozenset({"frozen-host-value", "frozen-host-random", "moved-tensor"})
+
 
 class Reporting:
     """Tells the findings of what a watch sees."""
@@ -33,12 +35,18 @@ class Reporting:
         self.findings = findings
         self.outside = Outside(self.tell)
         self.training = Training()
+        self.is_comparing = False
+        self._held: list[tuple[Capture, Trouble]] = []
         watch.graphed.append(self.training.graphed)
         watch.ended.append(self.capture_ended)
         watch.replaying.append(self.replay_begins)
         watch.recorder.eager.append(self.outside.ran)
 
     def tell(self, capture: Capture, trouble: Trouble) -> None:
+        """Report it; where replay is compared with eager, what can make them differ waits until they do."""
+        if self.is_comparing and trouble.effect in _SUSPECT:
+            self._held.append((capture, trouble))
+            return
         self.findings.add(
             trouble.effect,
             trouble.stack,
@@ -81,6 +89,9 @@ class Reporting:
 
     def diverged(self, capture: Capture, divergence: Divergence, step: int, difference: Difference) -> None:
         """A replay gives something else than eager: where that begins, unless it is known already."""
+        self.is_comparing = False
+        for held in self._held:
+            self.tell(*held)
         first, how = divergence.first()
         said = f"`{difference.path[2:-2]}` differs in replay {step + 1}"
         suspect = host.suspect(capture, first.stack)
