@@ -15,7 +15,7 @@ from graphlint.runtime.target import made
 
 def verify(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Report:
     """Take the callable apart here. Raises UsageError where that cannot be done."""
-    from graphlint.runtime.cuda.program import look_at
+    from graphlint.runtime.cuda.examine import look_at
 
     name = getattr(call, "__qualname__", type(call).__qualname__)
     target = made((call, args, kwargs), name)

@@ -15,7 +15,7 @@ from graphlint.runtime.findings import Findings, Key
 from graphlint.runtime.target import Spec
 
 if TYPE_CHECKING:
-    from graphlint.runtime.cuda.program import Reporting
+    from graphlint.runtime.cuda.reporting import Reporting
     from graphlint.runtime.cuda.watch import Watch
 
 
@@ -67,7 +67,8 @@ class Session:
 
     def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
         """The steps, in order."""
-        from graphlint.runtime.cuda.program import run_program, run_target
+        from graphlint.runtime.cuda.examine import run_target
+        from graphlint.runtime.cuda.program import run_program
 
         watch, reporting = watch_for(findings)
         measured: dict[str, float] = {}
@@ -83,7 +84,7 @@ class Session:
 def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
     """A watch over this process, and what reports on it; raises UsageError where there is no GPU."""
     from graphlint.runtime.causes import Causes
-    from graphlint.runtime.cuda.program import Reporting
+    from graphlint.runtime.cuda.reporting import Reporting
     from graphlint.runtime.cuda.watch import Watch
 
     require_gpu()

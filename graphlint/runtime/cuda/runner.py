@@ -10,7 +10,7 @@ import torch
 
 from graphlint.runtime.comparison import differing, leaves, noise_floor
 from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, renewed
-from graphlint.runtime.cuda.program import Reporting
+from graphlint.runtime.cuda.reporting import Reporting
 
 LEVELS = (0, 1, 2)
 

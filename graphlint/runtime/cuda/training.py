@@ -11,7 +11,7 @@ import torch
 from graphlint.runtime.cuda.audit import Trouble
 from graphlint.runtime.cuda.capture import Capture
 from graphlint.runtime.cuda.operators import storage_key, tensors
-from graphlint.runtime.places import Stack
+from graphlint.runtime.places import Stack, caller_stack
 
 _ADDS = ("aten::add_", "aten::add", "aten::_foreach_add_")  # how autograd accumulates into a gradient that exists
 
@@ -80,8 +80,6 @@ class Callables:
         self._overwritten: list[Stack] = [() for _ in forwards]
 
     def replays(self, capture: Capture) -> Iterator[Trouble]:
-        from graphlint.runtime.places import caller_stack
-
         for number, (forward, backward) in enumerate(zip(self._forwards, self._backwards, strict=True)):
             if capture is forward:
                 self._calls[number].append(caller_stack())

@@ -1,0 +1,124 @@
+"""What a watch sees in, findings out: when a capture ends, before each replay, and when the target has run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from graphlint.runtime.causes import Causes, Refusal
+from graphlint.runtime.comparison import Difference
+from graphlint.runtime.cuda import audit, host
+from graphlint.runtime.cuda.audit import Trouble
+from graphlint.runtime.cuda.capture import Capture
+from graphlint.runtime.cuda.divergence import Divergence
+from graphlint.runtime.cuda.outside import Outside
+from graphlint.runtime.cuda.training import Training
+from graphlint.runtime.cuda.watch import Watch
+from graphlint.runtime.findings import Findings
+from graphlint.runtime.places import returning
+
+_SUSPECT = frozenset({"frozen-host-value", "frozen-host-random", "moved-tensor"})
+
+
+class Reporting:
+    """Tells the findings of what a watch sees."""
+
+    def __init__(self, watch: Watch, causes: Causes, findings: Findings) -> None:
+        self.watch = watch
+        self.causes = causes
+        self.findings = findings
+        self.outside = Outside(self.tell)
+        self.training = Training()
+        self.is_comparing = False
+        self._held: list[tuple[Capture, Trouble]] = []
+        watch.graphed.append(self.training.graphed)
+        watch.ended.append(self.capture_ended)
+        watch.replaying.append(self.replay_begins)
+        watch.recorder.eager.append(self.outside.ran)
+
+    def tell(self, capture: Capture, trouble: Trouble) -> None:
+        """Report it; where replay is compared with eager, what can make them differ waits until they do."""
+        if self.is_comparing and trouble.effect in _SUSPECT:
+            self._held.append((capture, trouble))
+            return
+        self.findings.add(
+            trouble.effect,
+            trouble.stack,
+            [capture.region],
+            opening=capture.stack,
+            span=trouble.span,
+            said=trouble.said,
+        )
+
+    def capture_ended(self, capture: Capture) -> None:
+        for refusal in broken_by(capture):
+            effect = self.causes.effect(refusal)
+            self.findings.add(effect, refusal.stack, [capture.region], opening=capture.stack, said=refusal.said)
+        if capture.is_healthy and not capture.refusals:
+            troubles = [*audit.after_capture(capture), *host.after_capture(capture), *self.training.captured(capture)]
+            for trouble in troubles:
+                self.tell(capture, trouble)
+            self.outside.captured(capture)
+
+    def replay_begins(self, capture: Capture) -> None:
+        is_alone = sum(one.region == capture.region for one in self.watch.captures) == 1
+        troubles = [
+            *audit.before_replay(capture),
+            *host.before_replay(capture, is_alone),
+            *self.training.replays(capture, self.outside.touched),
+        ]
+        for trouble in troubles:
+            self.tell(capture, trouble)
+        self.outside.replays(capture)
+
+    def ended(self) -> None:
+        """The target has run: what it left behind, and what no capture of torch has seen."""
+        for trouble in self.watch.process.left() if self.watch.captures else ():
+            self.findings.add(trouble.effect, trouble.stack, said=trouble.said)
+        for operator, stack in self.watch.recorder.strays:
+            said = f"{operator} runs in a capture that torch does not know of"
+            self.findings.add("foreign-allocation", stack, said=said)
+        for region, refusal in self.watch.refusals:
+            self.findings.add(self.causes.effect(refusal), refusal.stack, [region], said=refusal.said)
+
+    def diverged(self, capture: Capture, divergence: Divergence, step: int, difference: Difference) -> None:
+        """A replay gives something else than eager: where that begins, unless it is known already."""
+        self.is_comparing = False
+        for held in self._held:
+            self.tell(*held)
+        first, how = divergence.first()
+        said = f"`{difference.path[2:-2]}` differs in replay {step + 1}"
+        suspect = host.suspect(capture, first.stack)
+        if suspect is not None:
+            self.tell(capture, replace(suspect, said=said))
+        elif capture.asked:
+            self.tell(capture, Trouble("capture-only-path", capture.asked[0], said))
+        elif self.findings.explain_failure:
+            return
+        elif how in ("path", "numbers"):
+            self.tell(capture, Trouble("frozen-host-value", first.stack, f"{first.operator} differs, {said}"))
+        else:
+            self.tell(
+                capture, Trouble("unexplained-divergence", first.stack or capture.stack, f"{first.operator}, {said}")
+            )
+
+    def told(self, effect: str, call: Callable[..., Any], said: str) -> None:
+        """Something about the result of a callable, at the line that returns it."""
+        self.findings.add(effect, (), span=returning(call), said=said)
+
+    def unhealthy(self, capture: Capture) -> None:
+        """The process cannot be used any more."""
+        self.tell(capture, Trouble("target-failure", capture.stack, "the process does not recover from this capture"))
+
+
+def broken_by(capture: Capture) -> list[Refusal]:
+    """What the capture was refused, up to what broke it; what the driver alone refused may have done no harm."""
+    found = []
+    for refusal in capture.refusals:
+        if refusal.is_from_driver and capture.is_healthy:
+            continue
+        found.append(refusal)
+        if refusal.is_from_driver:
+            break
+    return found
