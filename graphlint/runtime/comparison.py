@@ -85,8 +85,8 @@ def entries(value: object, names: Mapping[int, str] | None = None) -> list[tuple
     `names`, by id, are those of objects that may be keys.
     """
     if isinstance(value, dict):
-        keys = [_key(key, position, names or {}) for position, key in enumerate(value)]
-        return [(f"[{key}]", part) for key, part in zip(keys, value.values(), strict=True)]
+        keys = [_key(key, position, names or {}) for position, key in enumerate(dict.keys(value))]
+        return [(f"[{key}]", part) for key, part in zip(keys, dict.values(value), strict=True)]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return [(f".{field}", part) for field, part in zip(value._fields, value, strict=True)]
     if isinstance(value, (list, deque, tuple)) and not isinstance(value, torch.Size):

@@ -293,7 +293,7 @@ def _contents(holder: Any) -> dict[Any, Any]:
     """What an object refers to itself, by index, key or attribute."""
     match holder:
         case dict():
-            return dict(holder)
+            return dict(dict.items(holder))  # past a subclass that makes its values when they are asked for
         case list() | deque():
             return dict(enumerate(holder))
         case set():
@@ -372,7 +372,7 @@ def _is_atom(value: object) -> bool:
 def _is_plain(value: Any) -> bool:
     """Whether an object is compared as a whole: an array, a set, or a long row of host values such as a vocabulary."""
     if isinstance(value, (list, dict, tuple)) and len(value) > _LONG:
-        return all(map(_is_atom, value.values() if isinstance(value, dict) else value))
+        return all(map(_is_atom, dict.values(value) if isinstance(value, dict) else value))
     return isinstance(value, (set, frozenset)) or _is_array(value)
 
 

@@ -488,3 +488,22 @@ def test_a_training_step_on_a_device_is_restored() -> None:
     before.restore()
     assert [] == before.changes(state.snapshot())
     assert same(first, step(x))
+
+
+def test_a_mapping_that_makes_its_values_is_not_asked_for_them() -> None:
+    """Such as a registry that imports what it names."""
+
+    class Registry(dict):
+        def __getitem__(self, key: str) -> object:
+            raise AssertionError("asked")
+
+        values = items = __iter__ = __getitem__
+
+    registry = Registry(model="package.model")
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        return x if registry else x + 1
+
+    state = reachable(step, (), {})
+    assert "package.model" in state.hosts.values()
+    state.snapshot().restore()
