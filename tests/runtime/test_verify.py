@@ -1,0 +1,51 @@
+"""From the names of targets to a report, on a machine whose processes find no GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from graphlint import runtime  # noqa: E402
+from graphlint.cli import commands  # noqa: E402
+from graphlint.config import load_config  # noqa: E402
+from graphlint.errors import UsageError  # noqa: E402
+from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="is about machines without a GPU")
+
+
+@pytest.fixture
+def targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Two programs, and a parent that believes in a GPU."""
+    monkeypatch.setattr(runtime, "require_gpu", lambda: None)
+    for name in ("one.py", "other.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    return [str(tmp_path / name) for name in ("one.py", "other.py")]
+
+
+def test_without_a_gpu_there_is_one_line() -> None:
+    """It names the cause; no process is started."""
+    with pytest.raises(UsageError, match="torch finds no GPU here"):
+        runtime.verify([__file__], load_config(Path(), None), load_rulebook(builtin_rules()))
+
+
+def test_a_target_with_a_problem_does_not_end_the_others(targets: list[str]) -> None:
+    """Each has a process of its own, and says for itself why it cannot be looked at."""
+    steps: list[tuple[str, str]] = []
+    rulebook = load_rulebook(builtin_rules())
+    report = runtime.verify(targets, load_config(Path(), None), rulebook, progress=lambda *step: steps.append(step))
+    assert all(one.problem.startswith(f"target `{one.name}`: torch finds no GPU here") for one in report.targets)
+    assert [one.name for one in report.targets] == targets and report.findings == () and steps == []
+
+
+def test_the_command_tells_each_problem_and_ends_with_status_two(
+    targets: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was found is reported all the same."""
+    status = commands.main(["verify", *targets], standalone_mode=False)
+    out, err = capsys.readouterr()
+    assert status == 2 and out.startswith("nothing found: 2 targets, 0 captures")
+    assert [line.startswith("graphlint: error: target `") for line in err.splitlines()] == [True, True]
