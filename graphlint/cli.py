@@ -175,10 +175,8 @@ def verify(
     config = extend_config(load_config(Path(), config_file), **options)
     rulebook = load_rulebook(builtin_rules(), *config.rules)
     check_codes(config, rulebook)
-    try:
-        from graphlint import runtime
-    except ImportError as error:
-        raise UsageError(f"`verify` needs PyTorch: {error}; install `torch-graphlint[runtime]`") from error
+    from graphlint import runtime
+
     told = show_step if sys.stderr.isatty() else None
     report = runtime.verify(targets, config, rulebook, deadline=deadline, progress=told)
     color = output_file is None and wants_color()

@@ -264,3 +264,12 @@ def test_the_module_is_the_command() -> None:
     command = [sys.executable, "-m", "graphlint", "--version"]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert f"graphlint, version {__version__}\n" == done.stdout
+
+
+def test_verify_without_pytorch_is_one_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (tmp_path / "target.py").write_text("")
+    result = run("verify", str(tmp_path / "target.py"))
+    assert result.err.startswith("graphlint: error: `verify` needs PyTorch: ")
+    assert "install `torch-graphlint[runtime]`" in result.err and result.status == 2

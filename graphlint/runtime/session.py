@@ -97,8 +97,10 @@ def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
 
 def require_gpu() -> None:
     """Raises UsageError where no capture can be taken."""
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        raise UsageError(f"`verify` needs PyTorch: {error}; install `torch-graphlint[runtime]`") from error
     if not hasattr(torch, "accelerator"):
         raise UsageError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
     if not torch.cuda.is_available():
