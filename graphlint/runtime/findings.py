@@ -33,7 +33,6 @@ class Findings:
         operation: str = "",
         span: Span | None = None,
         said: str = "",
-        confidence: Confidence = Confidence.HIGH,
     ) -> None:
         """Report an effect at the innermost line of a stack; `opening` is the stack that opened its region.
 
@@ -57,7 +56,7 @@ class Findings:
                 code=rule.code,
                 rule=rule.slug,
                 severity=rule.severity,
-                confidence=confidence,
+                confidence=Confidence.HIGH,
                 span=span,
                 function=place.function if place is not None else "",
                 message=rule.message.format(operation=operation),

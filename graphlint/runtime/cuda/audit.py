@@ -44,9 +44,8 @@ def before_replay(capture: Capture) -> Iterator[Trouble]:
     for external in capture.externals.values():
         operation = capture.operations[external.used]
         if external.storage.expired():
-            if external.is_cached or _lies_in_pool(capture, external):
-                continue
-            if _is_used(capture, operation, external):
+            is_blamed = not external.is_cached and _is_used(capture, operation, external)
+            if is_blamed and not _lies_in_pool(capture, external):
                 effect = "pinned-source" if external.is_host else "freed-memory"
                 yield Trouble(effect, operation.stack, f"{operation.operator} uses {_shown(external)}, which was freed")
         elif (address := _address(external)) != external.address and _is_used(capture, operation, external):

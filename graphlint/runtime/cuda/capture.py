@@ -27,7 +27,6 @@ class Operation:
     stack: Stack
     first: int
     end: int
-    stream: int
     is_outside: bool = False
     is_download: bool = False
     host_operand: StorageWeakRef | None = None

@@ -26,21 +26,28 @@ _KEPT = 64  # values of one waiting operator on one line
 _REFUSE_WAITS, _ALLOW_WAITS = 2, 0  # modes of torch's debugging of synchronisations
 
 
+Site = tuple[str, Place | None]  # an operator and the line of user code that runs it
+
+
+def site_of(operator: str, stack: Stack) -> Site:
+    return operator, stack[0] if stack else None
+
+
 class Values:
-    """What waiting operators gave in eager, by operator and line, to go on with where a capture refuses them."""
+    """What waiting operators gave in eager, by site, to go on with where a capture refuses them."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, Place | None], deque[object]] = {}
+        self._kept: dict[Site, deque[object]] = {}
 
-    def keep(self, operator: str, stack: Stack, value: object) -> None:
-        self._kept.setdefault((operator, stack[0] if stack else None), deque(maxlen=_KEPT)).append(value)
+    def __contains__(self, site: Site) -> bool:
+        return site in self._kept
 
-    def has(self, operator: str, stack: Stack) -> bool:
-        return (operator, stack[0] if stack else None) in self._kept
+    def keep(self, site: Site, value: object) -> None:
+        self._kept.setdefault(site, deque(maxlen=_KEPT)).append(value)
 
-    def next(self, operator: str, stack: Stack) -> object:
-        """The values of this place, one after the other and then from the beginning; None where there is none."""
-        kept = self._kept.get((operator, stack[0] if stack else None))
+    def next(self, site: Site) -> object:
+        """The values of a site, one after the other and then from the beginning; None where there is none."""
+        kept = self._kept.get(site)
         if kept:
             kept.rotate(-1)
         return kept[-1] if kept else None
@@ -62,7 +69,7 @@ class Recorder(TorchDispatchMode):
         self.values = Values()
         self.eager: list[Callable[[Call, object], None]] = []
         self.strays: list[tuple[str, Stack]] = []
-        self._past: set[tuple[str, Place]] = set()  # operators that a capture goes past with what eager gave
+        self._past: set[Site] = set()  # operators that a capture goes past with what eager gave
         self._trace: list[Traced] | None = None
         self._running: Call | None = None
 
@@ -95,9 +102,10 @@ class Recorder(TorchDispatchMode):
 
     def go_past(self, refusal: Refusal) -> bool:
         """From now on, keep what this operator gives in eager and use it under capture; whether that is new."""
-        if not refusal.operator.count(".") or not refusal.stack or (refusal.operator, refusal.stack[0]) in self._past:
+        site = site_of(refusal.operator, refusal.stack)
+        if "." not in refusal.operator or not refusal.stack or site in self._past:
             return False
-        self._past.add((refusal.operator, refusal.stack[0]))
+        self._past.add(site)
         return True
 
     def _run_eagerly(self, call: Call) -> object:
@@ -112,9 +120,9 @@ class Recorder(TorchDispatchMode):
 
     def _run_noting_waits(self, call: Call) -> object:
         """Run an operator, and keep what it gave if it waited for the device."""
-        if self._past and (place := user_stack(sys._getframe())[:1]) and (call.name, place[0]) in self._past:
+        if self._past and (site := site_of(call.name, user_stack(sys._getframe()))) in self._past:
             result = call.func(*call.args, **call.kwargs)
-            self.values.keep(call.name, place, result)
+            self.values.keep(site, result)
             return result
         is_known = call.func.namespace in ("aten", "prims")  # another one may not bear to be run twice
         if not is_known or not torch.cuda.is_initialized() or torch._C._cuda_get_sync_debug_mode():
@@ -128,13 +136,14 @@ class Recorder(TorchDispatchMode):
         finally:
             torch._C._cuda_set_sync_debug_mode(_ALLOW_WAITS)
         result = call.func(*call.args, **call.kwargs)
-        self.values.keep(call.name, user_stack(sys._getframe()), result)
+        self.values.keep(site_of(call.name, user_stack(sys._getframe())), result)
         return result
 
     def _run_captured(self, capture: Capture, call: Call) -> object:
-        frame = self._line(capture)
+        # Not this function's own frame, which would hold itself, and what it was given, until the next collection.
+        frame = self.line_of(sys._getframe(1), capture)
         stack, first = user_stack(frame), self.node_count(capture)
-        if self._past and stack and (call.name, stack[0]) in self._past:
+        if site_of(call.name, stack) in self._past:
             return self._from_eager(call, stack)
         before, self._running = len(capture.refusals), call
         try:
@@ -149,12 +158,8 @@ class Recorder(TorchDispatchMode):
         self._take_down(capture, call, result, stack, first, outside)
         return result
 
-    def _line(self, capture: Capture) -> FrameType | None:
-        """Where the program is: a thread of autograd has no lines, but the one that waits for it has.
-
-        Not the frame of the caller, which would then hold itself, and what it was given, until the next collection.
-        """
-        frame = sys._getframe(2)
+    def line_of(self, frame: FrameType, capture: Capture) -> FrameType | None:
+        """Where the program is: a thread of autograd has no lines, but the one that waits for it has."""
         return frame if user_stack(frame) else sys._current_frames().get(capture.thread)
 
     def refuse(self, said: str, frame: FrameType | None, *, is_from_driver: bool = False, **known: Any) -> None:
@@ -171,12 +176,12 @@ class Recorder(TorchDispatchMode):
     def _go_on(self, capture: Capture, call: Call, stack: Stack) -> object:
         """What eager gave for a refused operator, so that one run finds all causes; else the error goes its way."""
         capture.is_healthy = self.driver.capture(capture.stream)[0] == ACTIVE
-        if not capture.is_healthy or not self.values.has(call.name, stack):
+        if not capture.is_healthy or site_of(call.name, stack) not in self.values:
             raise
         return self._from_eager(call, stack)
 
     def _from_eager(self, call: Call, stack: Stack) -> object:
-        value = self.values.next(call.name, stack)
+        value = self.values.next(site_of(call.name, stack))
         if call.func._schema.is_mutable:
             return call.args[0]
         return value.detach() if isinstance(value, torch.Tensor) else value
@@ -185,10 +190,12 @@ class Recorder(TorchDispatchMode):
         end, index = self.node_count(capture), len(capture.operations)
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
+        given: dict[int, torch.Tensor] = {}
         for tensor in call.tensors():
             if tensor.requires_grad and tensor.is_leaf:
                 capture.leaves[id(tensor)] = tensor
-        given = {key: tensor for tensor in call.tensors() if (key := storage_key(tensor))}
+            if key := storage_key(tensor):
+                given[key] = tensor
         for tensor in tensors(result):
             key = storage_key(tensor)
             if key and tensor.is_cuda and key not in given and key not in capture.internals:
@@ -210,7 +217,6 @@ class Recorder(TorchDispatchMode):
                 stack,
                 first,
                 end,
-                torch.cuda.current_stream().cuda_stream,
                 is_outside=outside and call.computes(result),
                 is_download=call.is_download(result),
                 host_operand=call.host_operand,

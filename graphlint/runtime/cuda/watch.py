@@ -194,8 +194,7 @@ class Watch:
         if user_stack(own) and threading.get_ident() != capture.thread:
             self.recorder.refuse(text, own, is_from_driver=True, effect="concurrent-call")
         else:
-            frame = own if user_stack(own) else sys._current_frames().get(capture.thread)
-            self.recorder.refuse(text, frame, is_from_driver=True)
+            self.recorder.refuse(text, self.recorder.line_of(own, capture), is_from_driver=True)
 
 
 def raised(error: BaseException, outer: Stack = ()) -> Refusal:
