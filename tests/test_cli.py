@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from examples import finding, report, write_page, write_project
 
-from graphlint import __version__, cli, static
+from graphlint import __version__, cli, static, verify
 from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
@@ -273,3 +273,10 @@ def test_verify_without_pytorch_is_one_line(run: Run, tmp_path: Path, monkeypatc
     result = run("verify", str(tmp_path / "target.py"))
     assert result.err.startswith("graphlint: error: `verify` needs PyTorch: ")
     assert "install `torch-graphlint[runtime]`" in result.err and result.status == 2
+
+
+def test_verify_in_python_without_pytorch_is_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same sentence, and no import error."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UsageError, match="`verify` needs PyTorch"):
+        verify(print)

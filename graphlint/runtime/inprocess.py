@@ -15,14 +15,15 @@ from graphlint.runtime.target import made
 
 def verify(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Report:
     """Take the callable apart here. Raises UsageError where that cannot be done."""
-    from graphlint.runtime.cuda.examine import look_at
-
     name = getattr(call, "__qualname__", type(call).__qualname__)
     target = made((call, args, kwargs), name)
     started = time.perf_counter()
     found: dict[object, Finding] = {}
     findings = Findings(load_rulebook(builtin_rules()), found.__setitem__)
     watch, reporting = watch_for(findings)
+
+    from graphlint.runtime.cuda.examine import look_at
+
     with watch.watching():
         measured = look_at(target, watch, reporting, lambda _step: None)
     summary = Summary(regions=len(watch.captures), seconds=time.perf_counter() - started)

@@ -67,10 +67,11 @@ class Session:
 
     def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
         """The steps, in order."""
+        watch, reporting = watch_for(findings)
+
         from graphlint.runtime.cuda.examine import run_target
         from graphlint.runtime.cuda.program import run_program
 
-        watch, reporting = watch_for(findings)
         measured: dict[str, float] = {}
         if self.spec.path is not None and self.spec.is_program:
             send(Step("run"))
@@ -83,11 +84,12 @@ class Session:
 
 def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
     """A watch over this process, and what reports on it; raises UsageError where there is no GPU."""
+    require_gpu()  # first, since what follows imports torch
+
     from graphlint.runtime.causes import Causes
     from graphlint.runtime.cuda.reporting import Reporting
     from graphlint.runtime.cuda.watch import Watch
 
-    require_gpu()
     try:
         watch = Watch()
     except OSError as error:
