@@ -9,13 +9,14 @@ from pathlib import Path
 
 from graphlint import suppression
 from graphlint.config import Config
+from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.findings import Findings
 from graphlint.runtime.isolation import Ending, run_isolated, server
 from graphlint.runtime.places import is_user_code
-from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, require_gpu
+from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, require_torch
 from graphlint.runtime.target import Spec, parse
 
 DEADLINE = 600.0
@@ -38,7 +39,7 @@ def verify(
     started = time.perf_counter()
     specs = [parse(target) for target in targets]
     selected = rulebook.selected(config.select, config.ignore)
-    require_gpu()
+    require_torch()
     reports, findings = [], []
     with server() as context:
         for spec in specs:
@@ -76,6 +77,8 @@ def _look(
                 )
             case Measured(values):
                 measured.update(values)
+            case Unusable(reason, is_of_machine=True):
+                raise UsageError(reason)
             case Unusable(reason):
                 unusable.append(reason)
             case Step(name) if progress is not None:

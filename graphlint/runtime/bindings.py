@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import gc
+import importlib
 import inspect
 import itertools
 import random
 import sys
+import threading
 import types
 import weakref
 from collections import deque
@@ -27,6 +29,7 @@ from graphlint.runtime.places import Place, place_of
 
 _SCALARS = (bool, int, float, complex, str, type(None))
 _CONTAINERS = (list, tuple, dict, set, deque)
+_IMPORTING = "<frozen importlib._bootstrap>"
 _ELEMENTS = 64  # of a container that are looked at
 
 State = Mapping[str, object]
@@ -66,12 +69,16 @@ class Bindings:
         self.draws: list[Place] = []
         self._held: dict[int, object] = {}  # containers by identity, while the region runs
         self._random: tuple[object, ...] = ()
+        self._threads: dict[int, bool] = {}  # by identity, whether it runs for the region
         self._last: Place | None = None
         self._lines = listener(self._line)
 
     def start(self) -> None:
         """Begin to listen; nothing is taken down where a debugger or the like listens already."""
+        if "numpy" in sys.modules:
+            importlib.import_module("numpy.random")  # NumPy loads it when it is first used
         self._random = _random_state()
+        self._threads = {threading.get_ident(): True}
         self._lines.start()
 
     def stop(self) -> None:
@@ -84,13 +91,32 @@ class Bindings:
 
     def _line(self, frame: FrameType, line: int) -> None:
         code = frame.f_code
+        if not self._is_of_region(frame):
+            return
         self._note_draws()
         self._last = place_of(frame)
         for access in accesses(code).get(line, ()):
-            if (access, code) not in self.found:
+            if (access, code) not in self.found and not self._is_imported(frame):
                 binding = self._bind(access, frame)
                 if binding is not None:
                     self.found[access, code] = binding
+
+    def _is_of_region(self, frame: FrameType) -> bool:
+        """Whether the capturing thread runs, or one of autograd's that runs hooks for it; another has its own work."""
+        thread = threading.get_ident()
+        if thread not in self._threads:
+            while frame.f_back is not None:
+                frame = frame.f_back
+            self._threads[thread] = frame.f_code.co_name != threading.Thread._bootstrap.__name__  # type: ignore[attr-defined]
+        return self._threads[thread]
+
+    def _is_imported(self, frame: FrameType | None) -> bool:
+        """Whether a line runs because the region imports a module, which happens once in any case."""
+        while self.opening is not None and frame is not None and frame.f_code is not self.opening:
+            if frame.f_code.co_filename == _IMPORTING:
+                return True
+            frame = frame.f_back
+        return False
 
     def _note_draws(self) -> None:
         """Random numbers of the host that the last line has drawn."""
@@ -138,7 +164,7 @@ def follow(value: object, steps: tuple[str | tuple[object], ...]) -> object:
 
 
 def describe(value: object) -> State:
-    """What is compared of a value: a number or text, the memory of a tensor, the length and elements of a container."""
+    """What is compared of a value: a number or text, the memory of a tensor, or of those that an object holds."""
     if isinstance(value, torch.Tensor):
         return {"": Memory.of(value)}
     if isinstance(value, torch.nn.Module):
@@ -153,8 +179,20 @@ def describe(value: object) -> State:
         kept = [
             (key, one) for key, one in itertools.islice(items, _ELEMENTS) if isinstance(one, (torch.Tensor, *_SCALARS))
         ]
-        return {"length": len(value)} | {f"[{key}]": found for key, one in kept for found in describe(one).values()}
-    return {}
+        return {"length": len(value)} | {
+            f"[{_text_of(key)}]": found for key, one in kept for found in describe(one).values()
+        }
+    if isinstance(value, type | types.ModuleType):
+        return {}
+    owned = [(name, one) for name, one in _own_attributes(value).items() if isinstance(one, torch.Tensor | None)]
+    return {f".{name}": None if one is None else Memory.of(one) for name, one in owned}
+
+
+def _text_of(key: object) -> str:
+    """A key as text; that of a tensor would be read from the device."""
+    if isinstance(key, tuple):
+        return ", ".join(map(_text_of, key))
+    return str(key) if isinstance(key, (*_SCALARS, torch.dtype, torch.device)) else f"{type(key).__name__} {id(key)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +202,7 @@ class Memory:
     key: int
     address: int
     shape: tuple[int, ...]
+    is_host: bool
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Memory | None:
@@ -173,7 +212,7 @@ class Memory:
             storage = tensor.untyped_storage()
         except (NotImplementedError, RuntimeError):
             return None
-        return cls(storage._cdata, storage.data_ptr(), tuple(tensor.shape))
+        return cls(storage._cdata, storage.data_ptr(), tuple(tensor.shape), not tensor.is_cuda)
 
 
 def _root(name: str, frame: FrameType, held: dict[int, object]) -> Callable[[], object] | None:
@@ -246,19 +285,32 @@ def _attribute(owner: object, name: str) -> object:
         for store in (owner._parameters, owner._buffers, owner._modules):
             if name in store:
                 return store[name]
-    found = getattr(owner, "__dict__", {})
+    found = _own_attributes(owner)
     if name in found:
         return found[name]
     shared = inspect.getattr_static(owner, name, MISSING)
     if isinstance(shared, types.MemberDescriptorType):  # a slot
-        return getattr(owner, name, MISSING)
+        try:
+            return shared.__get__(owner)
+        except AttributeError:
+            return MISSING
     return shared if isinstance(shared, (torch.Tensor, list, dict, set, *_SCALARS)) else MISSING
+
+
+def _own_attributes(owner: object) -> Mapping[str, object]:
+    """What is stored in an object, without asking its class for it, which may run any code."""
+    try:
+        found: Mapping[str, object] = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return {}
+    return found
 
 
 def _random_state() -> tuple[object, ...]:
     """Where the generators of the host are: Python's, that of NumPy's functions if it is loaded, and torch's."""
     numpy = sys.modules.get("numpy.random")
-    keys = numpy.get_state(legacy=False)["state"] if numpy is not None else {}
+    get_state = getattr(numpy, "get_state", None)  # not there yet while NumPy is being imported
+    keys = get_state(legacy=False)["state"] if get_state is not None else {}
     of_numpy = (keys["key"].tobytes(), keys["pos"]) if "key" in keys else None
     with _disable_current_modes():
         of_torch = torch.default_generator.get_state().numpy().tobytes()

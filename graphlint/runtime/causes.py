@@ -47,6 +47,9 @@ _OTHER = ("hidden-sync", "data-dependent-shape", "boolean-mask", "explicit-sync"
 _SHAPES = re.compile(r"aten\.(nonzero|masked_select|_?unique|unique_|repeat_interleave|argwhere)")
 _EXPLICIT = re.compile(r"(^|\.)(synchronize|query|wait|elapsed_time|barrier)$")
 
+# A library that sets itself up, or allocates, and does not wait.
+_IS_SETUP = re.compile("conflicts with a stream capture")
+
 # The words by which torch and the driver say what they refuse, where the operator alone does not tell.
 _SENTENCES = tuple((re.compile(words, re.I), effect) for words, effect in (
     ("CAPTURE_UNJOINED|unjoined|fork that was not joined", "unjoined-stream"),
@@ -96,18 +99,24 @@ class Causes:
                 return effect
         if any(_PRINTING.search(name) for name in refusal.through):
             return "printing"
+        if any(name.startswith("torch.optim.") and name.endswith(".step") for name in refusal.through):
+            return "optimizer-host-state"
         possible = _possible(refusal)
         place = refusal.stack[0] if refusal.stack else None
+        is_call = True
         if place is not None:
             opname = _opname(place.code, place.offset)
+            is_call = "CALL" in opname
             found = _by_instruction(place, opname, possible) or (
-                self._by_callee(place, possible, refusal) if "CALL" in opname else None
+                self._by_callee(place, possible, refusal) if is_call else None
             )
             if found:
                 return found
         if any(name.startswith(_TUNING) for name in refusal.through):
             return "capture-refused"
-        if refusal.through and possible is not _OTHER:
+        if possible is _OTHER and _IS_SETUP.search(refusal.said):
+            return "capture-refused"
+        if refusal.through and possible is not _OTHER and is_call:
             return "hidden-sync"  # the line calls a function of torch, and that one does it
         if refusal.is_from_driver and not refusal.operator.startswith("aten"):
             return "capture-refused"
@@ -121,8 +130,9 @@ class Causes:
             effects = [one for one in operation.effects if one.name in allowed] if operation is not None else []
             if operation is not None and effects:
                 given = _given(place, operation)
-                likely = (one for one in effects if not any(_is_refuted(condition, given) for condition in one.when))
-                return next(likely, effects[0]).name
+                likely = [one for one in effects if not any(_is_refuted(condition, given) for condition in one.when)]
+                if likely:
+                    return likely[0].name
         return None
 
 
@@ -201,6 +211,7 @@ def _callees(place: Place) -> Iterator[str]:
     if isinstance(root, ModuleType):
         yield ".".join([root.__name__, *parts])
     elif root is not None and not parts:
+        yield from _public_names(root)
         yield f"{getattr(root, '__module__', None) or 'torch'}.{getattr(root, '__qualname__', '')}"
     elif isinstance(node, ast.Name) and not parts and hasattr(builtins, node.id):
         yield f"builtins.{node.id}"
@@ -209,6 +220,14 @@ def _callees(place: Place) -> Iterator[str]:
         if root is not None:
             kind = type(root)
             yield f"{kind.__module__}.{kind.__qualname__}.{parts[-1]}"
+
+
+def _public_names(function: object) -> Iterator[str]:
+    """The names under which torch offers a function of its own; one that is written in C does not know them."""
+    name = getattr(function, "__name__", "")
+    for module in ("torch", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"):
+        if name and getattr(sys.modules.get(module), name, None) is function:
+            yield f"{module}.{name}"
 
 
 def _given(place: Place, operation: Operation) -> dict[str, tuple[ast.expr, ...]] | None:

@@ -22,6 +22,7 @@ class Findings:
         self.told = told
         self.home = home
         self.by_key: dict[Key, Finding] = {}
+        self.outcomes = {rule.code: rule.outcome for rule in rulebook.rules}
 
     def add(
         self,
@@ -33,10 +34,12 @@ class Findings:
         operation: str = "",
         span: Span | None = None,
         said: str = "",
+        is_luck: bool = False,
     ) -> None:
         """Report an effect at the innermost line of a stack; `opening` is the stack that opened its region.
 
-        `said` is what the witness saw, and goes before the reason that the rule gives.
+        `said` is what the witness saw, and goes behind the reason that the rule gives. What went well by luck is no
+        more than a warning.
         """
         rule = self.rulebook.for_effect(effect)
         if rule is None:
@@ -44,18 +47,20 @@ class Findings:
         place = next(iter((*stack, *opening)), None)
         span = span or (place.span if place is not None else self.home)
         key = (rule.code, span.path, span.line, span.column)
+        severity = min(rule.severity, Severity.WARNING) if is_luck else rule.severity
         known = self.by_key.get(key)
         if known is not None:
             regions = tuple(sorted({*known.regions, *regions}))
-            if regions == known.regions:
+            again = replace(known, regions=regions, severity=max(known.severity, severity))
+            if again == known:
                 return
-            self.by_key[key] = replace(known, regions=regions)
+            self.by_key[key] = again
         else:
             operation = operation or shown(span) or "this"
             self.by_key[key] = Finding(
                 code=rule.code,
                 rule=rule.slug,
-                severity=rule.severity,
+                severity=severity,
                 confidence=Confidence.HIGH,
                 span=span,
                 function=place.function if place is not None else "",
@@ -69,8 +74,8 @@ class Findings:
 
     @property
     def explain_failure(self) -> bool:
-        """Whether a check of the program that fails is no surprise."""
-        return any(finding.severity > Severity.NOTE for finding in self.by_key.values())
+        """Whether a check of the program that fails is no surprise: more is wrong than that time is lost."""
+        return any(self.outcomes[finding.code] != "slow" for finding in self.by_key.values())
 
 
 def _way(stack: Stack, opening: Stack) -> tuple[Hop, ...]:

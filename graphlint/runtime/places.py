@@ -6,9 +6,12 @@ import ast
 import functools
 import inspect
 import linecache
+import os
 import sys
 import sysconfig
+import tempfile
 import textwrap
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +88,12 @@ def user_stack(frame: FrameType | None) -> Stack:
     return tuple(found)
 
 
+def waiting_stack(frame: FrameType | None) -> Stack:
+    """The same; a thread of autograd has no user code, and then it is that of the main thread, which waits for it."""
+    main = threading.main_thread().ident
+    return user_stack(frame) or user_stack(sys._current_frames().get(main or 0))
+
+
 def caller_stack() -> Stack:
     """The user code that called the function which asks."""
     return user_stack(sys._getframe(1))
@@ -123,7 +132,7 @@ def is_user_code(path: str) -> bool:
 def _library_folders() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     sites = {paths["purelib"], paths["platlib"]}
-    found = [f"{Path(__file__).parent}/"]
+    found = [f"{Path(__file__).parent}/", *_folders_of_compiled_code()]
     for name in _LIBRARIES:
         found += [f"{site}/{name}/" for site in sites]
         module = sys.modules.get(name)
@@ -133,6 +142,11 @@ def _library_folders() -> tuple[str, ...]:
     if standard.is_dir():
         found += [f"{one}{'/' if one.is_dir() else ''}" for one in standard.iterdir() if "-packages" not in one.name]
     return tuple(found)
+
+
+def _folders_of_compiled_code() -> Iterator[str]:
+    """Where Inductor writes the modules that it makes."""
+    yield f"{os.environ.get('TORCHINDUCTOR_CACHE_DIR') or Path(tempfile.gettempdir(), 'torchinductor_')}"
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +37,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """The target cannot be looked at, and why."""
+    """The target cannot be looked at, and why; no target can, where it is the machine's fault."""
 
     reason: str
+    is_of_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Session:
         findings = Findings(rulebook, lambda key, one: send(Found(key, one)), home)
         try:
             self.look(findings, send)
+        except NoDeviceError as error:
+            send(Unusable(str(error), is_of_machine=True))
         except UsageError as error:
             named = f"target `{self.spec.name}`: "
             send(Unusable(named + str(error).removeprefix(named)))
@@ -97,13 +101,24 @@ def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
     return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)
 
 
+class NoDeviceError(UsageError):
+    """No capture can be taken on this machine."""
+
+
+def require_torch() -> None:
+    """Raises NoDeviceError where PyTorch is missing, without importing it."""
+    if importlib.util.find_spec("torch") is None:
+        raise NoDeviceError("`verify` needs PyTorch, which is not installed; install `torch-graphlint[runtime]`")
+
+
 def require_gpu() -> None:
-    """Raises UsageError where no capture can be taken."""
+    """Raises NoDeviceError where no capture can be taken."""
+    require_torch()
     try:
         import torch
     except ImportError as error:
-        raise UsageError(f"`verify` needs PyTorch: {error}; install `torch-graphlint[runtime]`") from error
+        raise NoDeviceError(f"`verify` needs PyTorch: {error}") from error
     if not hasattr(torch, "accelerator"):
-        raise UsageError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
+        raise NoDeviceError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
     if not torch.cuda.is_available():
-        raise UsageError("torch finds no GPU here, and `verify` takes a real capture")
+        raise NoDeviceError("torch finds no GPU here, and `verify` takes a real capture")

@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.verify_overhead [NAME]...
 
-t is an eager step. `command` is everything from the start of the command to its end, `verify` what it says itself,
-without the time that loading Python and PyTorch takes; the ratio is (verify - 3 s) / t. A tool, run by hand on a
-machine with a GPU that nothing else uses.
+t is an eager step. Side by side, each from a fresh process to its end: `plain` imports PyTorch, builds the module and
+runs one step, `verify` is the command on the same module, and what it takes longer is the overhead. A tool, run by hand
+on a machine with a GPU that nothing else uses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -27,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 MODULE = "tests.benchmarks.verify_overhead"
 FIXED, FACTOR = 3.0, 40.0  # of the budget: seconds, and eager steps
 WARM_UPS = 3
+RUNS = 2  # of which the faster one counts
 
 Example = tuple[Callable[..., object], tuple[torch.Tensor, ...]]
 
@@ -92,10 +92,12 @@ def compiled() -> Example:
     return torch.compile(model.eval().requires_grad_(False)), (torch.rand(512, 1024, device="cuda"),)
 
 
-FACTORIES = (tiny, training_step, convolutions, transformer, recurrent, triton_kernel, compiled)
+FACTORIES = {one.__name__: one for one in (
+    tiny, training_step, convolutions, transformer, recurrent, triton_kernel, compiled,
+)}  # fmt: skip
 
 
-def eager_step(factory: Callable[[], Example]) -> float:
+def step(factory: Callable[[], Example]) -> float:
     """The seconds of a step that is warm, until the device is done."""
     target = made(factory(), factory.__name__)
     for _ in range(WARM_UPS):
@@ -103,36 +105,45 @@ def eager_step(factory: Callable[[], Example]) -> float:
     return seconds(lambda: target.call(*target.args))
 
 
-def verified(factory: Callable[[], Example]) -> tuple[float, dict[str, Any]]:
-    """The seconds of the command, and its report."""
-    command = [sys.executable, "-m", "graphlint", "verify", f"{MODULE}:{factory.__name__}", "--format", "json"]
-    started = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    elapsed = time.perf_counter() - started
+def timed(*command: str) -> tuple[float, str]:
+    """The seconds of a Python process, and what it prints."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    elapsed = time.perf_counter() - began
     if done.returncode > 1:
-        sys.exit(f"{factory.__name__}: {done.stderr.strip()}")
-    return elapsed, json.loads(done.stdout)
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+    return elapsed, done.stdout
 
 
-def row(factory: Callable[[], Example]) -> str:
-    elapsed, report = verified(factory)
-    step, spent = eager_step(factory), report["summary"]["seconds"]
+def row(name: str, factory: Callable[[], Example]) -> str:
+    command = ("-m", "graphlint", "verify", f"{MODULE}:{name}", "--format", "json")
+    runs = [(timed("-m", MODULE, "--plain", name)[0], *timed(*command)) for _ in range(RUNS)]
+    plain, verified = min(run[0] for run in runs), min(run[1] for run in runs)
+    t, report = step(factory), json.loads(runs[-1][2])
     codes = ", ".join(sorted({finding["code"] for finding in report["findings"]})) or "nothing"
     return (
-        f"{factory.__name__:14} t {1000 * step:9.3f} ms  command {elapsed:6.2f} s  verify {spent:6.2f} s  "
-        f"ratio {(spent - FIXED) / step:9.1f}  budget {FIXED + FACTOR * step:6.2f} s  found {codes}"
+        f"{name:14} t {1000 * t:9.3f} ms  plain {plain:6.2f} s  verify {verified:6.2f} s  overhead "
+        f"{verified - plain:6.2f} s  budget {FIXED + FACTOR * t:6.2f} s  found {codes}"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="modules whose name holds this text")
+    parser.add_argument("--plain", choices=FACTORIES, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.plain:
+        call, inputs = FACTORIES[arguments.plain]()
+        call(*inputs)
+        torch.cuda.synchronize()
+        return
     if not torch.cuda.is_available():
         sys.exit("this needs a GPU that torch can use")
-    for factory in FACTORIES:
-        if any(name in factory.__name__ for name in arguments.names or [""]):
-            print(row(factory), flush=True)
+    for name, factory in FACTORIES.items():
+        if any(wanted in name for wanted in arguments.names or [""]):
+            print(row(name, factory), flush=True)
 
 
 if __name__ == "__main__":

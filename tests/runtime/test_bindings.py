@@ -16,7 +16,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.bindings import Binding, Bindings, Memory  # noqa: E402
+from graphlint.runtime.bindings import Binding, Bindings, Memory, describe, follow  # noqa: E402
+from graphlint.runtime.lines import MISSING  # noqa: E402
 
 Load = Callable[[str], ModuleType]
 
@@ -370,3 +371,30 @@ def test_a_binding_of_an_object_that_is_gone_holds_nothing(load: Load) -> None:
     gc.collect()
     assert reference() is None
     assert [{}] == [dict(one.look_up()) for one in bindings.found.values()]
+
+
+class Asking:
+    """Looks up in a slot whatever it does not have, and so runs without end where the slot is empty."""
+
+    __slots__ = ("parts",)
+
+    def __getattr__(self, name: str) -> object:
+        return self.parts[name]
+
+
+def test_attributes_are_looked_up_without_running_code_of_their_object() -> None:
+    """Neither the class of an object is asked for what is not there, nor for its dictionary."""
+    assert follow(Asking(), ("scale",)) is MISSING
+    assert follow(Asking(), ("parts",)) is MISSING
+    assert describe(Asking()) == {}
+
+
+def test_a_module_that_a_region_imports_changes_nothing(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sets up is set up once in any case; what is called in it afterwards counts."""
+    (tmp_path / "imported_late.py").write_text("SEEN = []\ndef note(n):\n    SEEN.append(n)\nnote(1)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = load("def step():\n    import imported_late\n\ndef other():\n    import imported_late as m; m.note(2)\n")
+    assert set() == changed(bound(module.step))
+    assert {"3 SEEN"} == changed(bound(module.other))

@@ -154,8 +154,8 @@ def test_a_crash_is_told_with_the_lines_where_it_was(context: Any, work: Callabl
 @pytest.mark.usefixtures("brief")
 def test_work_that_hangs_is_ended_and_tells_where_it_was(context: Any) -> None:
     """At its deadline; what it sent before is heard."""
-    ending, heard = ended(context, hangs, deadline=1.0)
-    assert ("it was not done after 1 seconds", ["before"]) == (ending.how, heard)
+    ending, heard = ended(context, hangs, deadline=3.0)
+    assert ("it was not done after 3 seconds", ["before"]) == (ending.how, heard)
     assert "hangs" in [function for path, _, function in ending.frames if path == __file__]
     assert Ending() == ended(context, sends)[0]
 
@@ -164,7 +164,7 @@ def test_work_that_hangs_is_ended_and_tells_where_it_was(context: Any) -> None:
 def test_work_that_cannot_be_asked_is_ended_all_the_same(context: Any) -> None:
     """Its lines are not known then."""
     ending, heard = ended(context, hangs_deaf, deadline=1.0)
-    assert (Ending("it was not done after 1 seconds"), ["before"]) == (ending, heard)
+    assert (Ending("it was not done after 3 seconds"), ["before"]) == (ending, heard)
 
 
 def test_what_the_work_prints_goes_to_stderr() -> None:
@@ -203,7 +203,7 @@ def is_alive(process: int) -> bool:
     [
         (leaves_a_child, LONG, ""),
         (crashes_beside_a_fork, LONG, "its process was ended by SIGABRT"),
-        (hangs_with_a_child, 1.0, "it was not done after 1 seconds"),
+        (hangs_with_a_child, 1.0, "it was not done after 3 seconds"),
     ],
 )
 def test_a_child_that_the_work_leaves_ends_with_it(

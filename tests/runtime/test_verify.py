@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,22 +14,29 @@ from graphlint.cli import commands  # noqa: E402
 from graphlint.config import load_config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+from graphlint.runtime.isolation import Ending  # noqa: E402
+from graphlint.runtime.session import Session, Unusable  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="is about machines without a GPU")
 
 
 @pytest.fixture
 def targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Two programs, and a parent that believes in a GPU."""
-    monkeypatch.setattr(runtime, "require_gpu", lambda: None)
+    """Two programs that no process can use."""
+
+    def unusable(_context: object, session: Session, _deadline: float, heard: Callable[[object], None]) -> Ending:
+        heard(Unusable(f"target `{session.spec.name}`: it is empty"))
+        return Ending()
+
+    monkeypatch.setattr(runtime, "run_isolated", unusable)
     for name in ("one.py", "other.py"):
         (tmp_path / name).write_text("x = 1\n")
     return [str(tmp_path / name) for name in ("one.py", "other.py")]
 
 
 def test_without_a_gpu_there_is_one_line() -> None:
-    """It names the cause; no process is started."""
-    with pytest.raises(UsageError, match="torch finds no GPU here"):
+    """It names the cause, and not a target, since it is that of all."""
+    with pytest.raises(UsageError, match=r"^torch finds no GPU here"):
         runtime.verify([__file__], load_config(Path(), None), load_rulebook(builtin_rules()))
 
 
@@ -37,7 +45,7 @@ def test_a_target_with_a_problem_does_not_end_the_others(targets: list[str]) -> 
     steps: list[tuple[str, str]] = []
     rulebook = load_rulebook(builtin_rules())
     report = runtime.verify(targets, load_config(Path(), None), rulebook, progress=lambda *step: steps.append(step))
-    assert all(one.problem.startswith(f"target `{one.name}`: torch finds no GPU here") for one in report.targets)
+    assert all(one.problem.startswith(f"target `{one.name}`: it is empty") for one in report.targets)
     assert [one.name for one in report.targets] == targets and report.findings == () and steps == []
 
 

@@ -28,7 +28,7 @@ from graphlint.finding import Finding, Severity
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
 from tests.proof.device import gpu_count, present_device
-from tests.runtime.zoo_target import FOLDER
+from tests.runtime.zoo_target import FOLDER, PREFIX, models
 
 DEADLINE = 120.0  # seconds for one model
 LIBRARIES = ("transformers", "timm")
@@ -39,11 +39,10 @@ Row = dict[str, Any]
 RULEBOOK = load_rulebook(builtin_rules())
 
 
-def look(model: Row) -> Row:
+def look(number: int, model: Row) -> Row:
     """What is found in one model."""
     started = time.perf_counter()
-    class_name = str(model["entry"]).rpartition(":")[2].removesuffix(".forward")
-    target = f"tests.runtime.zoo_target:{model['zoo']}/{model['model']}/{class_name}"
+    target = f"tests.runtime.zoo_target:{PREFIX}{number}"
     try:
         report = runtime.verify([target], Config(root=Path.cwd()), RULEBOOK, deadline=DEADLINE)
     except UsageError as error:
@@ -142,19 +141,18 @@ def main() -> None:
     arguments = parser.parse_args()
     if not gpu_count():
         sys.exit("this needs a GPU that torch can use")
-    lines = (arguments.folder / "models.jsonl").read_text("utf-8").splitlines()
-    models = [json.loads(line) for line in lines][: arguments.limit]
     started = time.perf_counter()
     begin(arguments.folder)
+    recorded = models()[: arguments.limit]
     header = present_device() | {name: importlib.metadata.version(name) for name in LIBRARIES}
     rows: dict[str, Row] = {}
     with arguments.file.open("w", encoding="utf-8") as file, ThreadPoolExecutor(arguments.workers) as pool:
         print(json.dumps(header), file=file, flush=True)
-        for done in as_completed([pool.submit(look, model) for model in models]):
+        for done in as_completed([pool.submit(look, *model) for model in enumerate(recorded)]):
             row = done.result()
             rows[row["model"]] = row
             print(json.dumps(row), file=file, flush=True)
-    print(table(models, rows))
+    print(table(recorded, rows))
     print(f"{time.perf_counter() - started:.0f} s")
 
 

@@ -11,6 +11,8 @@ from graphlint.errors import UsageError
 from graphlint.runtime.comparison import leaves
 from graphlint.runtime.fresh_inputs import fresh
 
+_ROUNDED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 Values = dict[str, object]
 
@@ -45,3 +47,13 @@ def require_device(arguments: Arguments) -> None:
     for name, value in named:
         if isinstance(value, torch.Tensor) and not value.is_cuda and value.dim():
             raise UsageError(f"the example input `{name}` lies on the host; make it on the device")
+
+
+def nudge(tensors: Iterable[torch.Tensor]) -> None:
+    """Move each number of floating point by one unit of its last place, up or down in turn."""
+    for tensor in tensors:
+        is_spread = any(size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+        if tensor.dtype in _ROUNDED and not is_spread:
+            signs = torch.arange(tensor.numel(), device=tensor.device).view(tensor.shape) % 2 * 2 - 1
+            with torch.no_grad():
+                tensor.add_(tensor * signs, alpha=torch.finfo(tensor.dtype).eps)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 import torch
 
-from graphlint.finding import Span
-from graphlint.runtime.cuda.capture import Capture, External, Operation
+from graphlint.runtime.cuda.capture import Capture, External, Operation, Trouble
 from graphlint.runtime.cuda.memory import Memory
 from graphlint.runtime.cuda.nodes import Node, flatten
-from graphlint.runtime.places import Stack
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """An effect with the line that has it, and what was seen; `span` is the part of the line, if it is known better."""
-
-    effect: str
-    stack: Stack
-    said: str = ""
-    span: Span | None = None
+def outside_graph(capture: Capture) -> Iterator[Trouble]:
+    """Work that was done once, during the capture, and that no replay does again."""
+    for operation in capture.operations:
+        if operation.is_outside:
+            yield Trouble(
+                "work-outside-graph", operation.stack, f"{operation.operator} ran on a stream that does not capture"
+            )
 
 
 def after_capture(capture: Capture) -> Iterator[Trouble]:
@@ -30,10 +27,8 @@ def after_capture(capture: Capture) -> Iterator[Trouble]:
         yield Trouble("empty-graph", capture.stack, "the graph has no nodes")
     for operation in capture.operations:
         if operation.is_outside:
-            yield Trouble(
-                "work-outside-graph", operation.stack, f"{operation.operator} ran on a stream that does not capture"
-            )
-        elif operation.is_download:
+            continue
+        if operation.is_download:
             yield Trouble("stale-readback", operation.stack)
         elif operation.host_operand is not None and not operation.host_operand.expired():
             yield Trouble("host-operand", operation.stack)
@@ -44,10 +39,11 @@ def before_replay(capture: Capture) -> Iterator[Trouble]:
     for external in capture.externals.values():
         operation = capture.operations[external.used]
         if external.storage.expired():
-            is_blamed = not external.is_cached and _is_used(capture, operation, external)
-            if is_blamed and not _lies_in_pool(capture, external):
-                effect = "pinned-source" if external.is_host else "freed-memory"
-                yield Trouble(effect, operation.stack, f"{operation.operator} uses {_shown(external)}, which was freed")
+            if not _is_used(capture, operation, external) or _lies_in_pool(capture, external):
+                continue
+            said = f"{operation.operator} uses {_shown(external)}, which was freed"
+            effect = "pinned-source" if external.is_host else "freed-memory"
+            yield replace(external.cached or Trouble(effect, operation.stack), said=said, is_luck=False)
         elif (address := _address(external)) != external.address and _is_used(capture, operation, external):
             yield Trouble("moved-tensor", operation.stack, f"{_shown(external)} lies at {address:#x} now")
 

@@ -8,11 +8,22 @@ from dataclasses import dataclass, field
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from graphlint.finding import Region
+from graphlint.finding import Region, Span
 from graphlint.runtime.bindings import Bindings
 from graphlint.runtime.causes import Refusal
 from graphlint.runtime.cuda.nodes import Node
 from graphlint.runtime.places import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An effect with the line that has it, and what was seen; `span` is the part of the line, if it is known better."""
+
+    effect: str
+    stack: Stack
+    said: str = ""
+    span: Span | None = None
+    is_luck: bool = False  # nothing has gone wrong yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +43,14 @@ class Operation:
     host_operand: StorageWeakRef | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """Memory that was allocated during a capture, and the operator that first gave it."""
+
+    storage: StorageWeakRef
+    stack: Stack
+
+
 @dataclass(slots=True)
 class External:
     """Memory that a graph uses and that was there before its capture; `used` is the first operation that does."""
@@ -44,17 +63,18 @@ class External:
     dtype: torch.dtype
     is_host: bool
     is_written: bool = False
-    is_cached: bool = False  # a bounded cache owns it
+    cached: Trouble | None = None  # where a bounded cache owns it
     written_by: str = ""  # the schema of the first operator that writes it
 
 
 @dataclass(slots=True)
 class Stepped:
-    """An optimizer that stepped in the region, and its hyperparameters then."""
+    """An optimizer that stepped in the region, with its hyperparameters and the numbers of its state before."""
 
     optimizer: torch.optim.Optimizer
     stack: Stack
     groups: list[dict[str, object]]
+    numbers: list[dict[str, object]]
 
 
 @dataclass(slots=True)
@@ -70,15 +90,17 @@ class Capture:
     thread: int = field(default_factory=threading.get_ident)
     operations: list[Operation] = field(default_factory=list)
     externals: dict[int, External] = field(default_factory=dict)
-    internals: dict[int, StorageWeakRef] = field(default_factory=dict)
+    internals: dict[int, Internal] = field(default_factory=dict)
     asked: list[Stack] = field(default_factory=list)  # lines that asked whether a capture is under way
     released: list[Stack] = field(default_factory=list)  # lines that asked the allocator to release memory
     optimizers: list[Stepped] = field(default_factory=list)
     leaves: dict[int, torch.Tensor] = field(default_factory=dict)  # that need a gradient, until the capture ends
+    made_beside: list[torch.Tensor] = field(default_factory=list)  # in place of what the capture refused
     backward: Stack = ()  # the line that runs autograd
     refusals: list[Refusal] = field(default_factory=list)
     nodes: tuple[Node, ...] = ()
     pool: tuple[int, int] | None = None
     is_healthy: bool = True
     draws: bool = False
+    runs_eagerly: bool = False  # a graphed forward whose module was called in another mode
     replays: int = 0

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 import torch
 
 from graphlint.errors import UsageError
 from graphlint.runtime.comparison import Difference, differing, leaves, noise_floor
-from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, copy_into, renewed, require_device
+from graphlint.runtime.cuda.arguments import (
+    Arguments,
+    Values,
+    cloned,
+    copied,
+    copy_into,
+    nudge,
+    renewed,
+    require_device,
+)
 from graphlint.runtime.cuda.capture import Capture
 from graphlint.runtime.cuda.divergence import Divergence, Traced
+from graphlint.runtime.cuda.hooks import code_of
 from graphlint.runtime.cuda.measure import measure
 from graphlint.runtime.cuda.memory import poison
 from graphlint.runtime.cuda.recovery import recover
@@ -77,6 +86,9 @@ class Examination:
             eager, floors = self._reference()
             replayed = self._replays(taken)
         mismatch = self._first_mismatch(replayed, eager, floors)
+        if mismatch is not None:
+            with self.watch.paused():
+                mismatch = self._first_mismatch(replayed, eager, self._rounding(eager, floors))
         if mismatch is not None:
             self.step("search for the first difference")
             self._explain(*mismatch)
@@ -157,12 +169,27 @@ class Examination:
         floors = [noise_floor([one, other], "") for one, other in zip(*runs, strict=True)]
         return runs[0], floors
 
-    def _eager(self) -> list[Values]:
+    def _rounding(self, eager: list[Values], floors: list[dict[str, float]]) -> list[dict[str, float]]:
+        """How far results move when each number that goes in is rounded otherwise: other kernels may do no better."""
+        try:
+            nudged = self._eager(nudge)
+        except (ValueError, IndexError, RuntimeError):
+            return floors
+        moved = [noise_floor([one, other], "") for one, other in zip(eager, nudged, strict=True)]
+        return [
+            before | {name: max(far, before.get(name, 0.0)) for name, far in after.items() if far < math.inf}
+            for before, after in zip(floors, moved, strict=True)
+        ]
+
+    def _eager(self, change: Callable[[Iterable[torch.Tensor]], None] = lambda _: None) -> list[Values]:
+        """What each step gives, from the base state on; `change` may alter the state and the inputs before."""
         self.base.restore()
+        change(reachable(self.target.call, (), {}).tensors.values())
         steps: list[Values] = []
         for number, level in enumerate(LEVELS):
             if number < len(self.inputs):
                 arguments = copied(self.inputs[number])
+                change(one for _, one in leaves(arguments) if isinstance(one, torch.Tensor))
                 steps.append(self._values(self._call(arguments)(), arguments))
                 continue
             for easier in range(level, -1, -1):  # a fresh input may be one that the target does not take
@@ -285,11 +312,5 @@ def examine(target: Target, watch: Watch, reporting: Reporting, step: Send) -> d
 
 def opening_of(call: Callable[..., Any]) -> Stack:
     """Where the code of a callable begins; empty for one that is not written in Python."""
-    while isinstance(call, functools.partial):
-        call = call.func
-    if isinstance(call, torch.nn.Module):
-        call = call.forward
-    elif not inspect.isroutine(call):
-        call = type(call).__call__
-    code = getattr(getattr(call, "__func__", inspect.unwrap(call)), "__code__", None)
-    return (Place(code, 0, str(getattr(call, "__module__", "?"))),) if isinstance(code, CodeType) else ()
+    code = code_of(call)
+    return (Place(code, 0, str(getattr(call, "__module__", "?"))),) if code is not None else ()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from types import CodeType
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Span
 from graphlint.runtime.bindings import Binding, Memory, State
-from graphlint.runtime.cuda.audit import Trouble
-from graphlint.runtime.cuda.capture import Capture
+from graphlint.runtime.cuda.capture import Capture, Trouble
 from graphlint.runtime.cuda.operators import storage_key, tensors
 from graphlint.runtime.places import Place, Stack, is_user_code
 
@@ -19,10 +20,13 @@ _LENGTH = "length"
 _CACHE = type(functools.lru_cache(int))
 
 
-def after_capture(capture: Capture) -> Iterator[Trouble]:
+def after_capture(capture: Capture, hooks: Container[CodeType]) -> Iterator[Trouble]:
     """State that the region has changed, and random numbers that it has drawn: each once, at capture."""
     for binding in capture.bindings.found.values():
         effect = _changed(capture, binding)
+        is_told = effect == "lost-side-effect" or (binding.access.is_method and not binding.is_local)
+        if is_told and binding.place.code in hooks:
+            effect = "lost-hook"
         if effect is not None:
             yield Trouble(effect, (binding.place,), span=binding.statement)
     yield from _in_caches(capture)
@@ -33,19 +37,24 @@ def after_capture(capture: Capture) -> Iterator[Trouble]:
 
 
 def _in_caches(capture: Capture) -> Iterator[Trouble]:
-    """Memory that the graph reads and that a bounded cache owns: other keys will push it out."""
+    """Memory of the graph that a cache keeps, and memory that it reads from a bounded one, which drops old keys."""
     for cache in gc.get_objects():
-        if type(cache) is not _CACHE or cache.cache_parameters()["maxsize"] is None:
+        code = getattr(cache.__wrapped__, "__code__", None) if type(cache) is _CACHE else None
+        if code is None or not is_user_code(code.co_filename):
             continue
-        used = {
-            storage_key(one) for part in gc.get_referents(cache) for one in tensors(part)
-        } & capture.externals.keys()
-        code = getattr(cache.__wrapped__, "__code__", None)
-        if used and code is not None and is_user_code(code.co_filename):
+        kept = {storage_key(one) for part in gc.get_referents(cache) for one in tensors(part)}
+        for key in kept & capture.internals.keys():
+            stack = capture.internals[key].stack
+            depth = next((depth for depth, place in enumerate(stack) if place.code is code), -1)
+            yield Trouble("escaping-allocation", stack[depth + 1 :], f"`{code.co_name}` keeps it")
+        used = kept & capture.externals.keys()
+        if used and cache.cache_parameters()["maxsize"] is not None:
             place = Place(code, 0, cache.__module__)
-            yield Trouble("evictable-cache", (place,), span=Span(code.co_filename, code.co_firstlineno))
+            span = Span(code.co_filename, code.co_firstlineno)
+            evictable = Trouble("evictable-cache", (place,), span=span, is_luck=True)
+            yield evictable
             for key in used:
-                capture.externals[key].is_cached = True
+                capture.externals[key].cached = evictable
 
 
 def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
@@ -60,7 +69,8 @@ def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
             if key == _LENGTH:  # a cache that grows is no value that changes
                 continue
             if isinstance(before, Memory):
-                yield from _moved(capture, before, after)
+                is_state = bool(binding.access.steps) and not binding.is_local
+                yield from _moved(capture, before, after, is_state)
             elif isinstance(after, Memory) or binding.access.how == "call":
                 continue
             elif after != binding.left.get(key, before):
@@ -113,15 +123,24 @@ def hyperparameters(optimizer: torch.optim.Optimizer) -> list[dict[str, object]]
     ]
 
 
+def numbers_of_state(optimizer: torch.optim.Optimizer) -> list[dict[str, object]]:
+    """The numbers that a step keeps on the host for each parameter, as counts of steps."""
+    return [{name: _number(value) for name, value in state.items()} for state in optimizer.state.values()]
+
+
 def _number(value: object) -> object:
     if isinstance(value, torch.Tensor):
-        return None if value.is_cuda else value.tolist()
+        with _disable_current_modes():
+            return None if value.is_cuda else value.tolist()
     return value if isinstance(value, int | float | tuple) else None
 
 
-def _moved(capture: Capture, before: Memory, after: object) -> Iterator[Trouble]:
+def _moved(capture: Capture, before: Memory, after: object, is_state: bool) -> Iterator[Trouble]:
+    """A variable may be used for something else later on, which has another shape; an attribute is not."""
     external = capture.externals.get(before.key)
-    if external is None or not isinstance(after, Memory) or after == before or after.shape != before.shape:
+    if external is None or not isinstance(after, Memory) or after == before:
+        return
+    if not is_state and after.shape != before.shape:
         return
     if after.key != before.key and not external.storage.expired():
         operation = capture.operations[external.used]
@@ -133,21 +152,38 @@ def _changed(capture: Capture, binding: Binding) -> str | None:
     how, before, after = binding.access.how, binding.entered, binding.left
     fresh = [key for key, one in after.items() if one != before.get(key) and _is_internal(capture, one)]
     if how in ("read", "call") and ".last_epoch" not in before:
-        is_born = any(key.startswith(".") and before.get(key) is None for key in fresh)
-        return "state-born-in-region" if is_born else None
+        born = {key for key in fresh if key.startswith(".") and before.get(key) is None}
+        return "state-born-in-region" if born - _assigned_by_opening(capture) else None
     if binding.access.is_method:
+        new = [one for key, one in after.items() if key not in before]
+        is_harmless = bool(new) and all(_is_text(one) or _is_on_host(one) for one in new)
         grows = _length(after) > _length(before) and not binding.is_local
-        return "growing-memory" if grows else None
+        return "growing-memory" if grows and not is_harmless else None
     if fresh:
         is_deeper = binding.place.code is not capture.bindings.opening
         return "escaping-allocation" if is_deeper else None
-    if any(one != before.get(key) and not isinstance(one, Memory) for key, one in after.items()):
-        return "lost-side-effect" if not binding.is_local else None
+    changed = [one for key, one in after.items() if one != before.get(key)]
+    if not binding.is_local and any(not isinstance(one, Memory) and not _is_text(one) for one in changed):
+        return "lost-side-effect"
     return None
+
+
+def _assigned_by_opening(capture: Capture) -> set[str]:
+    """Attributes to which the function that opens the region assigns its results."""
+    writes = [one for one in capture.bindings.found.values() if one.place.code is capture.bindings.opening]
+    return {f".{one.access.steps[-1]}" for one in writes if one.access.how == "write" and one.access.steps}
 
 
 def _is_internal(capture: Capture, value: object) -> bool:
     return isinstance(value, Memory) and value.key in capture.internals
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_on_host(value: object) -> bool:
+    return isinstance(value, Memory) and value.is_host
 
 
 def _length(state: State) -> int:

@@ -42,6 +42,10 @@ class Call:
                 yield from tensors(self.args[position] if in_place else self.kwargs.get(argument.name))
 
     @property
+    def is_copy(self) -> bool:
+        return self.schema in _COPIES
+
+    @property
     def is_view(self) -> bool:
         """Whether the result shares the memory of an argument that is not written."""
         return any(one.alias_info and not one.alias_info.is_write for one in self.func._schema.arguments)
@@ -96,7 +100,7 @@ class Call:
     def host_operand(self) -> StorageWeakRef | None:
         """The memory of a tensor of the host with one number that takes part in arithmetic on the device."""
         given = list(self.tensors())
-        if self.schema in _COPIES or not any(one.is_cuda for one in given):
+        if self.is_copy or not any(one.is_cuda for one in given):
             return None
         host = next((one for one in given if not one.is_cuda and not one.dim()), None)
         return None if host is None else StorageWeakRef(host.untyped_storage())

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from graphlint.runtime.cuda.audit import Trouble
-from graphlint.runtime.cuda.capture import Capture
+from graphlint.runtime.cuda.capture import Capture, Trouble
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 from graphlint.runtime.places import Stack, libraries_between, user_stack
 
@@ -50,8 +49,8 @@ class Outside:
 
     def captured(self, capture: Capture) -> None:
         """From now on, look at the memory of this graph."""
-        for key, storage in capture.internals.items():
-            if not storage.expired():
+        for key, internal in capture.internals.items():
+            if not internal.storage.expired():
                 self._outputs[key] = capture
         for key, external in capture.externals.items():
             if external.is_written and not external.is_host:
@@ -93,7 +92,8 @@ class Outside:
 
     def _is_unrefreshed(self, capture: Capture, refreshed: list[Refreshed]) -> bool:
         changes_itself = any(external.is_written or external.is_host for external in capture.externals.values())
-        return not changes_itself and not capture.draws and not any(one.written for one in refreshed)
+        draws = capture.draws or capture.bindings.draws
+        return not changes_itself and not draws and not any(one.written for one in refreshed)
 
     def _check_tail(self, capture: Capture, one: Refreshed) -> None:
         """A write that reaches less far than one before leaves the rest of that one behind it."""
@@ -124,8 +124,11 @@ class Outside:
                 self.tell(capture, Trouble("partial-copy", stack, said))
 
     def _look(self, capture: Capture, result: object) -> None:
+        frame = sys._getframe()
+        if any(name.endswith(".Graphed.backward") for name in libraries_between(frame)):
+            return  # gradients, which nobody keeps but autograd
         for tensor in tensors(result):
-            self._views[id(tensor)] = View(weakref.ref(tensor), user_stack(sys._getframe()), capture.replays)
+            self._views[id(tensor)] = View(weakref.ref(tensor), user_stack(frame), capture.replays)
 
     def _read_output(self, capture: Capture, tensor: torch.Tensor) -> None:
         self._read.add(id(capture))

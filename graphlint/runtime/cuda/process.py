@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.cuda.audit import Trouble
+from graphlint.runtime.cuda.capture import Trouble
 from graphlint.runtime.places import Stack, is_user_code, user_stack
 
 # Each: the owner and name of a function that sets a state of the process, and how that state is read.

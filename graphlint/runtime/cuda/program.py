@@ -29,7 +29,7 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
                 unfinished.refusals.append(raised(failure, unfinished.stack))
             unfinished.is_healthy = False
             reporting.capture_ended(unfinished)
-        reporting.ended()
+        reporting.ended(has_failed=failure is not None)
         if failure is not None and not findings.explain_failure:
             cause = raised(failure)
             findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=cause.said)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from graphlint.runtime.causes import Refusal
-from graphlint.runtime.cuda.capture import Capture, External, Operation
+from graphlint.runtime.cuda.capture import Capture, External, Internal, Operation
 from graphlint.runtime.cuda.divergence import Traced
 from graphlint.runtime.cuda.driver import Driver
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
@@ -25,6 +26,8 @@ SYNCHRONIZES = "called a synchronizing CUDA operation"
 _KEPT = 64  # values of one waiting operator on one line
 _REFUSE_WAITS, _ALLOW_WAITS = 2, 0  # modes of torch's debugging of synchronisations
 
+
+_Result = TypeVar("_Result")
 
 Site = tuple[str, Place | None]  # an operator and the line of user code that runs it
 
@@ -127,6 +130,8 @@ class Recorder(TorchDispatchMode):
         is_known = call.func.namespace in ("aten", "prims")  # another one may not bear to be run twice
         if not is_known or not torch.cuda.is_initialized() or torch._C._cuda_get_sync_debug_mode():
             return call.func(*call.args, **call.kwargs)
+        if call.direction in ("upload", "literal"):  # memory that nobody else may keep alive; it can be copied again
+            return call.func(*call.args, **call.kwargs)
         torch._C._cuda_set_sync_debug_mode(_REFUSE_WAITS)
         try:
             return call.func(*call.args, **call.kwargs)
@@ -147,7 +152,7 @@ class Recorder(TorchDispatchMode):
             return self._from_eager(call, stack)
         before, self._running = len(capture.refusals), call
         try:
-            outside = not torch._C._cuda_isCurrentStreamCapturing()
+            outside = not _is_capturing()
             result = call.func(*call.args, **call.kwargs)
         except RuntimeError as error:
             if len(capture.refusals) == before:
@@ -176,9 +181,23 @@ class Recorder(TorchDispatchMode):
     def _go_on(self, capture: Capture, call: Call, stack: Stack) -> object:
         """What eager gave for a refused operator, so that one run finds all causes; else the error goes its way."""
         capture.is_healthy = self.driver.capture(capture.stream)[0] == ACTIVE
+        if capture.is_healthy and call.direction in ("upload", "literal"):
+            return self.beside(lambda: call.func(*call.args, **call.kwargs))
         if not capture.is_healthy or site_of(call.name, stack) not in self.values:
             raise
         return self._from_eager(call, stack)
+
+    def beside(self, call: Callable[[], _Result]) -> _Result:
+        """Do what a capture refuses on a stream that does not capture, and keep what it gives."""
+        with self.driver.relaxed(), _disable_current_modes(), torch.cuda.stream(torch.cuda.Stream()):
+            torch._C._cuda_set_sync_debug_mode(_ALLOW_WAITS)
+            try:
+                result = call()
+            finally:
+                torch._C._cuda_set_sync_debug_mode(_REFUSE_WAITS)
+        if self.capture is not None:
+            self.capture.made_beside += tensors(result)
+        return result
 
     def _from_eager(self, call: Call, stack: Stack) -> object:
         value = self.values.next(site_of(call.name, stack))
@@ -199,11 +218,12 @@ class Recorder(TorchDispatchMode):
         for tensor in tensors(result):
             key = storage_key(tensor)
             if key and tensor.is_cuda and key not in given and key not in capture.internals:
-                capture.internals[key] = StorageWeakRef(tensor.untyped_storage())
+                capture.internals[key] = Internal(StorageWeakRef(tensor.untyped_storage()), stack)
         if end == first and not outside:
             return
         for key, tensor in given.items():
-            if key not in capture.internals and key not in capture.externals:
+            is_by_value = not tensor.is_cuda and not tensor.dim() and not call.is_copy
+            if not is_by_value and key not in capture.internals and key not in capture.externals:
                 capture.externals[key] = _external(tensor, index)
         for tensor in call.written():
             written = capture.externals.get(storage_key(tensor))
@@ -227,6 +247,14 @@ class Recorder(TorchDispatchMode):
         return (self.driver.node_count(capture.graph) if capture.graph else None) or 0
 
 
+def _is_capturing() -> bool:
+    """Whether the current stream captures; CUDA refuses to tell of the legacy stream while another one does."""
+    try:
+        return bool(torch._C._cuda_isCurrentStreamCapturing())
+    except RuntimeError:
+        return False
+
+
 def _external(tensor: torch.Tensor, index: int) -> External:
     storage = tensor.untyped_storage()
     return External(
@@ -242,3 +270,20 @@ def _external(tensor: torch.Tensor, index: int) -> External:
 
 def first_line(error: BaseException) -> str:
     return (str(error).strip().split("\n") or [""])[0]
+
+
+def _kept_from_compiler(dispatch: Callable[..., Any]) -> Callable[..., Any]:
+    """What torch makes to keep its compiler out of a method, without importing the compiler, which takes seconds."""
+
+    def run(*args: Any, **kwargs: Any) -> object:
+        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+        if disable is not None:
+            setattr(dispatch, _DISABLED, disable(dispatch))
+        return dispatch(*args, **kwargs)
+
+    return run
+
+
+_DISABLED = "__dynamo_disable"  # where torch looks for it
+_DISPATCH = inspect.unwrap(Recorder.__torch_dispatch__)
+setattr(_DISPATCH, _DISABLED, _kept_from_compiler(_DISPATCH))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from graphlint.runtime.causes import Causes, Refusal
 from graphlint.runtime.comparison import Difference
 from graphlint.runtime.cuda import audit, host
-from graphlint.runtime.cuda.audit import Trouble
-from graphlint.runtime.cuda.capture import Capture
+from graphlint.runtime.cuda.callables import GraphedCallables
+from graphlint.runtime.cuda.capture import Capture, Trouble
 from graphlint.runtime.cuda.divergence import Divergence
 from graphlint.runtime.cuda.outside import Outside
 from graphlint.runtime.cuda.training import Training
@@ -18,7 +18,7 @@ from graphlint.runtime.cuda.watch import Watch
 from graphlint.runtime.findings import Findings
 from graphlint.runtime.places import returning
 
-_SUSPECT = frozenset({"frozen-host-value", "frozen-host-random", "moved-tensor"})
+_SUSPECT = frozenset({"frozen-host-value", "frozen-host-random", "moved-tensor", "optimizer-host-state"})
 
 
 class Reporting:
@@ -32,7 +32,8 @@ class Reporting:
         self.training = Training()
         self.is_comparing = False
         self._held: list[tuple[Capture, Trouble]] = []
-        watch.graphed.append(self.training.graphed)
+        self.graphed: list[GraphedCallables] = []
+        watch.graphed.append(self.callables_graphed)
         watch.ended.append(self.capture_ended)
         watch.replaying.append(self.replay_begins)
         watch.recorder.eager.append(self.outside.ran)
@@ -49,17 +50,31 @@ class Reporting:
             opening=capture.stack,
             span=trouble.span,
             said=trouble.said,
+            is_luck=trouble.is_luck,
         )
 
     def capture_ended(self, capture: Capture) -> None:
         for refusal in broken_by(capture):
             effect = self.causes.effect(refusal)
             self.findings.add(effect, refusal.stack, [capture.region], opening=capture.stack, said=refusal.said)
+        if capture.is_healthy:
+            for trouble in audit.outside_graph(capture):
+                self.tell(capture, trouble)
         if capture.is_healthy and not capture.refusals:
-            troubles = [*audit.after_capture(capture), *host.after_capture(capture), *self.training.captured(capture)]
+            troubles = [
+                *audit.after_capture(capture),
+                *host.after_capture(capture, self.watch.hooks.codes),
+                *self.training.captured(capture),
+            ]
             for trouble in troubles:
                 self.tell(capture, trouble)
             self.outside.captured(capture)
+
+    def callables_graphed(self, captures: list[Capture], callables: Sequence[object]) -> None:
+        """These captures belong to one call of `make_graphed_callables`."""
+        graphed = GraphedCallables(callables, captures, self.tell)
+        graphed.watch_modes()
+        self.graphed.append(graphed)
 
     def replay_begins(self, capture: Capture) -> None:
         is_alone = sum(one.region == capture.region for one in self.watch.captures) == 1
@@ -67,13 +82,16 @@ class Reporting:
             *audit.before_replay(capture),
             *host.before_replay(capture, is_alone),
             *self.training.replays(capture, self.outside.touched),
+            *(trouble for one in self.graphed for trouble in one.replays(capture)),
         ]
         for trouble in troubles:
             self.tell(capture, trouble)
         self.outside.replays(capture)
 
-    def ended(self) -> None:
+    def ended(self, *, has_failed: bool = False) -> None:
         """The target has run: what it left behind, and what no capture of torch has seen."""
+        if not has_failed:
+            self._tell_unused()
         for trouble in self.watch.process.left() if self.watch.captures else ():
             self.findings.add(trouble.effect, trouble.stack, said=trouble.said)
         for operator, stack in self.watch.recorder.strays:
@@ -81,6 +99,13 @@ class Reporting:
             self.findings.add("foreign-allocation", stack, said=said)
         for region, refusal in self.watch.refusals:
             self.findings.add(self.causes.effect(refusal), refusal.stack, [region], said=refusal.said)
+
+    def _tell_unused(self) -> None:
+        """Regions of which no graph was ever replayed."""
+        used = {one.region for one in self.watch.captures if one.replays or not one.is_healthy or one.runs_eagerly}
+        for capture in self.watch.captures:
+            if capture.region not in used and capture.nodes and not capture.refusals:
+                self.tell(capture, Trouble("silent-eager", capture.stack, "it is never replayed"))
 
     def diverged(self, capture: Capture, divergence: Divergence, step: int, difference: Difference) -> None:
         """A replay gives something else than eager: where that begins, unless it is known already."""

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from graphlint.runtime.cuda.capture import Stepped
-from graphlint.runtime.cuda.host import hyperparameters
+from graphlint.runtime.cuda.host import hyperparameters, numbers_of_state
 from graphlint.runtime.cuda.recorder import ACTIVE, Recorder, first_line
 from graphlint.runtime.places import is_user_code, user_stack
 
@@ -44,9 +44,13 @@ class Standins:
         """What stands in place of what: the owner, the name, the stand-in."""
         waits = [(owner, name, self._refusing(getattr(owner, name), name, given)) for owner, name, given in _WAITS]
         builds = [(owner, name, self._building(getattr(owner, name), name)) for owner, name in _CONSTRUCTORS]
-        releases = (torch.cuda, "empty_cache", self._releasing(torch.cuda.empty_cache))
+        releases = [
+            (owner, "empty_cache", self._releasing(owner.empty_cache))
+            for owner in (torch.cuda, torch.accelerator)
+            if hasattr(owner, "empty_cache")
+        ]
         asks = (torch.cuda, "is_current_stream_capturing", self._answering(torch.cuda.is_current_stream_capturing))
-        return [*waits, *builds, releases, asks]
+        return [*waits, *builds, *releases, asks]
 
     def _refusing(self, call: Callable[..., object], name: str, given: object) -> Callable[..., object]:
         """The call is known to be refused, and is left out so that the capture goes on."""
@@ -54,8 +58,10 @@ class Standins:
         @functools.wraps(call)
         def refused(*args: Any, **kwargs: Any) -> object:
             capture = self.recorder.capture
-            if capture is None or capture.mode == "relaxed":
+            if capture is None:
                 return call(*args, **kwargs)
+            if capture.mode == "relaxed":  # a stream beside the capture may be waited for
+                return self.recorder.beside(lambda: call(*args, **kwargs))
             frame, effect = sys._getframe(1), ""
             if threading.get_ident() != capture.thread:
                 effect = "concurrent-call"
@@ -91,12 +97,7 @@ class Standins:
                     raise
                 kwargs["device"] = "cpu"
                 on_host = build(*args, **kwargs)
-                with self.recorder.driver.relaxed(), torch.cuda.stream(torch.cuda.Stream()):
-                    torch._C._cuda_set_sync_debug_mode(0)
-                    try:
-                        return on_host.to(device or "cuda")
-                    finally:
-                        torch._C._cuda_set_sync_debug_mode(2)
+                return self.recorder.beside(lambda: on_host.to(device or "cuda"))
 
         return built
 
@@ -124,7 +125,8 @@ class Standins:
         """A hook of optimizers: one steps in the region."""
         if self.recorder.capture is not None:
             stack = user_stack(sys._getframe(1))
-            self.recorder.capture.optimizers.append(Stepped(optimizer, stack, hyperparameters(optimizer)))
+            before = hyperparameters(optimizer), numbers_of_state(optimizer)
+            self.recorder.capture.optimizers.append(Stepped(optimizer, stack, *before))
 
 
 @contextlib.contextmanager

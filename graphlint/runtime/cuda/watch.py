@@ -11,7 +11,7 @@ import threading
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from graphlint.runtime.bindings import Bindings
 from graphlint.runtime.causes import Refusal
 from graphlint.runtime.cuda.capture import Capture
 from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.cuda.hooks import Hooks
 from graphlint.runtime.cuda.nodes import walk
 from graphlint.runtime.cuda.process import Process
 from graphlint.runtime.cuda.recorder import ACTIVE, Recorder, first_line
@@ -52,8 +53,9 @@ class Watch:
         self.driver = Driver(self._read_log)
         self.recorder = Recorder(self.driver)
         self.standins = Standins(self.recorder)
+        self.hooks = Hooks()
         self.process = Process(lambda: self.recorder.capture is not None)
-        self.graphed: list[Callable[[list[Capture]], None]] = []
+        self.graphed: list[Callable[[list[Capture], Sequence[object]], None]] = []  # told of graphed callables
         self._by_graph: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
         self._is_ignoring = False
         self._broken: list[Any] = []  # after a failed capture, the allocator may still point to the graph
@@ -70,6 +72,7 @@ class Watch:
         graph = torch.cuda.CUDAGraph
         patches = [
             *self.process.patches(),
+            *self.hooks.patches(),
             (torch.cuda, "make_graphed_callables", self._around_graphed(torch.cuda.make_graphed_callables)),
             (graph, "capture_begin", self._around_begin(graph.capture_begin)),
             (graph, "capture_end", self._around_end(graph.capture_end)),
@@ -151,8 +154,9 @@ class Watch:
                     refusal = Refusal("", first_line(error), stack, effect="graphed-callable-contract")
                     self.refusals.append((region_of(stack), refusal))
                 raise
+            (callables, *_) = (*args, *kwargs.values())
             for told in self.graphed:
-                told(self.captures[number:])
+                told(self.captures[number:], callables if isinstance(callables, tuple) else (callables,))
             return result
 
         return make_graphed_callables
