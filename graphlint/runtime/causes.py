@@ -53,7 +53,7 @@ _IS_SETUP = re.compile("conflicts with a stream capture")
 # The words by which torch and the driver say what they refuse, where the operator alone does not tell.
 _SENTENCES = tuple((re.compile(words, re.I), effect) for words, effect in (
     ("CAPTURE_UNJOINED|unjoined|fork that was not joined", "unjoined-stream"),
-    ("CAPTURE_?(ISOLATION|IMPLICIT|MERGE)|legacy stream|stale reference", "uncaptured-dependency"),
+    ("CAPTURE_?(ISOLATION|IMPLICIT|MERGE)|legacy stream|STREAM_LEGACY|stale reference", "uncaptured-dependency"),
     ("uncaptured work|merge of separate capture", "uncaptured-dependency"),
     ("CAPTURED_?EVENT|event last recorded in a capturing stream", "explicit-sync"),
     ("CAPTURE_?(UNMATCHED|WRONG_?THREAD)|non-default stream|already capturing", "capture-protocol"),

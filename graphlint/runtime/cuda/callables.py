@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -25,12 +26,14 @@ class GraphedCallables:
     """
 
     def __init__(self, callables: Sequence[object], captures: Sequence[Capture], tell: Tell) -> None:
-        half = len(captures) // 2
-        self._forwards, self._backwards = captures[:half], captures[: -half - 1 : -1]
+        forwards, backwards = captures[: len(callables)], captures[len(callables) :]
+        self._forwards = forwards
+        self._backwards = backwards[::-1] if len(backwards) == len(forwards) else ()  # some may need no gradient
         self._callables = callables
         self._tell = tell
         self._calls: list[list[Stack]] = [[] for _ in self._forwards]  # of each, those without a backward yet
         self._overwritten: list[Stack] = [() for _ in self._forwards]
+        self._reused: list[Stack] = [() for _ in self._forwards]  # the backward that ran first, and out of order
 
     def watch_modes(self) -> None:
         """A graphed module runs eagerly in another mode than it was graphed in, and says nothing."""
@@ -53,9 +56,11 @@ class GraphedCallables:
         return noted
 
     def replays(self, capture: Capture) -> Iterator[Trouble]:
-        for number, (forward, backward) in enumerate(zip(self._forwards, self._backwards, strict=True)):
+        for number, (forward, backward) in enumerate(itertools.zip_longest(self._forwards, self._backwards)):
             if capture is forward:
+                self._reused[number] = ()
                 self._calls[number].append(caller_stack())
+                del self._calls[number][2:-1]
                 if _needs_a_gradient_that_has_no_place():
                     said = "an input needs a gradient, and its sample needed none"
                     yield Trouble("graphed-callable-contract", capture.stack, said)
@@ -64,13 +69,15 @@ class GraphedCallables:
 
     def _runs_backward(self, number: int) -> Iterator[Trouble]:
         calls = self._calls[number]
-        overwritten, said = self._overwritten[number], "an earlier call had no backward yet"
-        if any(self._calls[number + 1 :]):
-            overwritten, said = waiting_stack(sys._getframe()), "a callable graphed after it had no backward yet"
-        elif calls:
-            overwritten = ()
+        overwritten = self._overwritten[number] if not calls else ()
+        for later in range(number + 1, len(self._calls)):
+            if self._calls[later]:
+                self._reused[later] = waiting_stack(sys._getframe())
         if overwritten:
-            yield Trouble("shared-activations", overwritten, said)
+            yield Trouble("shared-activations", overwritten, "an earlier call had no backward yet")
+        elif self._reused[number]:
+            said = "it comes before that of a callable that was graphed later"
+            yield Trouble("shared-activations", self._reused[number], said)
         elif self._has_gradients_of_graph(number):
             said = "the gradients to which it adds are the memory that the graph is about to write"
             yield Trouble("graphed-callable-contract", waiting_stack(sys._getframe()), said)

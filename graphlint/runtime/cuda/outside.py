@@ -124,11 +124,11 @@ class Outside:
                 self.tell(capture, Trouble("partial-copy", stack, said))
 
     def _look(self, capture: Capture, result: object) -> None:
-        frame = sys._getframe()
-        if any(name.endswith(".Graphed.backward") for name in libraries_between(frame)):
+        # No variable holds the frame: it would hold itself, and the tensors that are looked at.
+        if any(name.endswith(".Graphed.backward") for name in libraries_between(sys._getframe())):
             return  # gradients, which nobody keeps but autograd
         for tensor in tensors(result):
-            self._views[id(tensor)] = View(weakref.ref(tensor), user_stack(frame), capture.replays)
+            self._views[id(tensor)] = View(weakref.ref(tensor), user_stack(sys._getframe()), capture.replays)
 
     def _read_output(self, capture: Capture, tensor: torch.Tensor) -> None:
         self._read.add(id(capture))
