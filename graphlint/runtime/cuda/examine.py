@@ -26,8 +26,6 @@ from graphlint.runtime.places import Place, Stack
 from graphlint.runtime.state import Snapshot, State, reachable
 from graphlint.runtime.target import Spec, Target, load
 
-WARM_UPS = 3
-LEVELS = (0, 1, 2)  # of fresh inputs, one for each compared step
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
 
 Send = Callable[[str], None]
@@ -89,7 +87,7 @@ class Examination:
 
     def _warm_up(self) -> None:
         """On the stream of the capture, so that nothing keeps another one; the first run is watched for waits."""
-        for run in range(WARM_UPS):
+        for run in range(self.target.runs.warm_ups):
             with self.watch.paused():
                 call = self._call(copied(self.examples))
                 if run:
@@ -160,7 +158,7 @@ class Examination:
     def _eager(self) -> list[Values]:
         self.base.restore()
         steps: list[Values] = []
-        for number, level in enumerate(LEVELS):
+        for number, level in enumerate(self.target.runs.levels):
             if number < len(self.inputs):
                 arguments = copied(self.inputs[number])
                 steps.append(self._values(self._call(arguments)(), arguments))
