@@ -1,5 +1,7 @@
 """What the pytest plugin costs a session that does not use it: pytest with and without it in, milliseconds out.
 
+The plugins of the development environment are left out, as the noise of a session grows with them.
+
 python tests/benchmarks/plugin_start.py [ROUNDS]
 """
 
@@ -12,7 +14,8 @@ import sys
 import tempfile
 
 ROUNDS = 20
-PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only")
+OTHERS = ("no:hypothesispytest", "no:xdist", "no:xdist.looponfail")
+PYTEST = ("-m", "pytest", "-q", "--collect-only", *(part for name in OTHERS for part in ("-p", name)))
 IMPORTING = (
     "import pytest, time; started = time.perf_counter(); import graphlint.pytest_plugin; "
     "print(time.perf_counter() - started)"
