@@ -279,3 +279,36 @@ def test_the_function_asserts_as_the_fixture_does(session: Session) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([">*graphlint.assert_graph_safe(wrong, (1,))", "E*error?GL101? scalar-readback*"])
     assert "verdict.py" not in result.stdout.str()
+
+
+def test_buckets_are_asserted_one_by_one(session: Session) -> None:
+    """Each size is looked at as a target, and then the batches at their edges."""
+    pytest.importorskip("torch")
+    tests = """
+import torch
+
+def averaging(x):
+    return x - x.mean(0)
+
+def rows(n):
+    return torch.arange(n * 3.0).reshape(n, 3)
+
+def test_it(graph_safe):
+    graph_safe.buckets(safe, (1, 4), rows)
+
+def test_wrong(graph_safe):
+    graph_safe.buckets(wrong, (1, 4), rows)
+
+def test_leaking(graph_safe):
+    graph_safe.buckets(averaging, (4, 1), rows)
+"""
+    result = session(tests)
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "E*AssertionError: bucket of 1: GL101 at test_serve.py:8: wrong is not safe to capture",
+            "E*AssertionError: averaging does not keep its batches apart:",
+            "E*2 rows in the bucket of 4: padding leaks into the rows before it: `output`: *",
+            "5 graph-safe assertions: 5 emulated",
+        ]
+    )
