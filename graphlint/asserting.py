@@ -74,8 +74,8 @@ class GraphSafe:
         `make(n)` gives the arguments of a batch of n rows, which are dimension 0 of each tensor. Without `eager`,
         `call` is what a bucket captures: padding of NaN must not change the rows before it. With it, `call` pads and
         serves by itself: batches that fill a bucket and that do not give what `eager` gives, right after a full one of
-        NaN; an empty batch and one beyond the last bucket do so too, or raise ValueError; and nothing of that full batch
-        stays in the tail of `buffers`, the static inputs with rows in dimension 0.
+        NaN; an empty batch and one beyond the last bucket do so too, or raise ValueError; and nothing of that full
+        batch stays in the tail of `buffers`, the static inputs with rows in dimension 0.
         """
         __tracebackhide__ = True
         from graphlint.runtime.buckets import Buckets
