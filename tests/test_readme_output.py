@@ -40,13 +40,15 @@ torch.ones = lambda *shape, device: None
 
 def verify(call, args=(), kwargs=None, **options):
     path, (lines, first) = inspect.getsourcefile(call.forward), inspect.getsourcelines(call.forward)
+    test = next(frame for frame in inspect.stack() if frame.filename == path)
     rule = load_rulebook(builtin_rules()).rule("GL101")
     operation = "x.abs().max().item()"
     column = lines[1].index(operation) + 1
     span = Span(path, first + 1, column, first + 1, column + len(operation))
     finding = Finding(
         rule.code, rule.slug, rule.severity, Confidence.HIGH, span, "test_decoder:Decoder.forward",
-        rule.message.format(operation=operation), rule.help, rule.why, (Region("graphlint verify", path, first),),
+        rule.message.format(operation=operation), rule.help, f"{rule.why} (called a synchronizing CUDA operation)",
+        (Region("torch.cuda.graph", path, test.lineno),), (Hop(path, test.lineno, "test_decoder:test_decoder"),),
     )
     return Report("capture", (finding,), Summary(regions=1, seconds=0.1), targets=(TargetReport("Decoder"),))
 
