@@ -72,20 +72,21 @@ class GraphSafe:
         buffers: Sequence[Any] = (),
         **settings: Any,
     ) -> None:
-        """Fail the test unless `call` is safe to capture at each size, and no batch changes what another one gives.
+        """Fail the test unless each bucket is safe to capture, and no batch changes what another one gives.
 
         `make(n)` gives the arguments of a batch of n rows, which are dimension 0 of each tensor. Without `eager`,
-        `call` is what a bucket captures: padding of NaN must not change the rows before it. With it, `call` pads and
-        serves by itself: batches that fill a bucket and that do not give what `eager` gives, right after a full one of
-        NaN; an empty batch and one beyond the last bucket do so too, or raise ValueError; and nothing of that full
-        batch stays in the tail of `buffers`, the static inputs with rows in dimension 0.
+        `call` is what a bucket captures: padding of NaN must not change the rows before it. With it, `eager` is what
+        is captured, and `call` pads and serves by itself: batches that fill a bucket and that do not give what `eager`
+        gives, right after a full one of NaN; an empty batch and one beyond the last bucket do so too, or raise
+        ValueError; and nothing of that full batch stays in the tail of `buffers`, the static inputs with rows in
+        dimension 0.
         """
         __tracebackhide__ = True
         from graphlint.runtime.buckets import Buckets
 
         served = Buckets(call, tuple(sorted(sizes)), make, eager, buffers)
         for size in served.sizes:
-            _, said = self._look(call, served.args(size), {}, settings)
+            _, said = self._look(eager or call, served.args(size), {}, settings)
             if said:
                 raise AssertionError(f"bucket of {size}: {said}")
         if troubles := list(served.troubles()):

@@ -301,14 +301,22 @@ def test_wrong(graph_safe):
 
 def test_leaking(graph_safe):
     graph_safe.buckets(averaging, (4, 1), rows)
+
+def test_what_is_captured(graph_safe):
+    graph_safe.buckets(safe, (1, 4), rows, eager=wrong)
+
+def test_truncating(graph_safe):
+    graph_safe.buckets(lambda x: safe(x[:4]), (4,), rows, eager=safe)
 """
     result = session(tests)
-    result.assert_outcomes(passed=1, failed=2)
+    result.assert_outcomes(passed=1, failed=4)
     result.stdout.fnmatch_lines(
         [
             "E*AssertionError: bucket of 1: GL101 at test_serve.py:8: wrong is not safe to capture",
             "E*AssertionError: averaging does not keep its batches apart:",
             "E*2 rows in the bucket of 4: padding leaks into the rows before it: `output`: *",
-            "5 graph-safe assertions: 5 emulated",
+            "E*AssertionError: bucket of 1: GL101 at test_serve.py:8: wrong is not safe to capture",
+            "E*5 rows, one beyond the last bucket: not what eager gives, and no error: *",
+            "7 graph-safe assertions: 7 emulated",
         ]
     )
