@@ -21,28 +21,43 @@ def graph_safe(target: _Target) -> _Target:
     return target
 
 
-def verify(call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Report:
+def verify(
+    call: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    on: str = "auto",
+    warm_ups: int = 3,
+    replays: int = 3,
+) -> Report:
     """Capture a callable on the GPU with these example arguments, replay it on fresh ones, and compare with eager.
 
     `call` is a function, a module, a training step, or an object with `capture()` and `replay(...)`. It runs in this
-    process, which is cleaned up after a capture that fails. Needs PyTorch and a GPU; raises
+    process, which is cleaned up after a capture that fails. `on` is `auto` or `cuda`; `warm_ups` counts the eager runs
+    before the capture, `replays` those that are compared. Needs PyTorch and a GPU; raises
     `graphlint.errors.UsageError` where either is missing, or `call` does not take the arguments.
     """
     from graphlint.runtime.inprocess import verify as verify_here
+    from graphlint.runtime.target import Runs
 
-    return verify_here(call, args, kwargs or {})
+    return verify_here(call, args, kwargs or {}, on, Runs(warm_ups, replays))
 
 
 def assert_graph_safe(
-    call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, **settings: Any
 ) -> Report:
-    """As `verify`; raises AssertionError with the report as text if there is a finding of error severity."""
+    """As `verify`, as far as [tool.graphlint] and ignore comments leave it; raises AssertionError for an error.
+
+    `settings` are those of `verify`.
+    """
+    __tracebackhide__ = True
     from pathlib import Path
 
+    from graphlint.config import load_config
     from graphlint.finding import Severity
-    from graphlint.report import text
+    from graphlint.verdict import failure, judge
 
-    report = verify(call, args, kwargs)
-    if any(finding.severity is Severity.ERROR for finding in report.findings):
-        raise AssertionError(f"not safe to capture\n\n{text.render(report, base=Path.cwd())}")
+    report = judge(verify(call, args, kwargs, **settings), load_config(Path()))
+    if said := failure(report, Severity.ERROR, Path.cwd()):
+        raise AssertionError(said)
     return report

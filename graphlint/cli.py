@@ -13,9 +13,16 @@ from typing import Any, NoReturn
 
 import click
 
-from graphlint import __version__
+from graphlint import __version__, initial
 from graphlint import baseline as baselines
-from graphlint.config import ALLOCATIONS, CONFIDENCES, Config, check_codes, extend_config, load_config
+from graphlint.config import (
+    ALLOCATIONS,
+    CONFIDENCES,
+    Config,
+    check_codes,
+    extend_config,
+    load_config,
+)
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
 from graphlint.page import Rule
@@ -30,6 +37,10 @@ INTERRUPTED = 130
 DEBUG = "GRAPHLINT_DEBUG"
 
 WITNESSES = ("auto", "cuda")
+
+NEXT = (
+    "next: `graphlint check`; `graphlint check --write-baseline F` takes down what is known, to adopt it step by step"
+)
 
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -189,6 +200,23 @@ def verify(
 
 def show_step(target: str, step: str) -> None:
     click.echo(f"{target}: {step}", err=True)
+
+
+@commands.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".", metavar="[DIR]")
+@click.option("--dry-run", is_flag=True, help="Show the change as a diff, and write nothing.")
+def init(folder: Path, dry_run: bool) -> None:
+    """Look at a project, and add a [tool.graphlint] table with reasons to its pyproject.toml."""
+    initial.change(folder, "")  # a project that has a table is told before it is looked at
+    from graphlint import static
+
+    table = initial.propose(static.survey([folder], Config(root=folder.absolute())), folder.absolute())
+    file, before, after = initial.change(folder, table)
+    if dry_run:
+        click.echo(initial.difference(file, before, after), nl=False)
+        return
+    write(after, file)
+    click.echo(f"added to {file}:\n\n{table}\n{NEXT}")
 
 
 @commands.command()

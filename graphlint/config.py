@@ -103,6 +103,14 @@ def check_codes(config: Config, rulebook: Rulebook) -> None:
 
 
 def read_table(file: Path, *, required: bool) -> Mapping[str, object]:
+    table = find_table(file)
+    if table is None and required:
+        raise UsageError(f"{file} has no [tool.graphlint] table")
+    return table or {}
+
+
+def find_table(file: Path) -> Mapping[str, object] | None:
+    """The `[tool.graphlint]` table of a file, if it has one. Raises UsageError."""
     try:
         document = tomllib.loads(file.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -111,11 +119,7 @@ def read_table(file: Path, *, required: bool) -> Mapping[str, object]:
         raise UsageError(f"{file} is not valid TOML: {error}") from error
     tool = document.get("tool", {})
     table = tool.get("graphlint") if isinstance(tool, dict) else None
-    if table is None:
-        if required:
-            raise UsageError(f"{file} has no [tool.graphlint] table")
-        return {}
-    if not isinstance(table, dict):
+    if table is not None and not isinstance(table, dict):
         raise UsageError(f"`tool.graphlint` in {file}: expected a table, found {describe(table)}")
     return table
 

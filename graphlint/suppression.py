@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 
 from graphlint.errors import nearest
 from graphlint.finding import Confidence, Finding, Span
@@ -87,6 +89,18 @@ def apply(
         for message in complaints(comment, used.get((path, comment.line), set()), rulebook, selected)
     )
     return tuple(kept), suppressed, tuple(unused)
+
+
+def apply_to_files(
+    findings: Sequence[Finding], rulebook: Rulebook, selected: Set[str]
+) -> tuple[tuple[Finding, ...], int]:
+    """The findings of a run that stay, and the number of those suppressed; comments that it did not need are left."""
+    sources = {}
+    for path in {one.span.path for one in findings}:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            sources[path] = Path(path).read_text("utf-8")
+    kept, suppressed, _ = apply(findings, sources, rulebook, selected - {UNUSED})
+    return kept, suppressed
 
 
 def read_comments(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[Suppression]:

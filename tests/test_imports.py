@@ -79,7 +79,9 @@ def test_a_forbidden_import_is_seen(
     assert expected == forbidden(module)
 
 
-@pytest.mark.parametrize("module", ["graphlint", "graphlint.cli", "graphlint.rulebook", "graphlint.report"])
+@pytest.mark.parametrize(
+    "module", ["graphlint", "graphlint.cli", "graphlint.rulebook", "graphlint.report", "graphlint.pytest_plugin"]
+)
 def test_nothing_heavy_is_loaded_before_it_is_used(module: str) -> None:
     """Neither torch nor libcst: asking for help costs nothing."""
     program = f"import sys, {module}; print([name for name in ('torch', 'libcst') if name in sys.modules])"

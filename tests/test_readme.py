@@ -11,8 +11,9 @@ import click
 import pytest
 from generated import assert_section
 
-from graphlint.cli import check, commands, verify
+from graphlint.cli import check, commands, init, verify
 from graphlint.config import READERS, check_codes, load_config
+from graphlint.pytest_plugin import SETTINGS
 from graphlint.rulebook import builtin_rules, load_rulebook
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -58,8 +59,9 @@ def test_every_command_shown_is_understood() -> None:
 
 def test_every_option_is_told() -> None:
     """The table of options is complete, and names no other."""
-    params = [*check.params, *verify.params]
+    params = [*check.params, *verify.params, *init.params]
     options = {name for option in params for name in option.opts if name.startswith("--")}
+    options |= {f"--graphlint-{name}" for name in SETTINGS}
     told = set(re.findall(r"`(--[a-z-]+)", TEXT)) - {"--bless"}
     assert options == told
 

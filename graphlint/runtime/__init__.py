@@ -47,7 +47,7 @@ def verify(
             reports.append(report)
             findings += [one for one in found if one.code in selected]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))
-    kept, suppressed, _ = suppression.apply(findings, _sources(findings), rulebook, selected - {suppression.UNUSED})
+    kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
     summary = Summary(
         files=len(specs),
         regions=int(sum(report.measured.get("captures", 0) for report in reports)),
@@ -111,13 +111,3 @@ def _distinct(findings: Iterable[Finding]) -> list[Finding]:
             regions = tuple(sorted({*known.regions, *one.regions}))
             kept[one.code, one.span] = dataclasses.replace(known, regions=regions)
     return list(kept.values())
-
-
-def _sources(findings: Iterable[Finding]) -> dict[str, str]:
-    sources = {}
-    for path in {one.span.path for one in findings}:
-        try:
-            sources[path] = Path(path).read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
-            continue
-    return sources

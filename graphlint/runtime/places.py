@@ -132,7 +132,7 @@ def is_user_code(path: str) -> bool:
 def _library_folders() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     sites = {paths["purelib"], paths["platlib"]}
-    found = [f"{Path(__file__).parent}/", *_folders_of_compiled_code()]
+    found = [f"{Path(__file__).parent.parent}/", *_folders_of_compiled_code()]
     for name in _LIBRARIES:
         found += [f"{site}/{name}/" for site in sites]
         module = sys.modules.get(name)

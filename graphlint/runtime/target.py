@@ -17,6 +17,19 @@ from graphlint.errors import UsageError, nearest
 FORMS = "`package.module:factory`, `path.py:factory`, or `path.py` for a program that captures by itself"
 
 
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How often a target runs eagerly before it is captured, and how many replays are compared with eager."""
+
+    warm_ups: int = 3
+    replays: int = 3
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The level of fresh inputs of each compared step: the same values, another order, and then new ones."""
+        return tuple(min(number, 2) for number in range(self.replays))
+
+
 @dataclass(frozen=True)
 class Target:
     """Something to capture, with example arguments.
@@ -30,6 +43,7 @@ class Target:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     replay: Callable[..., Any] | None = None
     eager: Callable[..., Any] | None = None
+    runs: Runs = Runs()
 
 
 @dataclass(frozen=True, slots=True)

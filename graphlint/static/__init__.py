@@ -25,6 +25,7 @@ from graphlint.static.parallel import begin
 from graphlint.static.project import Problems, Project
 from graphlint.static.regions import Search
 from graphlint.static.sources import discover
+from graphlint.static.survey import Survey, look_around
 from graphlint.static.verdicts import settle_findings
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
@@ -51,9 +52,9 @@ def check(
 ) -> Report:
     """Look at the code that capture regions in these paths can reach. Raises UsageError."""
     started = time.perf_counter()
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     files = discover(paths, config.exclude, config.root)
-    project = Project(files)
+    interpreter = _interpreter(files)
+    project = interpreter.project
     for package in config.follow_installed:
         try:
             project.add_installed(package)
@@ -61,9 +62,6 @@ def check(
             raise UsageError(
                 f"follow-installed: no package `{package}` is installed, and no folder has that path"
             ) from None
-    interpreter = Interpreter(
-        project, load_catalogue(builtin_rules() / "operations.toml"), load_entries(builtin_rules() / "regions.toml")
-    )
     for path in paths:
         if path.is_file():
             _ = project.module_at(normal(path)).index  # whoever names a file is told if it is broken
@@ -94,3 +92,23 @@ def check(
         seconds=time.perf_counter() - started,
     )
     return Report("static", findings, summary, tuple(Counter(reached.unresolved.values()).most_common()))
+
+
+@_without_collector()
+def survey(paths: Sequence[Path], config: Config) -> Survey:
+    """What is captured in these paths, and what may be. Raises UsageError."""
+    files = discover(paths, config.exclude, config.root)
+    interpreter = _interpreter(files)
+    search = Search(interpreter, files)
+    search.lexical()
+    search.marked()
+    return look_around(interpreter, files)
+
+
+def _interpreter(files: Sequence[Path]) -> Interpreter:
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+    return Interpreter(
+        Project(files),
+        load_catalogue(builtin_rules() / "operations.toml"),
+        load_entries(builtin_rules() / "regions.toml"),
+    )

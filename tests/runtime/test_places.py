@@ -14,6 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import graphlint  # noqa: E402
 from graphlint.finding import Span  # noqa: E402
 from graphlint.runtime.places import (  # noqa: E402
     Place,
@@ -128,6 +129,7 @@ def test_an_exception_leads_to_the_line_that_raised_it(load: Load) -> None:
         pytest.param(f"{SITE}/cupy/_core/core.py", False, id="cupy"),
         pytest.param(f"{SITE}/numpy/__init__.py", False, id="numpy"),
         pytest.param(json.__file__, False, id="the standard library, a package"),
+        pytest.param(graphlint.__file__, False, id="graphlint, which a test calls"),
         pytest.param(sysconfig.__file__, False, id="the standard library, a module"),
         pytest.param(sys.modules["graphlint.runtime.places"].__file__, False, id="what looks on"),
         pytest.param("<string>", False, id="a text"),

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("torch")
 
 from graphlint.errors import UsageError
-from graphlint.runtime.target import load, made, parse
+from graphlint.runtime.target import Runs, load, made, parse
 
 PROGRAM = """
 import helper
@@ -189,3 +189,8 @@ def test_what_is_no_target_is_refused(given: object, said: str) -> None:
 def test_a_builtin_without_a_signature_is_taken_as_it_is() -> None:
     """Whether it takes its arguments shows when it runs."""
     assert (1, 2) == made((max, (1, 2)), "t").args
+
+
+def test_replays_beyond_the_third_have_new_inputs() -> None:
+    """The same values come first, then another order."""
+    assert [(0,), (0, 1, 2), (0, 1, 2, 2, 2)] == [Runs(replays=number).levels for number in (1, 3, 5)]

@@ -35,8 +35,6 @@ from graphlint.runtime.places import Place, Stack
 from graphlint.runtime.state import Snapshot, State, reachable
 from graphlint.runtime.target import Spec, Target, load
 
-WARM_UPS = 3
-LEVELS = (0, 1, 2)  # of fresh inputs, one for each compared step
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
 
 Send = Callable[[str], None]
@@ -101,7 +99,7 @@ class Examination:
 
     def _warm_up(self) -> None:
         """On the stream of the capture, so that nothing keeps another one; the first run is watched for waits."""
-        for run in range(WARM_UPS):
+        for run in range(self.target.runs.warm_ups):
             with self.watch.paused():
                 call = self._call(copied(self.examples))
                 if run:
@@ -186,7 +184,7 @@ class Examination:
         self.base.restore()
         change(reachable(self.target.call, (), {}).tensors.values())
         steps: list[Values] = []
-        for number, level in enumerate(LEVELS):
+        for number, level in enumerate(self.target.runs.levels):
             if number < len(self.inputs):
                 arguments = copied(self.inputs[number])
                 change(one for _, one in leaves(arguments) if isinstance(one, torch.Tensor))

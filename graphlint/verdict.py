@@ -1,0 +1,36 @@
+"""A report in, the findings of it that count out, and the text of an assertion that fails because of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from graphlint import suppression
+from graphlint.config import Config, check_codes
+from graphlint.finding import Report, Severity
+from graphlint.report import text
+from graphlint.report.place import counted, shown_path
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+
+def judge(report: Report, config: Config) -> Report:
+    """The report without the findings that the configuration or an ignore comment leaves out. Raises UsageError."""
+    rulebook = load_rulebook(builtin_rules(), *config.rules)
+    check_codes(config, rulebook)
+    selected = rulebook.selected(config.select, config.ignore)
+    findings = [one for one in report.findings if one.code in selected]
+    kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
+    summary = dataclasses.replace(report.summary, suppressed=report.summary.suppressed + suppressed)
+    return dataclasses.replace(report, findings=kept, summary=summary)
+
+
+def failure(report: Report, lowest: Severity, base: Path) -> str:
+    """Why an assertion fails, if a finding is as severe as `lowest` or more; the first line says it in short."""
+    failing = sorted((one for one in report.findings if one.severity >= lowest), key=lambda one: -one.severity)
+    if not failing:
+        return ""
+    first, *others = failing
+    names = ", ".join(target.name for target in report.targets) or "the target"
+    place = f"{first.code} at {shown_path(first.span.path, base)}:{first.span.line}"
+    more = f" and {counted(len(others), 'other finding')}" if others else ""
+    return f"{place}{more}: {names} is not safe to capture\n\n{text.render(report, base=base)}"

@@ -1,0 +1,148 @@
+"""`graphlint init`: what it proposes for a project, and what it leaves alone."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from static.analysis import write
+
+from graphlint import static
+from graphlint.cli import commands
+from graphlint.config import Config, load_config
+from graphlint.errors import UsageError
+from graphlint.initial import DECLARED, propose
+from graphlint.static.survey import Survey
+
+MODELS = """
+# file: serve/__init__.py
+# file: serve/model.py
+import torch
+from transformers import PreTrainedModel
+from torch import nn
+
+class Norm(nn.Module):
+    def forward(self, x):
+        return x
+
+class Block(nn.Module):
+    def __init__(self):
+        self.norm = Norm()
+
+    def forward(self, x):
+        return self.norm(x)
+
+class Decoder(PreTrainedModel):
+    def __init__(self):
+        self.block = Block()
+
+    def forward(self, x):
+        return self.block(x).item()
+
+class Gate(nn.Module):
+    def forward(self, x):
+        return x
+
+class Parser:
+    def forward(self, x):
+        return x
+# file: tests/test_model.py
+from torch import nn
+
+class Fake(nn.Module):
+    def forward(self, x):
+        return x
+"""
+CAPTURE = """
+# file: run.py
+import torch
+from serve.model import Gate
+
+def capture(x):
+    gate = Gate()
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        gate(x)
+"""
+
+
+def survey(folder: Path) -> Survey:
+    return static.survey([folder], Config(root=folder))
+
+
+def init(folder: Path, *options: str) -> None:
+    commands.main(["init", str(folder), *options], standalone_mode=False)
+
+
+def test_models_that_nothing_uses_are_candidates(tmp_path: Path) -> None:
+    """The one that is built of most others stands first; parts, tests and what is no module are left out."""
+    found = survey(write(tmp_path, MODELS))
+    assert ("serve.model:Decoder.forward", "serve.model:Gate.forward") == found.models
+    assert ("transformers",) == found.packages and () == found.regions
+
+
+def test_what_a_region_reaches_is_no_candidate(tmp_path: Path) -> None:
+    """It is judged already."""
+    found = survey(write(tmp_path, MODELS + CAPTURE.lstrip("\n")))
+    assert ("serve.model:Decoder.forward",) == found.models
+    assert [("torch.cuda.graph", "run.py", 6)] == [(r.kind, Path(r.path).name, r.line) for r in found.regions]
+
+
+def test_the_table_is_valid_and_finds_what_it_declares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is written is explained, and the next check has regions."""
+    init(write(tmp_path, MODELS))
+    out, _ = capsys.readouterr()
+    assert "The code opens no capture region." in out and '# follow-installed = ["transformers"]' in out
+    config = load_config(tmp_path)
+    assert ("serve.model:Decoder.forward", "serve.model:Gate.forward") == config.regions
+    assert 1 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+
+
+def test_a_project_with_regions_declares_nothing_by_itself(tmp_path: Path) -> None:
+    """Candidates are remarks, and the regions are named."""
+    init(write(tmp_path, MODELS + CAPTURE.lstrip("\n")))
+    text = (tmp_path / "pyproject.toml").read_text("utf-8")
+    assert {"tool": {"graphlint": {}}} == tomllib.loads(text)
+    assert "#   torch.cuda.graph at run.py:6\n" in text and '#     "serve.model:Decoder.forward",\n' in text
+
+
+def test_many_candidates_are_remarks(tmp_path: Path) -> None:
+    """Nobody captures them all; the number of those that are not named is."""
+    models = tuple(f"m:M{number}.forward" for number in range(DECLARED + 2))
+    table = propose(Survey(1, (), models, ()), tmp_path)
+    assert {"tool": {"graphlint": {}}} == tomllib.loads(table)
+    assert "# 2 other models could be declared as well.\n" in table
+
+
+def test_an_empty_project_gets_an_example(tmp_path: Path) -> None:
+    """The file is made, and can be read."""
+    init(tmp_path)
+    assert () == load_config(tmp_path).regions
+    assert 'regions = ["serve.model:Decoder.forward"]' in (tmp_path / "pyproject.toml").read_text("utf-8")
+
+
+def test_what_stands_in_the_file_stays(tmp_path: Path) -> None:
+    """The table comes behind it, after one empty line."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[project]\nname = "é"  # ours\n\n\n', encoding="utf-8")
+    init(tmp_path)
+    assert file.read_text("utf-8").startswith('[project]\nname = "é"  # ours\n\n[tool.graphlint]\n')
+
+
+@pytest.mark.parametrize("table", ['[tool.graphlint]\nignore = ["GL1"]\n', "[tool.graphlint]\n"])
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_a_table_is_never_overwritten(tmp_path: Path, table: str, options: tuple[str, ...]) -> None:
+    """Neither one with keys nor an empty one."""
+    (tmp_path / "pyproject.toml").write_text(table)
+    with pytest.raises(UsageError, match=r"has a \[tool.graphlint\] table, which stays as it is"):
+        init(tmp_path, *options)
+    assert table == (tmp_path / "pyproject.toml").read_text()
+
+
+def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a diff."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    init(tmp_path, "--dry-run")
+    out, _ = capsys.readouterr()
+    assert out.startswith(f"--- {tmp_path}/pyproject.toml\n+++ ") and "\n+[tool.graphlint]\n" in out
+    assert '[project]\nname = "x"\n' == (tmp_path / "pyproject.toml").read_text()

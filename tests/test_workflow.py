@@ -1,0 +1,74 @@
+"""The workflow that other projects call: valid, and its commands do what it is for."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+yaml = pytest.importorskip("yaml")
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+FILE = CHECKOUT / ".github" / "workflows" / "graphlint.yml"
+WORKFLOW: dict[Any, Any] = yaml.safe_load(FILE.read_text("utf-8"))
+STEPS = {step["name"]: step for step in WORKFLOW["jobs"]["check"]["steps"] if "name" in step}
+PROGRAM = """import torch
+
+def main(x: torch.Tensor):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        y = x{}
+"""
+
+
+def run(step: str, folder: Path, paths: str = ".") -> subprocess.CompletedProcess[str]:
+    """A step's command in the shell that the service runs it in."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATHS": paths, "PATH": path, "PYTHONPATH": str(CHECKOUT)}
+    command = STEPS[step]["run"].replace("graphlint check", f"{sys.executable} -m graphlint check")
+    return subprocess.run(
+        ["bash", "-e", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_findings_are_uploaded_and_annotated(tmp_path: Path) -> None:
+    """The report is written although there are findings, and the last step fails because of them."""
+    (tmp_path / "serve.py").write_text(PROGRAM.format(".item()"))
+    assert 0 == run("Report", tmp_path).returncode
+    (result,) = json.loads((tmp_path / STEPS["Upload"]["with"]["sarif_file"]).read_text())["runs"][0]["results"]
+    assert "GL101" == result["ruleId"]
+    annotated = run("Annotate", tmp_path)
+    assert 1 == annotated.returncode and annotated.stdout.startswith("::error file=serve.py,line=5,")
+    assert "Annotate" == list(STEPS)[-1]
+
+
+def test_clean_code_passes(tmp_path: Path) -> None:
+    """Both steps end well."""
+    (tmp_path / "serve.py").write_text(PROGRAM.format(" + 1"))
+    assert [0, 0] == [run(step, tmp_path).returncode for step in ("Report", "Annotate")]
+
+
+def test_a_wrong_path_fails_the_report(tmp_path: Path) -> None:
+    """Only findings are let through."""
+    assert run("Report", tmp_path, "nowhere/").returncode != 0
+
+
+def test_paths_are_no_part_of_a_command() -> None:
+    """What a caller gives reaches the shell as a variable."""
+    assert all("${{" not in step.get("run", "") for step in STEPS.values())
+
+
+def test_the_readme_calls_it() -> None:
+    """The call asks for the permission that the upload needs, and gives inputs that there are."""
+    text = (CHECKOUT / "README.md").read_text("utf-8")
+    (block,) = [b for b in re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "workflows" in b]
+    called = yaml.safe_load(block)
+    (job,) = called["jobs"].values()
+    assert job["uses"].endswith("/.github/workflows/graphlint.yml@v0.1.0")
+    assert set(job["with"]) <= set(WORKFLOW[True]["workflow_call"]["inputs"])
+    assert WORKFLOW["jobs"]["check"]["permissions"] == called["permissions"]
