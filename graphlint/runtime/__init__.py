@@ -15,10 +15,12 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.findings import Findings
 from graphlint.runtime.isolation import Ending, run_isolated, server
 from graphlint.runtime.places import is_user_code
-from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, require_gpu
+from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, witness
 from graphlint.runtime.target import Spec, parse
 
 DEADLINE = 600.0
+PRELOADED = {"cuda": (), "emulator": ("torch._dynamo",)}  # which a mode of torch loads; on a GPU, it may ask for one
+WITNESSES = {"cuda": "capture", "emulator": "emulator"}
 
 
 def verify(
@@ -26,23 +28,24 @@ def verify(
     config: Config,
     rulebook: Rulebook,
     *,
+    on: str = "auto",
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
 ) -> Report:
-    """Capture each target for real, in a process of its own that has `deadline` seconds.
+    """Capture each target on a GPU (`cuda`), without one (`emulator`), or as the machine allows (`auto`), in a process of its own that has `deadline` seconds.
 
     A target that cannot be looked at has a `problem` in its report, and the others are looked at all the same.
-    `progress` gets a target's name and what is being done with it. Raises UsageError where there is no GPU, and for a
-    target that is named in a wrong way.
+    `progress` gets a target's name and what is being done with it. Raises UsageError where `cuda` finds no GPU, and
+    for a target that is named in a wrong way.
     """
     started = time.perf_counter()
     specs = [parse(target) for target in targets]
     selected = rulebook.selected(config.select, config.ignore)
-    require_gpu()
+    where = witness(on)
     reports, findings = [], []
-    with server() as context:
+    with server(*PRELOADED[where]) as context:
         for spec in specs:
-            report, found = _look(context, spec, config, rulebook, deadline, progress)
+            report, found = _look(context, Session(spec, tuple(config.rules), where), rulebook, deadline, progress)
             reports.append(report)
             findings += [one for one in found if one.code in selected]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))
@@ -53,17 +56,17 @@ def verify(
         suppressed=suppressed,
         seconds=time.perf_counter() - started,
     )
-    return Report("capture", kept, summary, targets=tuple(reports))
+    return Report(WITNESSES[where], kept, summary, targets=tuple(reports))
 
 
 def _look(
     context: object,
-    spec: Spec,
-    config: Config,
+    session: Session,
     rulebook: Rulebook,
     deadline: float,
     progress: Callable[[str, str], None] | None,
 ) -> tuple[TargetReport, list[Finding]]:
+    spec = session.spec
     findings: dict[object, Finding] = {}
     measured: dict[str, float] = {}
     unusable: list[str] = []
@@ -81,7 +84,7 @@ def _look(
             case Step(name) if progress is not None:
                 progress(spec.name, name)
 
-    ending = run_isolated(context, Session(spec, tuple(config.rules)), deadline, heard)
+    ending = run_isolated(context, session, deadline, heard)
     if ending.how and not unusable:
         findings["end"] = _failure(spec, ending, rulebook)
     found = list(findings.values())

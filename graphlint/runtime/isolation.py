@@ -32,10 +32,10 @@ class Ending:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[Any]:
-    """Where processes come from: one that has loaded torch and no CUDA, so that each is there in a moment."""
+def server(*modules: str) -> Iterator[Any]:
+    """Where processes come from: one that has loaded torch, the modules and no CUDA, so that each is there in a moment."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "graphlint.runtime.isolation"])
+    context.set_forkserver_preload(["torch", *modules, "graphlint.runtime.isolation"])
     yield context
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,11 @@ from graphlint.runtime.findings import Findings, Key
 from graphlint.runtime.target import Spec
 
 if TYPE_CHECKING:
+    from graphlint.runtime.backend import Backend, Refused
     from graphlint.runtime.cuda.reporting import Reporting
     from graphlint.runtime.cuda.watch import Watch
+
+CUDA, EMULATOR = "cuda", "emulator"  # where a target runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Session:
 
     spec: Spec
     rules: tuple[Path, ...] = ()
+    on: str = CUDA
 
     def __call__(self, send: Callable[[Any], None]) -> None:
         home = Span(str(self.spec.path or self.spec.module), 1)
@@ -67,7 +72,7 @@ class Session:
 
     def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
         """The steps, in order."""
-        watch, reporting = watch_for(findings)
+        watch, reporting = watch_for(findings, self.on)
 
         from graphlint.runtime.cuda.examine import run_target
         from graphlint.runtime.cuda.program import run_program
@@ -82,28 +87,67 @@ class Session:
         send(Measured(measured | counts))
 
 
-def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
-    """A watch over this process, and what reports on it; raises UsageError where there is no GPU."""
-    require_gpu()  # first, since what follows imports torch
+def watch_for(findings: Findings, on: str = CUDA) -> tuple[Watch, Reporting]:
+    """A watch over this process, and what reports on it; raises UsageError where there is no GPU to capture on."""
+    backend = _emulator() if on == EMULATOR else _gpu()  # first, since it decides what torch finds
 
     from graphlint.runtime.causes import Causes
     from graphlint.runtime.cuda.reporting import Reporting
     from graphlint.runtime.cuda.watch import Watch
 
     try:
-        watch = Watch()
+        watch = Watch(backend)
     except OSError as error:
         raise UsageError(f"the CUDA driver cannot be loaded: {error}") from error
     return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)
 
 
+def _gpu() -> Callable[[Refused], Backend]:
+    require_gpu()
+
+    from graphlint.runtime.cuda.backend import CudaDriver
+
+    return CudaDriver
+
+
+def _emulator() -> Callable[[Refused], Backend]:
+    """From here on, torch takes this process for one with a GPU."""
+    require_torch()
+
+    from graphlint.runtime.emulator.backend import EmulatedDriver
+    from graphlint.runtime.emulator.library import Emulator
+
+    emulator = Emulator()
+    emulator.install()
+    return functools.partial(EmulatedDriver, emulator)
+
+
+def witness(on: str) -> str:
+    """Where `auto` captures: on a GPU if there is one. Raises UsageError where torch is missing or too old."""
+    require_torch()
+
+    import torch
+
+    if on == CUDA:
+        require_gpu()
+    return EMULATOR if on == EMULATOR or not torch.cuda.is_available() else CUDA
+
+
 def require_gpu() -> None:
     """Raises UsageError where no capture can be taken."""
+    require_torch()
+
+    import torch
+
+    if not torch.cuda.is_available():
+        raise UsageError("torch finds no GPU here, and this takes a real capture; `--on emulator` takes none")
+
+
+def require_torch() -> None:
+    """Raises UsageError where torch is missing or too old."""
     try:
         import torch
     except ImportError as error:
         raise UsageError(f"`verify` needs PyTorch: {error}; install `torch-graphlint[runtime]`") from error
     if not hasattr(torch, "accelerator"):
         raise UsageError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
-    if not torch.cuda.is_available():
-        raise UsageError("torch finds no GPU here, and `verify` takes a real capture")

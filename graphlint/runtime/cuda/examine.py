@@ -17,7 +17,6 @@ from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, 
 from graphlint.runtime.cuda.capture import Capture
 from graphlint.runtime.cuda.divergence import Divergence, Traced
 from graphlint.runtime.cuda.measure import measure
-from graphlint.runtime.cuda.memory import poison
 from graphlint.runtime.cuda.recovery import recover
 from graphlint.runtime.cuda.reporting import Reporting
 from graphlint.runtime.cuda.runner import examine_graphed, examine_runner
@@ -185,7 +184,7 @@ class Examination:
     def _replays(self, taken: Taken) -> list[Values]:
         """What replay gives on the same inputs, with memory that nobody owns filled with NaN."""
         taken.bindings.restore()
-        poison(self.watch.driver, torch.cuda.current_device())
+        self.watch.driver.poison()
         steps = []
         for inputs in self.inputs:
             copy_into(taken.arguments, inputs)

@@ -13,10 +13,10 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from graphlint.runtime.backend import Backend
 from graphlint.runtime.causes import Refusal
 from graphlint.runtime.cuda.capture import Capture, External, Operation
 from graphlint.runtime.cuda.divergence import Traced
-from graphlint.runtime.cuda.driver import Driver
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 from graphlint.runtime.places import Place, Stack, libraries_between, user_stack
 
@@ -62,7 +62,7 @@ class Recorder(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Backend) -> None:
         super().__init__()
         self.driver = driver
         self.capture: Capture | None = None
