@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ class EmulatedDriver:
     def __init__(self, emulator: Emulator, refused: Callable[[str], None]) -> None:
         self.emulator = emulator
         self._refused = refused
-        self._recordings: dict[int, Recording] = {}
+        self._recordings: weakref.WeakValueDictionary[int, Recording] = weakref.WeakValueDictionary()
 
     def listen(self) -> None:
         self.emulator.streams.refused = self._refused

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from graphlint.runtime.emulator import refusals
 from graphlint.runtime.emulator.generators import Generators
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CPU, Kind, Residence
-from graphlint.runtime.emulator.streams import Streams
+from graphlint.runtime.emulator.streams import DEFAULT, Streams
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
@@ -40,21 +41,24 @@ class Device(TorchDispatchMode):
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
         call = Call(func, args, kwargs or {})
+        if call.schema == "aten::equal" and self.residence.kind(args[0]) is Kind.HELPER:
+            self.wait()
         is_device = self._is_device(call)
         if is_device:
             self._adopt(call)
         elif not any(one.is_cuda for one in call.tensors()):
             return self._run_on_host(call)
-        self._check(call, is_device)
         recording = self.streams.current.recording
+        if recording is not None:
+            self._check_origin(recording)
+        self._check(call, is_device)
         if recording is None:
             return self._run(call, is_device)
         self._require_valid(recording)
         recording.keep(call)
         result = self._run(call, is_device)
         self.streams.current.launch()
-        here = Call(func, args, _on_cpu(call.kwargs))
-        recording.add(here, result, lambda: self._drawing(here))
+        recording.add(Call(func, args, _on_cpu(call.kwargs)), result, self._around(call))
         return result
 
     def _is_device(self, call: Call) -> bool:
@@ -72,13 +76,16 @@ class Device(TorchDispatchMode):
         for tensor in call.tensors():
             if self.residence.kind(tensor) is Kind.HELPER:
                 self.residence.place(tensor, Kind.DEVICE)
+                if self.streams.current.recording is not None:
+                    self.streams.current.recording.adopt(tensor)
 
     def _run_on_host(self, call: Call) -> object:
         kwargs = _on_cpu(call.kwargs)
         result = call.func(*call.args, **kwargs)
         is_pinned = bool(call.kwargs.get("pin_memory")) or call.schema == "aten::_pin_memory"
         # A constructor that Python has called gets `pin_memory`, one that C++ has called does not.
-        is_helper = "pin_memory" not in call.kwargs and not any(True for _ in call.tensors())
+        given = list(call.tensors())
+        is_helper = all(self.residence.kind(one) is Kind.HELPER for one in given) and "pin_memory" not in call.kwargs
         if is_pinned or is_helper:
             for tensor in tensors(result):
                 self.residence.place(tensor, Kind.PINNED if is_pinned else Kind.HELPER)
@@ -91,16 +98,25 @@ class Device(TorchDispatchMode):
             return
         if refusals.mixes(call):
             raise RuntimeError(_MIXED)
-        if refusals.uploads_index(call):
+        if refusals.uploads(call):
             self._upload(is_pinned=False, is_blocking=True)
         if refusals.waits(call):
-            self.streams.wait_host("cuStreamSynchronize", self.streams.current)
+            self.wait()
         if call.draws and self.streams.current.recording is not None:
             self.generators.require_registered(call.kwargs.get("generator"), self.streams.current.recording)
 
+    def _check_origin(self, recording: Recording) -> None:
+        """Autograd goes backward on the stream that went forward, and the default one cannot be captured."""
+        node = torch._C._current_autograd_node()
+        if node is not None and self.streams.of_node(node._sequence_nr()) == DEFAULT:
+            self.streams.refuse(recording, "906 (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)", "cuStreamWaitEvent")
+
     def _check_copy(self, call: Call, is_device: bool) -> None:
         source = call.source if call.schema == "aten::copy_" else call.args[0]
-        if source is None or source.is_cuda == is_device or not source.numel():
+        if source is None:
+            self._upload(is_pinned=False, is_blocking=True)
+            return
+        if source.is_cuda == is_device or not source.numel():
             return
         blocking = not (call.kwargs.get("non_blocking") or (call.schema == "aten::copy_" and call.args[2:3] == (True,)))
         if call.schema == "aten::_to_copy" and not is_device:
@@ -114,7 +130,11 @@ class Device(TorchDispatchMode):
         if self.streams.current.recording is not None and not is_pinned:
             raise RuntimeError(refusals.UNPINNED)
         if is_blocking:
-            self.streams.wait_host("cuStreamSynchronize", self.streams.current)
+            self.wait()
+
+    def wait(self) -> None:
+        """The host waits until the current stream is done."""
+        self.streams.wait_host("cuStreamSynchronize", self.streams.current)
 
     def _require_valid(self, recording: Recording) -> None:
         if not recording.is_valid:
@@ -122,24 +142,21 @@ class Device(TorchDispatchMode):
 
     def _run(self, call: Call, is_device: bool) -> object:
         given = {id(tensor) for tensor in call.tensors()}
-        with self._drawing(call):
+        with self._around(call)():
             result = call.func(*call.args, **_on_cpu(call.kwargs))
         is_download = call.schema == "aten::_to_copy" and not is_device
-        for tensor in tensors(result):
-            if is_device and id(tensor) not in given:
+        for number, tensor in enumerate(tensors(result)):
+            if is_device and id(tensor) not in given and not refusals.is_host_result(call, number):
                 self.residence.place(tensor, Kind.DEVICE)
             elif is_download and call.kwargs.get("non_blocking"):
                 self.residence.place(tensor, Kind.PINNED)
         return result
 
-    @contextlib.contextmanager
-    def _drawing(self, call: Call) -> Iterator[None]:
-        """Inside, random numbers come from the generator of the device."""
-        with self.generators.drawing() if call.draws and call.kwargs.get("generator") is None else _nothing():
-            yield
-
-
-_nothing: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    def _around(self, call: Call) -> Callable[[], contextlib.AbstractContextManager[None]]:
+        """What to run an operator in, so that it draws from the generator of the device; it must not hold the call."""
+        if not call.draws or call.kwargs.get("generator") is not None:
+            return contextlib.nullcontext
+        return functools.partial(self.generators.drawing, self.generators.default.source)
 
 
 def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,10 +40,10 @@ class GraphBase:
                 "on the default stream.)"
             )
         if line.recording is not None:
-            self.streams.refuse(line.recording, "901 (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)", "cuStreamBeginCapture")
+            raise RuntimeError("CUDA error: the stream is already capturing")
         if self.recording is not None:
             raise RuntimeError("This CUDAGraph instance already owns a captured graph. To prepare for replay, reset it.")
-        known = [self.generators.default, *self.registered]
+        known = {one.source._cdata for one in (self.generators.default, *self.registered)}
         self.recording = Recording(line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident())
         self.streams.begin(self.recording)
 
@@ -66,9 +66,8 @@ class GraphBase:
         recording = self.recording
         if recording is None or recording.is_open or not recording.is_valid:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
-        around = self.streams.current.recording
-        if around is not None:
-            self.streams.refuse(around, "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)", "cuGraphLaunch")
+        if self.streams.current.recording is not None:
+            raise RuntimeError("a graph cannot be replayed on a stream that is already capturing")
         recording.replay()
 
     def pool(self) -> tuple[int, int]:

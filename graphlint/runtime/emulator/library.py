@@ -57,7 +57,7 @@ class Emulator:
             setattr(_C, name, value)
         self._fill_cuda()
         self._fill_accelerator()
-        for owner, name, value in Tensors(self.residence).patches():
+        for owner, name, value in Tensors(self.residence, self.device.wait).patches():
             setattr(owner, name, value)
         torch.Generator = self.generators.kind  # type: ignore[misc]
         _follow_threads(self.device)

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_map
 from graphlint.runtime.cuda.nodes import Node
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 
+_clone: Any = torch.ops.aten.clone.default
 _UNFILLED = ("aten::empty", "aten::new_empty", "aten::_empty")
 
 
@@ -75,14 +76,16 @@ class Recording:
     stream: int
     mode: str
     pool: tuple[int, int]
-    generators: list[Any]
+    generators: set[int]  # identities of what it may draw from
     thread: int
     is_open: bool = True
     is_valid: bool = True
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Step | Callable[[], None]] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     _memory: dict[int, Memory] = field(default_factory=dict)
     _before: dict[int, Any] = field(default_factory=dict)  # copies of memory that the capture writes
+    _marks: dict[bytes, torch.Tensor] = field(default_factory=dict)  # states of generators, of one replay
+    _pool: list[Any] = field(default_factory=list)  # memory that was in use when the capture ended
 
     def keep(self, call: Call) -> None:
         """An operator is about to run; what it writes is set back when the capture ends, since capturing runs nothing."""
@@ -96,16 +99,33 @@ class Recording:
         given = {storage_key(tensor) for tensor in call.tensors()}
         found = list(tensors(result))
         is_new = [bool(key := storage_key(one)) and key not in given for one in found]
-        if call.computes(result) or any(one.is_cuda for one in call.tensors()) and not call.is_view:
+        for tensor, new in zip(found, is_new, strict=True):
+            if new:
+                self._memory_of(tensor, is_internal=True)
+        if call.computes(result) or any(True for _ in call.written()):
             self._add_node(call, found)
         if not any(is_new) and not any(True for _ in call.written()):
             return
         args, kwargs = tree_map(self._argument, (call.args, dict(call.kwargs)))
-        for tensor, new in zip(found, is_new, strict=True):
-            if new:
-                self._memory_of(tensor, is_internal=True)
         results = tuple(self._view(one) if new else None for one, new in zip(found, is_new, strict=True))
         self.steps.append(Step(call.func, args, kwargs, results, around))
+
+    def adopt(self, tensor: torch.Tensor) -> None:
+        """A tensor that C++ has made on the way belongs to the graph, which makes it anew at each replay."""
+        memory = self._memory_of(tensor, is_internal=True)
+        if memory is not None and memory.is_internal:
+            given = (tensor.detach().clone(),)
+            self.steps.append(Step(_clone, given, {}, (self._view(tensor),), contextlib.nullcontext))
+
+    def mark(self, source: Any) -> None:
+        """The state of a generator was asked for: to set it back to that means where it was at this step."""
+        known = source.get_state().numpy().tobytes()
+        self.steps.append(lambda: self._marks.__setitem__(known, source.get_state()))
+
+    def rewind(self, source: Any, state: torch.Tensor) -> None:
+        """The state of a generator was set."""
+        known = state.numpy().tobytes()
+        self.steps.append(lambda: source.set_state(self._marks.get(known, state)))
 
     def end(self) -> None:
         """The capture is over: what it wrote is as before, and what it made holds nothing yet."""
@@ -115,9 +135,11 @@ class Recording:
                 storage = memory.alive()
                 if storage is not None:
                     storage.copy_(before)
-            for view in {id(one.memory): one for step in self.steps for one in step.results if one}.values():
-                if view.memory is not None and view.memory.alive() is not None:
+            for view in {id(one.memory): one for step in self.steps if isinstance(step, Step) for one in step.results if one}.values():
+                storage = view.memory.alive() if view.memory is not None else None
+                if storage is not None:
                     spoiled(view.tensor())
+                    self._pool.append(storage)
         self._before.clear()
         self._memory.clear()
 
@@ -126,6 +148,9 @@ class Recording:
         made: list[Memory] = []
         with _below():
             for step in self.steps:
+                if not isinstance(step, Step):
+                    step()
+                    continue
                 args, kwargs = tree_map(_tensor, (step.args, step.kwargs))
                 with step.around():
                     found = list(tensors(step.func(*args, **kwargs)))
@@ -161,7 +186,8 @@ class Recording:
         return self._memory.get(key)
 
     def _add_node(self, call: Call, results: list[torch.Tensor]) -> None:
-        words = tuple(one.data_ptr() for one in (*call.tensors(), *results) if storage_key(one))
+        used = [self._memory_of(one) for one in (*call.tensors(), *results) if one.is_cuda or one.is_pinned()]
+        words = tuple(memory.address for memory in used if memory is not None and not memory.is_internal)
         self.nodes.append(Node(len(self.nodes), len(self.nodes) + 1, "kernel", call.name, words))
 
 

@@ -14,7 +14,7 @@ _MASKS = (torch.bool, torch.uint8)
 # Operators that read a result back, whatever they are given.
 _WAIT = frozenset({
     "_local_scalar_dense", "nonzero", "masked_select", "_unique", "_unique2", "unique_consecutive", "unique_dim",
-    "bincount", "histc", "allclose", "segment_reduce", "_ctc_loss", "_ctc_loss_backward", "masked_scatter_backward",
+    "bincount", "allclose", "segment_reduce", "_ctc_loss", "_ctc_loss_backward", "masked_scatter_backward",
     "_to_sparse", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc", "sparse_mask",
     "_linalg_check_errors", "_linalg_svd", "_linalg_eigh", "linalg_eig", "linalg_lstsq", "linalg_lu",
     "linalg_lu_factor_ex", "linalg_ldl_solve", "linalg_matrix_exp", "cholesky", "cholesky_inverse", "cholesky_solve",
@@ -47,6 +47,11 @@ def waits(call: Call) -> bool:
         return call.kwargs.get("output_size") is None
     if name in ("linalg_cholesky_ex", "linalg_inv_ex", "_linalg_solve_ex"):
         return bool(call.kwargs.get("check_errors", False))
+    if name == "histc":  # without bounds, they are looked for
+        low, high = (*call.args, 0, 0)[2:4] if len(call.args) > 2 else (call.kwargs.get("min"), call.kwargs.get("max"))
+        return bool((low or 0) == (high or 0))
+    if name == "_grouped_mm":
+        return bool(call.args[0].dtype is torch.float32)
     if name == "isin":
         elements, tested = call.args[0].numel(), call.args[1].numel()
         return bool(tested >= _FEW * elements**0.145)
@@ -56,11 +61,21 @@ def waits(call: Call) -> bool:
     return any(_is_device(call.args[position]) for position in _READ.get(overload, ()) if position < len(call.args))
 
 
-def uploads_index(call: Call) -> bool:
-    """Whether an index of the host has to be copied to the device; a mask of the host is counted there."""
+def uploads(call: Call) -> bool:
+    """Whether an operand of the host has to be copied to the device."""
+    if call.schema == "aten::where":
+        return any(not one.is_cuda for one in call.tensors())
     if call.schema not in _INDEXING:
         return False
-    return any(not one.is_cuda and one.dtype not in _MASKS for one in _indices(call))
+    hosts = [one for one in _indices(call) if not one.is_cuda]
+    if len(call.args) == 2:  # a mask of the host that reads is counted there
+        return any(one.dtype not in _MASKS for one in hosts)
+    return bool(hosts) or (not call.args[2].is_cuda and not _fills_mask(call))
+
+
+def is_host_result(call: Call, number: int) -> bool:
+    """Whether a result of an operator of the device lies on the host."""
+    return call.schema == "aten::_pack_padded_sequence" and number == 1
 
 
 def mixes(call: Call) -> bool:
@@ -73,11 +88,14 @@ def mixes(call: Call) -> bool:
 
 def _indexes_by_mask(call: Call) -> bool:
     """A mask has as many indices as the device finds, but one number is written without counting them."""
-    masks = [one for one in _indices(call) if one.dtype in _MASKS and one.is_cuda]
-    if not masks:
+    return any(one.dtype in _MASKS and one.is_cuda for one in _indices(call)) and not _fills_mask(call)
+
+
+def _fills_mask(call: Call) -> bool:
+    """Whether one number of the host is written through one mask."""
+    if len(call.args) < 3 or call.args[2].is_cuda or call.args[2].numel() != 1:
         return False
-    value = call.args[2] if len(call.args) > 2 else None
-    return value is None or value.is_cuda or value.numel() != 1 or len(_indices(call)) != 1
+    return len(_indices(call)) == 1 and _indices(call)[0].dtype in _MASKS
 
 
 def _indices(call: Call) -> list[torch.Tensor]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.parameter import is_lazy
 
 _FIRST_SWEEP = 4096  # storages, from which on those that are gone are forgotten
 CUDA = torch.device("cuda", 0)
@@ -37,7 +38,10 @@ class Residence:
         storage = storage_of(tensor)
         if storage is None:
             self._without_storage.add(tensor)
-            return
+        else:
+            self.place_storage(storage, kind)
+
+    def place_storage(self, storage: Any, kind: Kind) -> None:
         self._kinds[storage._cdata] = StorageWeakRef(storage), kind
         if len(self._kinds) > self._sweep_at:
             self._kinds = {key: one for key, one in self._kinds.items() if not one[0].expired()}
@@ -48,6 +52,9 @@ class Residence:
         storage = storage_of(tensor)
         if storage is None:
             return Kind.DEVICE if tensor in self._without_storage else None
+        return self.kind_of_storage(storage)
+
+    def kind_of_storage(self, storage: Any) -> Kind | None:
         known = self._kinds.get(storage._cdata)
         return known[1] if known is not None else None
 
@@ -61,6 +68,9 @@ class Residence:
 def storage_of(tensor: torch.Tensor) -> Any:
     """The storage; None for a layout that has none."""
     try:
+        if is_lazy(tensor):
+            with torch._C.DisableTorchFunctionSubclass():
+                return _Base.untyped_storage(tensor)
         return _Base.untyped_storage(tensor)
     except (NotImplementedError, RuntimeError):
         return None

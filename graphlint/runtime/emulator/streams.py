@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CUDA
@@ -14,6 +18,7 @@ from graphlint.runtime.emulator.residence import CUDA
 NOT_CAPTURING, ACTIVE, INVALIDATED = range(3)  # what the driver says of a stream's capture
 DEFAULT = 0  # the handle of the default stream
 REFUSE_WAITS = 2  # of torch's debugging of synchronisations
+_UNNUMBERED = 2**64 - 1  # the sequence number of what accumulates gradients
 _WAITED = "called a synchronizing CUDA operation"
 
 
@@ -40,6 +45,7 @@ class Streams:
         self.sync_mode = 0
         self._numbers = itertools.count(1)
         self._here = threading.local()
+        self._first_nodes: list[tuple[int, int]] = [(0, DEFAULT)]  # where the numbers of a stream begin
 
     def new(self) -> int:
         """The handle of a stream that did not exist before."""
@@ -54,6 +60,12 @@ class Streams:
 
     def set_current(self, handle: int) -> None:
         self._here.handle = handle
+        self._first_nodes.append((torch.autograd._get_sequence_nr(), handle))
+
+    def of_node(self, number: int) -> int:
+        """The stream on which the function of a node of autograd went forward; `number` is its sequence number."""
+        position = bisect.bisect(self._first_nodes, (number, sys.maxsize))
+        return self._first_nodes[position - 1][1] if position and number != _UNNUMBERED else -1
 
     @property
     def recordings(self) -> list[Recording]:

@@ -33,8 +33,10 @@ def _method(name: str, standin: Callable[..., Any]) -> Patch:
 class Tensors:
     """What takes the place of methods of tensors and of constructors, for as long as the process lives."""
 
-    def __init__(self, residence: Residence) -> None:
+    def __init__(self, residence: Residence, wait: Callable[[], None]) -> None:
+        """`wait` is what the host does until the device is done."""
         self.residence = residence
+        self.wait = wait
         self._by_original: dict[Any, Any] = {}
 
     def patches(self) -> list[Patch]:
@@ -54,8 +56,14 @@ class Tensors:
             _method("numpy", self._numpy),
             _method("tolist", self._tolist),
             _method("new_tensor", self._new_tensor),
+            _method("type", self._type),
             *constructors,
             (DeviceContext, "__torch_function__", self._default_device(DeviceContext.__torch_function__)),
+            (torch.UntypedStorage, "device", property(self._device_of_storage)),
+            (torch.UntypedStorage, "clone", lambda storage: self._cloned_storage(storage)),
+            (torch.UntypedStorage, "_write_file", self._writing(torch.UntypedStorage._write_file)),
+            (torch._tensor_str, "_str", self._printing(torch._tensor_str._str)),
+            (torch._C, "_group_tensors_by_device_and_dtype", _grouping(torch._C._group_tensors_by_device_and_dtype)),
             (torch.nn.functional, "one_hot", self._one_hot(torch.nn.functional.one_hot)),
         ]
 
@@ -65,7 +73,8 @@ class Tensors:
 
     def _moved(self, tensor: torch.Tensor, device: torch.device, **kwargs: Any) -> torch.Tensor:
         """A copy on the other side, as an operator that whoever follows them can see."""
-        result: torch.Tensor = _to_copy(tensor, device=CUDA if device.type == "cuda" else device, **kwargs)
+        with torch._C.DisableTorchFunctionSubclass():  # of parameters that have no shape yet
+            result: torch.Tensor = _to_copy(tensor, device=CUDA if device.type == "cuda" else device, **kwargs)
         return result
 
     def _to(self, tensor: torch.Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Any:
@@ -123,6 +132,45 @@ class Tensors:
             uploaded = self._moved(made, device)
         return uploaded.requires_grad_(made.requires_grad)
 
+    def _type(self, tensor: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
+        if isinstance(dtype, torch.dtype):
+            return tensor.to(dtype, non_blocking=non_blocking)
+        named = dtype or _Base.type(tensor)
+        named = named if isinstance(named, str) else f"{named.__module__}.{named.__name__}"
+        if dtype is None:
+            return named.replace("torch.", "torch.cuda.") if self.residence.is_device(tensor) else named
+        found = _Base.type(torch.empty(0, dtype=tensor.dtype), named.replace("torch.cuda.", "torch."))
+        return tensor.to("cuda" if ".cuda." in named else "cpu", found.dtype, non_blocking=non_blocking)
+
+    def _device_of_storage(self, storage: Any) -> torch.device:
+        found: torch.device = torch._C.StorageBase.device.__get__(storage)
+        return CUDA if self.residence.kind_of_storage(storage) is Kind.DEVICE else found
+
+    def _cloned_storage(self, storage: Any) -> Any:
+        made = torch.UntypedStorage(storage.nbytes())
+        if self.residence.kind_of_storage(storage) is Kind.DEVICE:
+            self.residence.place_storage(made, Kind.DEVICE)
+        return made.copy_(storage, False)
+
+    def _writing(self, write: Callable[..., Any]) -> Callable[..., Any]:
+        def written(storage: Any, *args: Any) -> Any:
+            if self.residence.kind_of_storage(storage) is Kind.DEVICE:
+                self.wait()
+            return write(storage, *args)
+
+        return written
+
+    def _printing(self, printed: Callable[..., str]) -> Callable[..., str]:
+        """What prints a tensor leaves all modes, so it is here that the host waits."""
+
+        @functools.wraps(printed)
+        def text(tensor: torch.Tensor, **kwargs: Any) -> str:
+            if self.residence.is_device(tensor):
+                self.wait()
+            return printed(tensor, **kwargs)
+
+        return text
+
     def _building(self, owner: Any, name: str) -> Patch:
         build: Callable[..., Any] = getattr(owner, name)
 
@@ -163,3 +211,14 @@ class Tensors:
             return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)
 
         return encoded
+
+
+def _grouping(group: Callable[..., Any]) -> Callable[..., Any]:
+    """Optimizers move what belongs to a group to its device, which is the one where its first tensor lies."""
+
+    @functools.wraps(group)
+    def grouped(lists: Any, with_indices: bool = False) -> Any:
+        found = group(lists, with_indices)
+        return {(each[0][0][0].device, dtype): each for (_, dtype), each in found.items()}
+
+    return grouped
