@@ -88,7 +88,8 @@ class Device(TorchDispatchMode):
         is_helper = all(self.residence.kind(one) is Kind.HELPER for one in given) and "pin_memory" not in call.kwargs
         if is_pinned or is_helper:
             for tensor in tensors(result):
-                self.residence.place(tensor, Kind.PINNED if is_pinned else Kind.HELPER)
+                if self.residence.kind(tensor) is None:
+                    self.residence.place(tensor, Kind.PINNED if is_pinned else Kind.HELPER)
         return result
 
     def _check(self, call: Call, is_device: bool) -> None:

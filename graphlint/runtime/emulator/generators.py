@@ -35,11 +35,11 @@ class Generators:
         """Inside, the default generator of the host draws from a source of the device."""
         host = torch.default_generator
         before = host.get_state()
-        host.set_state(source.get_state())
+        host.set_state(_Base.get_state(source))
         try:
             yield
         finally:
-            source.set_state(host.get_state())
+            _Base.set_state(source, host.get_state())
             host.set_state(before)
 
     def require_registered(self, generator: Any, recording: Recording) -> None:

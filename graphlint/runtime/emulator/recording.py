@@ -15,6 +15,8 @@ from torch.utils._pytree import tree_map
 from graphlint.runtime.cuda.nodes import Node
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 
+_state: Any = torch._C.Generator.get_state
+_set_state: Any = torch._C.Generator.set_state
 _clone: Any = torch.ops.aten.clone.default
 _UNFILLED = ("aten::empty", "aten::new_empty", "aten::_empty")
 
@@ -119,13 +121,13 @@ class Recording:
 
     def mark(self, source: Any) -> None:
         """The state of a generator was asked for: to set it back to that means where it was at this step."""
-        known = source.get_state().numpy().tobytes()
-        self.steps.append(lambda: self._marks.__setitem__(known, source.get_state()))
+        known = _state(source).numpy().tobytes()
+        self.steps.append(lambda: self._marks.__setitem__(known, _state(source)))
 
     def rewind(self, source: Any, state: torch.Tensor) -> None:
         """The state of a generator was set."""
         known = state.numpy().tobytes()
-        self.steps.append(lambda: source.set_state(self._marks.get(known, state)))
+        self.steps.append(lambda: _set_state(source, self._marks.get(known, state)))
 
     def end(self) -> None:
         """The capture is over: what it wrote is as before, and what it made holds nothing yet."""
