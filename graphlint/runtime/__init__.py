@@ -19,7 +19,7 @@ from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, 
 from graphlint.runtime.target import Spec, parse
 
 DEADLINE = 600.0
-PRELOADED = {"cuda": (), "emulator": ("torch._dynamo",)}  # which a mode of torch loads; on a GPU, it may ask for one
+PRELOADED = {"cuda": (), "emulator": ("torch._dynamo", "graphlint.runtime.causes", "graphlint.runtime.emulator.backend")}
 WITNESSES = {"cuda": "capture", "emulator": "emulator"}
 
 

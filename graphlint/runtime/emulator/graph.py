@@ -43,7 +43,7 @@ class GraphBase:
             raise RuntimeError("CUDA error: the stream is already capturing")
         if self.recording is not None:
             raise RuntimeError("This CUDAGraph instance already owns a captured graph. To prepare for replay, reset it.")
-        known = {one.source._cdata for one in (self.generators.default, *self.registered)}
+        known = {one.source._cdata: one.source for one in (self.generators.default, *self.registered)}
         self.recording = Recording(line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident())
         self.streams.begin(self.recording)
 

@@ -78,7 +78,7 @@ class Recording:
     stream: int
     mode: str
     pool: tuple[int, int]
-    generators: set[int]  # identities of what it may draw from
+    generators: dict[int, Any]  # what it may draw from, by identity
     thread: int
     is_open: bool = True
     is_valid: bool = True
@@ -88,6 +88,9 @@ class Recording:
     _before: dict[int, Any] = field(default_factory=dict)  # copies of memory that the capture writes
     _marks: dict[bytes, torch.Tensor] = field(default_factory=dict)  # states of generators, of one replay
     _pool: list[Any] = field(default_factory=list)  # memory that was in use when the capture ended
+
+    def __post_init__(self) -> None:
+        self._random = [(source, _state(source)) for source in self.generators.values()]
 
     def keep(self, call: Call) -> None:
         """An operator is about to run; what it writes is set back when the capture ends, since capturing runs nothing."""
@@ -104,7 +107,7 @@ class Recording:
         for tensor, new in zip(found, is_new, strict=True):
             if new:
                 self._memory_of(tensor, is_internal=True)
-        if call.computes(result) or any(True for _ in call.written()):
+        if call.computes(result) or call.is_download(result) or any(True for _ in call.written()):
             self._add_node(call, found)
         if not any(is_new) and not any(True for _ in call.written()):
             return
@@ -132,6 +135,8 @@ class Recording:
     def end(self) -> None:
         """The capture is over: what it wrote is as before, and what it made holds nothing yet."""
         self.is_open = False
+        for source, state in self._random:
+            _set_state(source, state)
         with _below():
             for memory, before in self._before.values():
                 storage = memory.alive()
