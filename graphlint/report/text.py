@@ -17,8 +17,8 @@ CYAN = "1;36"
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 UNDECLARED = "no capture region was found; name what is captured with `--region module:qualname`"
 EMULATED = (
-    "emulated on the CPU; not seen: what streams run at the same time, what the allocator reuses, kernels without a CPU "
-    "path, and the libraries of the GPU"
+    "emulated on the CPU; not seen: what streams run at the same time, what the allocator reuses, "
+    "kernels without a CPU path, and the libraries of the GPU"
 )
 
 Paint = Callable[[str, str], str]

@@ -19,7 +19,12 @@ from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, 
 from graphlint.runtime.target import Spec, parse
 
 DEADLINE = 600.0
-PRELOADED = {"cuda": (), "emulator": ("torch._dynamo", "graphlint.runtime.causes", "graphlint.runtime.emulator.backend")}
+# What takes its time: torch loads its compiler when a mode sees the first operator. It may look for a GPU there, and
+# what a server with CUDA has forked cannot use it.
+PRELOADED = {
+    "cuda": (),
+    "emulator": ("torch._dynamo", "graphlint.runtime.causes", "graphlint.runtime.emulator.backend"),
+}
 WITNESSES = {"cuda": "capture", "emulator": "emulator"}
 
 
@@ -32,11 +37,11 @@ def verify(
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
 ) -> Report:
-    """Capture each target on a GPU (`cuda`), without one (`emulator`), or as the machine allows (`auto`), in a process of its own that has `deadline` seconds.
+    """Capture each target in a process of its own that has `deadline` seconds.
 
-    A target that cannot be looked at has a `problem` in its report, and the others are looked at all the same.
-    `progress` gets a target's name and what is being done with it. Raises UsageError where `cuda` finds no GPU, and
-    for a target that is named in a wrong way.
+    `on` is `cuda`, `emulator`, or `auto` for the emulator where there is no GPU. A target that cannot be looked at has
+    a `problem` in its report, and the others are looked at all the same. `progress` gets a target's name and what is
+    being done with it. Raises UsageError where `cuda` finds no GPU, and for a target that is named in a wrong way.
     """
     started = time.perf_counter()
     specs = [parse(target) for target in targets]

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from graphlint.runtime.cuda.nodes import Node
 
-
 Refused = Callable[[str], None]
 
 

@@ -33,7 +33,7 @@ class Ending:
 
 @contextlib.contextmanager
 def server(*modules: str) -> Iterator[Any]:
-    """Where processes come from: one that has loaded torch, the modules and no CUDA, so that each is there in a moment."""
+    """Where processes come from: one that has loaded torch, some modules and no CUDA, so that each is soon there."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch", *modules, "graphlint.runtime.isolation"])
     yield context

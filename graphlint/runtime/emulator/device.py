@@ -66,7 +66,7 @@ class Device(TorchDispatchMode):
         target = call.kwargs.get("device")
         # Only C++ names a layout beside a device: there, the device is where the tensors of this process lie.
         if target is not None and ("layout" not in call.kwargs or torch.device(target).type == "cuda"):
-            return torch.device(target).type == "cuda"
+            return bool(torch.device(target).type == "cuda")
         if call.schema == "aten::copy_":
             return bool(call.args[0].is_cuda)
         return any(one.is_cuda for one in call.tensors())

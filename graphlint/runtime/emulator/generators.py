@@ -52,7 +52,7 @@ class Generators:
 _Base: Any = torch._C.Generator
 
 
-class _Generator(_Base):  # type: ignore[misc]
+class _Generator(_Base):
     """`torch.Generator`, also for the device; `source` is what it draws from, which can be exchanged."""
 
     generators: Generators

@@ -42,7 +42,7 @@ class GraphBase:
         if line.recording is not None:
             raise RuntimeError("CUDA error: the stream is already capturing")
         if self.recording is not None:
-            raise RuntimeError("This CUDAGraph instance already owns a captured graph. To prepare for replay, reset it.")
+            raise RuntimeError("This CUDAGraph instance already owns a captured graph: prepare for replay with reset.")
         known = {one.source._cdata: one.source for one in (self.generators.default, *self.registered)}
         self.recording = Recording(line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident())
         self.streams.begin(self.recording)

@@ -1,4 +1,4 @@
-"""A process in; one in which torch takes itself for a build with a GPU out. There is no way back, so it has to be fresh."""
+"""A fresh process in, one in which torch takes itself for a build with a GPU, for good, out."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Emulator:
         self._fill_accelerator()
         for owner, name, value in Tensors(self.residence, self.device.wait).patches():
             setattr(owner, name, value)
-        torch.Generator = self.generators.kind  # type: ignore[misc]
+        torch.Generator = self.generators.kind
         _follow_threads(self.device)
         self.device.__enter__()
 
@@ -153,10 +153,8 @@ def _follow_threads(device: Device) -> None:
         with device:
             run(thread)
 
-    threading.Thread.run = run_on_device  # type: ignore[method-assign]
+    threading.Thread.run = run_on_device  # type: ignore[method-assign, assignment]
 
 
 def _nothing(*_args: object, **_kwargs: object) -> None:
     """There is nothing to do."""
-
-

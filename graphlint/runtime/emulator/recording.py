@@ -86,6 +86,7 @@ class Recording:
     nodes: list[Node] = field(default_factory=list)
     _memory: dict[int, Memory] = field(default_factory=dict)
     _before: dict[int, Any] = field(default_factory=dict)  # copies of memory that the capture writes
+    _made: list[View] = field(default_factory=list)  # during the capture
     _marks: dict[bytes, torch.Tensor] = field(default_factory=dict)  # states of generators, of one replay
     _pool: list[Any] = field(default_factory=list)  # memory that was in use when the capture ended
 
@@ -93,7 +94,7 @@ class Recording:
         self._random = [(source, _state(source)) for source in self.generators.values()]
 
     def keep(self, call: Call) -> None:
-        """An operator is about to run; what it writes is set back when the capture ends, since capturing runs nothing."""
+        """An operator is about to run; what it writes is set back at the end, since a capture runs nothing."""
         for tensor in call.written():
             memory = self._memory_of(tensor)
             if memory is not None and not memory.is_internal and memory.storage.cdata not in self._before:
@@ -113,6 +114,7 @@ class Recording:
             return
         args, kwargs = tree_map(self._argument, (call.args, dict(call.kwargs)))
         results = tuple(self._view(one) if new else None for one, new in zip(found, is_new, strict=True))
+        self._made += [view for view in results if view is not None]
         self.steps.append(Step(call.func, args, kwargs, results, around))
 
     def adopt(self, tensor: torch.Tensor) -> None:
@@ -120,7 +122,9 @@ class Recording:
         memory = self._memory_of(tensor, is_internal=True)
         if memory is not None and memory.is_internal:
             given = (tensor.detach().clone(),)
-            self.steps.append(Step(_clone, given, {}, (self._view(tensor),), contextlib.nullcontext))
+            view = self._view(tensor)
+            self._made.append(view)
+            self.steps.append(Step(_clone, given, {}, (view,), contextlib.nullcontext))
 
     def mark(self, source: Any) -> None:
         """The state of a generator was asked for: to set it back to that means where it was at this step."""
@@ -142,11 +146,12 @@ class Recording:
                 storage = memory.alive()
                 if storage is not None:
                     storage.copy_(before)
-            for view in {id(one.memory): one for step in self.steps if isinstance(step, Step) for one in step.results if one}.values():
+            for view in self._made:
                 storage = view.memory.alive() if view.memory is not None else None
                 if storage is not None:
                     spoiled(view.tensor())
                     self._pool.append(storage)
+        self._made.clear()
         self._before.clear()
         self._memory.clear()
 

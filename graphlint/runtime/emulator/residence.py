@@ -1,4 +1,4 @@
-"""A tensor in, where it would lie if there were a device out: its storage remembers, so that views and parameters do."""
+"""A tensor in, where it would lie if there were a device out: the storage knows, so that views and parameters do."""
 
 from __future__ import annotations
 

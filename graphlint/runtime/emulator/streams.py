@@ -116,7 +116,7 @@ class StreamBase:
     def __new__(cls, *_args: object, stream_id: int | None = None, stream_ptr: int | None = None, **_: object) -> Any:
         stream = object.__new__(cls)
         handle = stream_id if stream_id is not None else stream_ptr
-        stream.handle = cls.streams.new() if handle is None else handle  # type: ignore[attr-defined]
+        stream.handle = cls.streams.new() if handle is None else handle
         return stream
 
     handle: int
@@ -148,9 +148,7 @@ class StreamBase:
 
     def query(self) -> bool:
         if self.line.recording is not None:
-            self.streams.refuse(
-                self.line.recording, "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)", "cuStreamQuery"
-            )
+            self.streams.refuse(self.line.recording, "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)", "cuStreamQuery")
         return True
 
     def synchronize(self) -> None:
