@@ -12,7 +12,12 @@ Refused = Callable[[str], None]
 
 
 class Backend(Protocol):
-    """A device on which captures are taken. Streams and graphs are known by their handles."""
+    """A device on which captures are taken. Streams and graphs are known by their handles.
+
+    Where it `is_real`, its times and sizes mean something.
+    """
+
+    is_real: bool
 
     def listen(self) -> None:
         """From now on, pass on what the driver says of calls that it refuses, in the thread that made the call."""

@@ -14,6 +14,8 @@ from graphlint.runtime.cuda.nodes import Node, walk
 class CudaDriver(Driver):
     """A `Backend` that takes real captures."""
 
+    is_real = True
+
     def nodes(self, graph: int) -> tuple[Node, ...]:
         return walk(self, graph)
 

@@ -16,7 +16,7 @@ from graphlint.runtime.comparison import Difference, differing, leaves, noise_fl
 from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, copy_into, renewed, require_device
 from graphlint.runtime.cuda.capture import Capture
 from graphlint.runtime.cuda.divergence import Divergence, Traced
-from graphlint.runtime.cuda.measure import measure
+from graphlint.runtime.cuda.measure import measure, nodes
 from graphlint.runtime.cuda.recovery import recover
 from graphlint.runtime.cuda.reporting import Reporting
 from graphlint.runtime.cuda.runner import examine_graphed, examine_runner
@@ -80,6 +80,8 @@ class Examination:
             self.step("search for the first difference")
             self._explain(*mismatch)
             return {}
+        if not self.watch.driver.is_real:
+            return nodes(taken.capture)
         self.step("measurements")
         with self.watch.paused():
             self.base.restore()

@@ -15,6 +15,8 @@ from graphlint.runtime.emulator.recording import Recording
 class EmulatedDriver:
     """The driver of an emulated device; the handle of a graph is the identity of its recording."""
 
+    is_real = False
+
     def __init__(self, emulator: Emulator, refused: Callable[[str], None]) -> None:
         self.emulator = emulator
         self._refused = refused
