@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch._library.custom_ops import OPDEFS
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.runtime.cuda.operators import Call, tensors
@@ -40,6 +41,10 @@ class Device(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
+        body = _body(func)
+        if body is not None:
+            with self:
+                return body(*args, **(kwargs or {}))
         call = Call(func, args, kwargs or {})
         if call.schema == "aten::equal" and self.residence.kind(args[0]) is Kind.HELPER:
             self.wait()
@@ -144,7 +149,7 @@ class Device(TorchDispatchMode):
     def _run(self, call: Call, is_device: bool) -> object:
         given = {id(tensor) for tensor in call.tensors()}
         with self._around(call)():
-            result = call.func(*call.args, **_on_cpu(call.kwargs))
+            result = self._computed(call)
         is_download = call.schema == "aten::_to_copy" and not is_device
         for number, tensor in enumerate(tensors(result)):
             if is_device and id(tensor) not in given and not refusals.is_host_result(call, number):
@@ -153,11 +158,26 @@ class Device(TorchDispatchMode):
                 self.residence.place(tensor, Kind.PINNED)
         return result
 
+    def _computed(self, call: Call) -> object:
+        try:
+            return call.func(*call.args, **_on_cpu(call.kwargs))
+        except NotImplementedError as error:
+            raise NotImplementedError(f"the emulator has no kernel for {call.name}") from error
+
     def _around(self, call: Call) -> Callable[[], contextlib.AbstractContextManager[None]]:
         """What to run an operator in, so that it draws from the generator of the device; it must not hold the call."""
         if not call.draws or call.kwargs.get("generator") is not None:
             return contextlib.nullcontext
         return functools.partial(self.generators.drawing, self.generators.default.source)
+
+
+def _body(func: Any) -> Callable[..., object] | None:
+    """The function behind an operator that is written in Python: what it runs is followed one by one."""
+    known = OPDEFS.get(func._schema.name) if func.namespace not in ("aten", "prims") else None
+    if known is None:
+        return None
+    bodies: dict[str | None, Callable[..., object]] = known._backend_fns
+    return bodies.get("cuda", bodies.get(None))
 
 
 def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:
