@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from torch._library.custom_ops import OPDEFS
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.runtime.cuda.operators import Call, tensors
 from graphlint.runtime.emulator import refusals
 from graphlint.runtime.emulator.generators import Generators
+from graphlint.runtime.emulator.kernels import body_of, compute
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.emulator.streams import DEFAULT, Streams
@@ -41,8 +41,8 @@ class Device(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
-        body = _body(func)
-        if body is not None:
+        body = body_of(func)
+        if body is not None:  # what it runs is followed one by one
             with self:
                 return body(*args, **(kwargs or {}))
         call = Call(func, args, kwargs or {})
@@ -149,7 +149,7 @@ class Device(TorchDispatchMode):
     def _run(self, call: Call, is_device: bool) -> object:
         given = {id(tensor) for tensor in call.tensors()}
         with self._around(call)():
-            result = self._computed(call)
+            result = compute(call.func, call.args, _on_cpu(call.kwargs))
         is_download = call.schema == "aten::_to_copy" and not is_device
         for number, tensor in enumerate(tensors(result)):
             if is_device and id(tensor) not in given and not refusals.is_host_result(call, number):
@@ -158,26 +158,11 @@ class Device(TorchDispatchMode):
                 self.residence.place(tensor, Kind.PINNED)
         return result
 
-    def _computed(self, call: Call) -> object:
-        try:
-            return call.func(*call.args, **_on_cpu(call.kwargs))
-        except NotImplementedError as error:
-            raise NotImplementedError(f"the emulator has no kernel for {call.name}") from error
-
     def _around(self, call: Call) -> Callable[[], contextlib.AbstractContextManager[None]]:
         """What to run an operator in, so that it draws from the generator of the device; it must not hold the call."""
         if not call.draws or call.kwargs.get("generator") is not None:
             return contextlib.nullcontext
         return functools.partial(self.generators.drawing, self.generators.default.source)
-
-
-def _body(func: Any) -> Callable[..., object] | None:
-    """The function behind an operator that is written in Python: what it runs is followed one by one."""
-    known = OPDEFS.get(func._schema.name) if func.namespace not in ("aten", "prims") else None
-    if known is None:
-        return None
-    bodies: dict[str | None, Callable[..., object]] = known._backend_fns
-    return bodies.get("cuda", bodies.get(None))
 
 
 def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:

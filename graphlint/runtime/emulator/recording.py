@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_map
 
 from graphlint.runtime.cuda.nodes import Node
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
+from graphlint.runtime.emulator.kernels import compute
 
 _state: Any = torch._C.Generator.get_state
 _set_state: Any = torch._C.Generator.set_state
@@ -165,7 +166,7 @@ class Recording:
                     continue
                 args, kwargs = tree_map(_tensor, (step.args, step.kwargs))
                 with step.around():
-                    found = list(tensors(step.func(*args, **kwargs)))
+                    found = list(tensors(compute(step.func, args, kwargs)))
                 if step.func._schema.name.startswith(_UNFILLED):
                     found = [spoiled(one) for one in found]
                 for view, tensor in zip(step.results, found, strict=True):
