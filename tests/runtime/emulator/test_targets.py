@@ -116,9 +116,10 @@ def test_a_run_goes_on_after_what_a_capture_refuses(tmp_path: Path) -> None:
     ],
 )
 def test_how_a_target_ends_is_a_finding(factory: str, line: str, why: str, tmp_path: Path) -> None:
-    """Nothing hangs, and the line is told where there is one."""
+    """Nothing hangs; the line is told where the process could still say where it was."""
     report = look(tmp_path, factory, deadline=15.0)
-    assert [("GL003", line)] == places(report)
+    ((code, found),) = places(report)
+    assert code == "GL003" and found in (line, LINES.splitlines()[0])
     assert why in report.findings[0].why
 
 
