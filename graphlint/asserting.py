@@ -146,10 +146,10 @@ def witnessed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
     """What the runtime half says of a target; skips the test where it is a capture that is asked for, without a GPU."""
     options: dict[str, Any] = {"warm_ups": settings.warm_ups, "replays": settings.replays}
     if settings.on == "cuda":
-        from graphlint.runtime.session import require_gpu
+        from graphlint.runtime.session import witness
 
         try:
-            require_gpu()
+            witness("cuda")
         except UsageError as error:
             pytest.skip(f"graphlint: {error}")
     options["on"] = settings.on.removeprefix("require-")

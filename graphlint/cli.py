@@ -36,7 +36,7 @@ FAILED = 2
 INTERRUPTED = 130
 DEBUG = "GRAPHLINT_DEBUG"
 
-WITNESSES = ("auto", "cuda")
+WITNESSES = ("auto", "cuda", "emulator")
 
 NEXT = (
     "next: `graphlint check`; `graphlint check --write-baseline F` takes down what is known, to adopt it step by step"
@@ -165,7 +165,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 
 @commands.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@click.option("--on", type=click.Choice(WITNESSES), default="auto", help="Where to capture.", expose_value=False)
+@click.option("--on", type=click.Choice(WITNESSES), default="auto", help="Where to capture.")
 @click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
@@ -175,13 +175,14 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
 def verify(
     targets: tuple[str, ...],
+    on: str,
     style: str,
     deadline: float,
     output_file: Path | None,
     config_file: Path | None,
     **options: Any,
 ) -> int:
-    """Capture targets for real: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
+    """Capture and replay targets: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
     check_output(output_file)
     config = extend_config(load_config(Path(), config_file), **options)
     rulebook = load_rulebook(builtin_rules(), *config.rules)
@@ -189,7 +190,7 @@ def verify(
     from graphlint import runtime
 
     told = show_step if sys.stderr.isatty() else None
-    report = runtime.verify(targets, config, rulebook, deadline=deadline, progress=told)
+    report = runtime.verify(targets, config, rulebook, on=on, deadline=deadline, progress=told)
     color = output_file is None and wants_color()
     write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
     problems = [target.problem for target in report.targets if target.problem]

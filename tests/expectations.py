@@ -2,7 +2,8 @@
 
 `# expect: GL101` is reported and right, `# missed: GL101 why` is right and not reported by `graphlint check`, and
 `# false-alarm: GL101 why` is reported and wrong. `# unseen: GL101 why` stands beside one of the first two where
-`graphlint verify` does not see it.
+`graphlint verify` does not see it. `# needs: 1 gpu` in the header says what a program needs of the device, and after a
+comma what of it the emulator does not have.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tokenize
 from dataclasses import dataclass
 
 _COMMENT = re.compile(r"#\s*(expect|missed|false-alarm|unseen):\s*(GL\d{3}(?:\s*,\s*GL\d{3})*)")
+_NEEDS = re.compile(r"  # needs: (.+)$", re.MULTILINE)
 _HEADER = re.compile(r"^# (outcome|needs|rules|entry): (.+)$", re.MULTILINE)
 
 
@@ -38,6 +40,12 @@ def parse_expectations(text: str) -> list[Expectation]:
 def parse_header(text: str) -> dict[str, str]:
     """The header comments of a fixture: outcome, needs, rules, entry."""
     return dict(_HEADER.findall(text))
+
+
+def parse_needs(text: str) -> str:
+    """What a page's program, which has no header, says after `# needs:` on the line that needs it."""
+    found = _NEEDS.search(text)
+    return found[1] if found else ""
 
 
 def without_comments(text: str) -> str:

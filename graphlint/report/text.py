@@ -16,6 +16,10 @@ BOLD = "1"
 CYAN = "1;36"
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 UNDECLARED = "no capture region was found; name what is captured with `--region module:qualname`"
+EMULATED = (
+    "emulated on the CPU; not seen: what streams run at the same time, what the allocator reuses, "
+    "kernels without a CPU path, and the libraries of the GPU"
+)
 
 Paint = Callable[[str, str], str]
 
@@ -28,7 +32,8 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
     for finding in report.findings:
         frame = code_frame(finding.span, read(base / finding.span.path))
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
-    return "\n\n".join([*blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+    head = [EMULATED] if report.witness == "emulator" else []
+    return "\n\n".join([*head, *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
 
 
 def finding_lines(finding: Finding, frame: list[Row], paint: Paint, base: Path) -> Iterator[str]:

@@ -16,10 +16,11 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.findings import Findings
 from graphlint.runtime.isolation import Ending, run_isolated, server
 from graphlint.runtime.places import is_user_code
-from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, require_torch
+from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, Witness, require_torch
 from graphlint.runtime.target import Spec, parse
 
 DEADLINE = 600.0
+WITNESSES = {"cuda": "capture", "emulator": "emulator"}
 
 
 def verify(
@@ -27,25 +28,33 @@ def verify(
     config: Config,
     rulebook: Rulebook,
     *,
+    on: str = "auto",
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
 ) -> Report:
-    """Capture each target for real, in a process of its own that has `deadline` seconds.
+    """Capture each target in a process of its own that has `deadline` seconds.
 
-    A target that cannot be looked at has a `problem` in its report, and the others are looked at all the same.
-    `progress` gets a target's name and what is being done with it. Raises UsageError where there is no GPU, and for a
-    target that is named in a wrong way.
+    `on` is `cuda`, `emulator`, or `auto` for the emulator where there is no GPU. A target that cannot be looked at has
+    a `problem` in its report, and the others are looked at all the same. `progress` gets a target's name and what is
+    being done with it. Raises UsageError where `cuda` finds no GPU, and for a target that is named in a wrong way.
     """
     started = time.perf_counter()
     specs = [parse(target) for target in targets]
     selected = rulebook.selected(config.select, config.ignore)
     require_torch()
-    reports, findings = [], []
-    with server() as context:
-        for spec in specs:
-            report, found = _look(context, spec, config, rulebook, deadline, progress)
-            reports.append(report)
-            findings += [one for one in found if one.code in selected]
+    reports, findings, witnesses = [], [], [on]
+
+    def told(name: str, message: Step | Witness) -> None:
+        if isinstance(message, Witness):
+            witnesses.append(message.name)
+        elif progress is not None:
+            progress(name, message.name)
+
+    context = server()
+    for spec in specs:
+        report, found = _look(context, Session(spec, tuple(config.rules), on), rulebook, deadline, told)
+        reports.append(report)
+        findings += [one for one in found if one.code in selected]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))
     kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
     summary = Summary(
@@ -54,17 +63,17 @@ def verify(
         suppressed=suppressed,
         seconds=time.perf_counter() - started,
     )
-    return Report("capture", kept, summary, targets=tuple(reports))
+    return Report(WITNESSES.get(witnesses[-1], "capture"), kept, summary, targets=tuple(reports))
 
 
 def _look(
     context: object,
-    spec: Spec,
-    config: Config,
+    session: Session,
     rulebook: Rulebook,
     deadline: float,
-    progress: Callable[[str, str], None] | None,
+    told: Callable[[str, Step | Witness], None],
 ) -> tuple[TargetReport, list[Finding]]:
+    spec = session.spec
     findings: dict[object, Finding] = {}
     measured: dict[str, float] = {}
     unusable: list[str] = []
@@ -81,10 +90,10 @@ def _look(
                 raise UsageError(reason)
             case Unusable(reason):
                 unusable.append(reason)
-            case Step(name) if progress is not None:
-                progress(spec.name, name)
+            case Step() | Witness():
+                told(spec.name, message)
 
-    ending = run_isolated(context, Session(spec, tuple(config.rules)), deadline, heard)
+    ending = run_isolated(context, session, deadline, heard)
     if ending.how and not unusable:
         findings["end"] = _failure(spec, ending, rulebook)
     found = list(findings.values())

@@ -11,7 +11,7 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Summary, TargetReport
 from graphlint.rulebook import builtin_rules, load_rulebook
 from graphlint.runtime.findings import Findings
-from graphlint.runtime.session import watch_for
+from graphlint.runtime.session import CUDA, watch_for, witness
 from graphlint.runtime.target import Runs, made
 
 WITNESSES = ("auto", "cuda")
@@ -26,7 +26,7 @@ def verify(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str,
     started = time.perf_counter()
     found: dict[object, Finding] = {}
     findings = Findings(load_rulebook(builtin_rules()), found.__setitem__)
-    watch, reporting = watch_for(findings)
+    watch, reporting = watch_for(findings, witness(CUDA))
 
     from graphlint.runtime.cuda.examine import look_at
 

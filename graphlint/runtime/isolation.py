@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -31,12 +31,11 @@ class Ending:
     frames: tuple[tuple[str, int, str], ...] = ()
 
 
-@contextlib.contextmanager
-def server() -> Iterator[Any]:
+def server() -> Any:
     """Where processes come from: one that has loaded torch and no CUDA, so that each is there in a moment."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch", "graphlint.runtime.isolation"])
-    yield context
+    return context
 
 
 def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any], None]) -> Ending:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +17,11 @@ from graphlint.runtime.findings import Findings, Key
 from graphlint.runtime.target import Spec
 
 if TYPE_CHECKING:
+    from graphlint.runtime.backend import Backend, Refused
     from graphlint.runtime.cuda.reporting import Reporting
     from graphlint.runtime.cuda.watch import Watch
+
+AUTO, CUDA, EMULATOR = "auto", "cuda", "emulator"  # where a target is captured
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,13 @@ class Found:
 
     key: Key
     finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Where the target is captured: `cuda` or `emulator`."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,7 @@ class Session:
 
     spec: Spec
     rules: tuple[Path, ...] = ()
+    on: str = AUTO
 
     def __call__(self, send: Callable[[Any], None]) -> None:
         home = Span(str(self.spec.path or self.spec.module), 1)
@@ -71,7 +83,9 @@ class Session:
 
     def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
         """The steps, in order."""
-        watch, reporting = watch_for(findings)
+        where = witness(self.on)
+        send(Witness(where))
+        watch, reporting = watch_for(findings, where)
 
         from graphlint.runtime.cuda.examine import run_target
         from graphlint.runtime.cuda.program import run_program
@@ -86,23 +100,38 @@ class Session:
         send(Measured(measured | counts))
 
 
-def watch_for(findings: Findings) -> tuple[Watch, Reporting]:
-    """A watch over this process, and what reports on it; raises UsageError where there is no GPU."""
-    require_gpu()  # first, since what follows imports torch
+def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
+    """A watch over this process, which captures where `witness` says, and what reports on it. Raises UsageError."""
+    backend = _emulator() if where == EMULATOR else _gpu()  # first, since it decides what torch finds
 
     from graphlint.runtime.causes import Causes
     from graphlint.runtime.cuda.reporting import Reporting
     from graphlint.runtime.cuda.watch import Watch
 
     try:
-        watch = Watch()
+        watch = Watch(backend)
     except OSError as error:
         raise UsageError(f"the CUDA driver cannot be loaded: {error}") from error
     return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)
 
 
 class NoDeviceError(UsageError):
-    """No capture can be taken on this machine."""
+    """No target can be looked at on this machine."""
+
+
+def witness(on: str) -> str:
+    """Where `auto` captures: on a GPU if there is one. Raises NoDeviceError where `cuda` finds none."""
+    require_torch()
+    try:
+        import torch
+    except ImportError as error:
+        raise NoDeviceError(f"`verify` needs PyTorch: {error}") from error
+    if not hasattr(torch, "accelerator"):
+        raise NoDeviceError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
+    has_gpu = torch.cuda.is_available()
+    if on == CUDA and not has_gpu:
+        raise NoDeviceError("torch finds no GPU here, and this takes a real capture; `--on emulator` takes none")
+    return CUDA if has_gpu and on != EMULATOR else EMULATOR
 
 
 def require_torch() -> None:
@@ -111,14 +140,17 @@ def require_torch() -> None:
         raise NoDeviceError("`verify` needs PyTorch, which is not installed; install `torch-graphlint[runtime]`")
 
 
-def require_gpu() -> None:
-    """Raises NoDeviceError where no capture can be taken."""
-    require_torch()
-    try:
-        import torch
-    except ImportError as error:
-        raise NoDeviceError(f"`verify` needs PyTorch: {error}") from error
-    if not hasattr(torch, "accelerator"):
-        raise NoDeviceError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
-    if not torch.cuda.is_available():
-        raise NoDeviceError("torch finds no GPU here, and `verify` takes a real capture")
+def _gpu() -> Callable[[Refused], Backend]:
+    from graphlint.runtime.cuda.backend import CudaDriver
+
+    return CudaDriver
+
+
+def _emulator() -> Callable[[Refused], Backend]:
+    """From here on, torch takes this process for one with a GPU."""
+    from graphlint.runtime.emulator.backend import EmulatedDriver
+    from graphlint.runtime.emulator.library import Emulator
+
+    emulator = Emulator()
+    emulator.install()
+    return functools.partial(EmulatedDriver, emulator)

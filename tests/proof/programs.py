@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from expectations import parse_expectations, parse_header, without_comments
+from expectations import parse_expectations, parse_header, parse_needs, without_comments
 
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
@@ -23,7 +23,7 @@ class Program:
 
     `files` are the texts by path; `entry` is the one that runs. `outcome` is one of `page.OUTCOMES`, or `clean`; None
     if the program is about its source text and is not run. `rules` are codes to select, if not the default ones; `gpus`
-    is how many of them the program needs.
+    is how many of them the program needs, and `needs` what else of a real device, which the emulator does not have.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Program:
     outcome: str | None
     rules: tuple[str, ...] = ()
     gpus: int = 1
+    needs: str = ""
 
     def __str__(self) -> str:
         return self.name
@@ -76,8 +77,9 @@ def _fixtures(root: Path) -> Iterator[Program]:
 def _fixture(named: Path, main: Path, paths: list[Path], header: dict[str, str]) -> Program:
     files = tuple((path.relative_to(main.parent).as_posix(), path.read_text("utf-8")) for path in paths)
     rules = tuple(header.get("rules", "").replace(",", " ").split())
-    gpus = int(header["needs"].removesuffix(" gpu").removesuffix(" gpus"))
-    return Program(named.relative_to(ROOT).as_posix(), files, main.name, header["outcome"], rules, gpus)
+    count, _, needs = header["needs"].partition(", ")
+    gpus = int(count.removesuffix(" gpu").removesuffix(" gpus"))
+    return Program(named.relative_to(ROOT).as_posix(), files, main.name, header["outcome"], rules, gpus, needs)
 
 
 def _page_programs() -> Iterator[Program]:
@@ -90,4 +92,5 @@ def _page_programs() -> Iterator[Program]:
             if outcome is not None and program.label == "bad":
                 outcome = rule.outcome
             rules = (rule.code,) if rule.profile == "strict" else ()
-            yield Program(name, (("program.py", program.source),), "program.py", outcome, rules)
+            needs = parse_needs(program.source)
+            yield Program(name, (("program.py", program.source),), "program.py", outcome, rules, needs=needs)

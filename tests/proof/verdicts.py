@@ -26,15 +26,15 @@ from graphlint.rulebook import builtin_rules, load_rulebook
 DEADLINE = 60.0  # seconds for one program
 
 
-def verdict(program: Program, told: Callable[[Finding], object] = lambda _: None) -> Record:
-    """What is found in one program; `told` hears of each finding."""
+def verdict(program: Program, told: Callable[[Finding], object] = lambda _: None, on: str = "cuda") -> Record:
+    """What is found in one program on a GPU or on the emulator; `told` hears of each finding."""
     from graphlint import runtime
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         entry = program.write(folder)
         config = Config(root=folder, select=program.rules)
-        report = runtime.verify([str(entry)], config, load_rulebook(builtin_rules()), deadline=DEADLINE)
+        report = runtime.verify([str(entry)], config, load_rulebook(builtin_rules()), on=on, deadline=DEADLINE)
     for finding in report.findings:
         told(finding)
     spans = [(Path(one.span.path), one.span.line, one.code) for one in report.findings]

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,8 @@ LONG = 60.0  # seconds; none of the work comes near it
 
 
 @pytest.fixture(scope="module")
-def context() -> Iterator[Any]:
-    with server() as found:
-        yield found
+def context() -> Any:
+    return server()
 
 
 def ended(context: Any, work: Callable[[Send], None], deadline: float = LONG) -> tuple[Ending, list[Any]]:
@@ -174,8 +173,7 @@ def test_what_the_work_prints_goes_to_stderr() -> None:
         "from test_isolation import LONG, prints\n"
         "from graphlint.runtime.isolation import run_isolated, server\n"
         "if __name__ == '__main__':\n"
-        "    with server() as context:\n"
-        "        print(run_isolated(context, prints, LONG, lambda message: None).how or 'well')\n"
+        "    print(run_isolated(server(), prints, LONG, lambda message: None).how or 'well')\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(Path(__file__).parent)],

@@ -37,7 +37,16 @@ def targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_without_a_gpu_there_is_one_line() -> None:
     """It names the cause, and not a target, since it is that of all."""
     with pytest.raises(UsageError, match=r"^torch finds no GPU here"):
-        runtime.verify([__file__], load_config(Path(), None), load_rulebook(builtin_rules()))
+        runtime.verify([__file__], load_config(Path(), None), load_rulebook(builtin_rules()), on="cuda")
+
+
+def test_a_machine_without_a_gpu_has_the_emulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first line says so."""
+    program = tmp_path / "program.py"
+    program.write_text("x = 1\n")
+    status = commands.main(["verify", str(program)], standalone_mode=False)
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert status == 0 and first.startswith("emulated on the CPU; not seen: ") and last.startswith(str(program))
 
 
 def test_a_target_with_a_problem_does_not_end_the_others(targets: list[str]) -> None:

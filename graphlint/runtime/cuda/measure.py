@@ -23,15 +23,20 @@ def measure(
         refresh()
         torch._C._CUDAGraph.replay(graph)
 
-    kinds = Counter(node.kind for node in flatten(capture.nodes))
     pool = graph.pool()
     memory = sum(one["total_size"] for one in torch.cuda.memory_snapshot() if one.get("segment_pool_id") == tuple(pool))
     return {
         "eager_seconds": seconds(eager),
         "replay_seconds": seconds(replay),
         "pool_bytes": float(memory),
-        **{f"{kind}_nodes": float(count) for kind, count in sorted(kinds.items())},
+        **nodes(capture),
     }
+
+
+def nodes(capture: Capture) -> dict[str, float]:
+    """How many nodes of each kind the graph has."""
+    kinds = Counter(node.kind for node in flatten(capture.nodes))
+    return {f"{kind}_nodes": float(count) for kind, count in sorted(kinds.items())}
 
 
 def seconds(call: Callable[[], object]) -> float:

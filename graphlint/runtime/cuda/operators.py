@@ -11,6 +11,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.parameter import is_lazy
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
+_BATCH_NORMS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
+_STATISTICS = slice(3, 5)  # of a batch norm: running ones, which it writes in training and does not declare
 _UNFILLED = ("aten::empty", "aten::new_empty")
 
 
@@ -40,6 +42,8 @@ class Call:
             if argument.alias_info is not None and argument.alias_info.is_write:
                 in_place = position < len(self.args)
                 yield from tensors(self.args[position] if in_place else self.kwargs.get(argument.name))
+        if self.schema in _BATCH_NORMS and self.args[5]:
+            yield from tensors(self.args[_STATISTICS])
 
     @property
     def is_copy(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -14,11 +13,12 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from graphlint.runtime.backend import Backend
 from graphlint.runtime.causes import Refusal
 from graphlint.runtime.cuda.capture import Capture, External, Internal, Operation
 from graphlint.runtime.cuda.divergence import Traced
-from graphlint.runtime.cuda.driver import Driver
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
+from graphlint.runtime.modes import keep_from_compiler
 from graphlint.runtime.places import Place, Stack, libraries_between, user_stack
 
 ACTIVE = 1  # of a stream's capture
@@ -65,7 +65,7 @@ class Recorder(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Backend) -> None:
         super().__init__()
         self.driver = driver
         self.capture: Capture | None = None
@@ -189,7 +189,12 @@ class Recorder(TorchDispatchMode):
 
     def beside(self, call: Callable[[], _Result]) -> _Result:
         """Do what a capture refuses on a stream that does not capture, and keep what it gives."""
-        with self.driver.relaxed(), _disable_current_modes(), torch.cuda.stream(torch.cuda.Stream()):
+        with (
+            self.driver.relaxed(),
+            _disable_current_modes(),
+            self.driver.modes(),
+            torch.cuda.stream(torch.cuda.Stream()),
+        ):
             torch._C._cuda_set_sync_debug_mode(_ALLOW_WAITS)
             try:
                 result = call()
@@ -272,18 +277,4 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().split("\n") or [""])[0]
 
 
-def _kept_from_compiler(dispatch: Callable[..., Any]) -> Callable[..., Any]:
-    """What torch makes to keep its compiler out of a method, without importing the compiler, which takes seconds."""
-
-    def run(*args: Any, **kwargs: Any) -> object:
-        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
-        if disable is not None:
-            setattr(dispatch, _DISABLED, disable(dispatch))
-        return dispatch(*args, **kwargs)
-
-    return run
-
-
-_DISABLED = "__dynamo_disable"  # where torch looks for it
-_DISPATCH = inspect.unwrap(Recorder.__torch_dispatch__)
-setattr(_DISPATCH, _DISABLED, _kept_from_compiler(_DISPATCH))
+keep_from_compiler(Recorder)

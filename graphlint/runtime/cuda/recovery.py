@@ -6,10 +6,10 @@ import contextlib
 
 import torch
 
-from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.backend import Backend
 
 
-def recover(driver: Driver, graph: torch.cuda.CUDAGraph, pool: tuple[int, int], stream: torch.cuda.Stream) -> bool:
+def recover(driver: Backend, graph: torch.cuda.CUDAGraph, pool: tuple[int, int], stream: torch.cuda.Stream) -> bool:
     """Clean up behind a failed capture; whether the process is healthy again.
 
     The order is measured: left alone, the process dies a few operations later or its default generator stays stuck. The

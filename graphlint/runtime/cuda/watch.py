@@ -20,12 +20,11 @@ from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Region
+from graphlint.runtime.backend import Backend, Refused
 from graphlint.runtime.bindings import Bindings
 from graphlint.runtime.causes import Refusal
 from graphlint.runtime.cuda.capture import Capture
-from graphlint.runtime.cuda.driver import Driver
 from graphlint.runtime.cuda.hooks import Hooks
-from graphlint.runtime.cuda.nodes import walk
 from graphlint.runtime.cuda.process import Process
 from graphlint.runtime.cuda.recorder import ACTIVE, Recorder, first_line
 from graphlint.runtime.cuda.standins import Standins, patched
@@ -44,13 +43,13 @@ _ABOUT_CAPTURE = re.compile(r"captur|legacy|memory", re.I)  # the driver speaks 
 class Watch:
     """Every capture of this process, in order; `replaying` and `ended` are told of replays and of captures that end."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: Callable[[Refused], Backend]) -> None:
         self.captures: list[Capture] = []
         self.refusals: list[tuple[Region, Refusal]] = []  # of captures that could not begin
         self.replaying: list[Callable[[Capture], None]] = []
         self.ended: list[Callable[[Capture], None]] = []
         self.opening: Stack = ()  # what a region is called by that no line of user code opens
-        self.driver = Driver(self._read_log)
+        self.driver = device(self._read_log)
         self.recorder = Recorder(self.driver)
         self.standins = Standins(self.recorder)
         self.hooks = Hooks()
@@ -125,7 +124,7 @@ class Watch:
                 capture.refusals.append(raised(failing, capture.stack))
             capture.is_healthy &= self.driver.capture(capture.stream)[0] == ACTIVE
             if capture.is_healthy and capture.graph:
-                capture.nodes = walk(self.driver, capture.graph)
+                capture.nodes = self.driver.nodes(capture.graph)
             try:
                 end(graph)
                 capture.pool = graph.pool()
@@ -186,7 +185,7 @@ class Watch:
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Inside, operators are not followed."""
-        with _disable_current_modes():
+        with _disable_current_modes(), self.driver.modes():
             yield
 
     def _read_log(self, text: str) -> None:

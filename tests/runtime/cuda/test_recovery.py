@@ -27,8 +27,7 @@ Told = tuple[Ending, dict[str, object]]
 def run(work: Run) -> Told:
     """How a process of its own ends that does the work, and what it told."""
     told: dict[str, object] = {}
-    with server() as context:
-        ending = run_isolated(context, work, DEADLINE, lambda message: told.update([message]))
+    ending = run_isolated(server(), work, DEADLINE, lambda message: told.update([message]))
     return ending, told
 
 

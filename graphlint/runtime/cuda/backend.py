@@ -1,0 +1,26 @@
+"""The driver of a real device in, the answers that a watch asks for out."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.cuda.memory import poison
+from graphlint.runtime.cuda.nodes import Node, walk
+
+
+class CudaDriver(Driver):
+    """A `Backend` that takes real captures."""
+
+    is_real = True
+
+    def nodes(self, graph: int) -> tuple[Node, ...]:
+        return walk(self, graph)
+
+    def poison(self) -> None:
+        poison(self, torch.cuda.current_device())
+
+    def modes(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()

@@ -1,0 +1,179 @@
+"""Operators on tensors of the CPU in, what a GPU would do with them out: it refuses, waits, captures or runs."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from graphlint.runtime.cuda.operators import Call, tensors
+from graphlint.runtime.emulator import refusals
+from graphlint.runtime.emulator.generators import Generators
+from graphlint.runtime.emulator.kernels import body_of, compute
+from graphlint.runtime.emulator.recording import Recording
+from graphlint.runtime.emulator.residence import CPU, Kind, Residence
+from graphlint.runtime.emulator.streams import DEFAULT, Streams
+from graphlint.runtime.modes import keep_from_compiler
+
+_COPIES = ("aten::copy_", "aten::_to_copy")
+_MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+
+
+class Device(TorchDispatchMode):
+    """Where every operator of a thread arrives, below autograd and below what follows the program."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self, residence: Residence, streams: Streams, generators: Generators) -> None:
+        super().__init__()
+        self.residence = residence
+        self.streams = streams
+        self.generators = generators
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Compiled functions run as they do without this mode."""
+        return True
+
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> object:
+        body = body_of(func)
+        if body is not None:  # what it runs is followed one by one
+            with self:
+                return body(*args, **(kwargs or {}))
+        call = Call(func, args, kwargs or {})
+        if call.schema == "aten::equal" and self.residence.kind(args[0]) is Kind.HELPER:
+            self.wait()
+        is_device = self._is_device(call)
+        if is_device:
+            self._adopt(call)
+        elif not any(one.is_cuda for one in call.tensors()):
+            return self._run_on_host(call)
+        recording = self.streams.current.recording
+        if recording is not None:
+            self._check_origin(recording)
+        self._check(call, is_device)
+        if recording is None:
+            return self._run(call, is_device)
+        self._require_valid(recording)
+        recording.keep(call)
+        result = self._run(call, is_device)
+        self.streams.current.launch()
+        recording.add(Call(func, args, _on_cpu(call.kwargs)), result, self._around(call))
+        return result
+
+    def _is_device(self, call: Call) -> bool:
+        """Whether the result lies on the device."""
+        target = call.kwargs.get("device")
+        # Only C++ names a layout beside a device: there, the device is where the tensors of this process lie.
+        if target is not None and ("layout" not in call.kwargs or torch.device(target).type == "cuda"):
+            return bool(torch.device(target).type == "cuda")
+        if call.schema == "aten::copy_":
+            return bool(call.args[0].is_cuda)
+        return any(one.is_cuda for one in call.tensors())
+
+    def _adopt(self, call: Call) -> None:
+        """A tensor that C++ has made on the way lies where those are that it is used with."""
+        for tensor in call.tensors():
+            if self.residence.kind(tensor) is Kind.HELPER:
+                self.residence.place(tensor, Kind.DEVICE)
+                if self.streams.current.recording is not None:
+                    self.streams.current.recording.adopt(tensor)
+
+    def _run_on_host(self, call: Call) -> object:
+        kwargs = _on_cpu(call.kwargs)
+        result = call.func(*call.args, **kwargs)
+        is_pinned = bool(call.kwargs.get("pin_memory")) or call.schema == "aten::_pin_memory"
+        # A constructor that Python has called gets `pin_memory`, one that C++ has called does not.
+        given = list(call.tensors())
+        is_helper = all(self.residence.kind(one) is Kind.HELPER for one in given) and "pin_memory" not in call.kwargs
+        if is_pinned or is_helper:
+            for tensor in tensors(result):
+                if self.residence.kind(tensor) is None:
+                    self.residence.place(tensor, Kind.PINNED if is_pinned else Kind.HELPER)
+        return result
+
+    def _check(self, call: Call, is_device: bool) -> None:
+        """Raises RuntimeError for what a GPU does not do, or does not do now."""
+        if call.schema in _COPIES:
+            self._check_copy(call, is_device)
+            return
+        if refusals.mixes(call):
+            raise RuntimeError(_MIXED)
+        if refusals.uploads(call):
+            self._upload(is_pinned=False, is_blocking=True)
+        if refusals.waits(call):
+            self.wait()
+        if call.draws and self.streams.current.recording is not None:
+            self.generators.require_registered(call.kwargs.get("generator"), self.streams.current.recording)
+
+    def _check_origin(self, recording: Recording) -> None:
+        """Autograd goes backward on the stream that went forward, and the default one cannot be captured."""
+        node = torch._C._current_autograd_node()
+        if node is not None and self.streams.of_node(node._sequence_nr()) == DEFAULT:
+            self.streams.refuse(recording, "906 (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)", "cuStreamWaitEvent")
+
+    def _check_copy(self, call: Call, is_device: bool) -> None:
+        source = call.source if call.schema == "aten::copy_" else call.args[0]
+        if source is None:
+            self._upload(is_pinned=False, is_blocking=True)
+            return
+        if source.is_cuda == is_device or not source.numel():
+            return
+        blocking = not (call.kwargs.get("non_blocking") or (call.schema == "aten::copy_" and call.args[2:3] == (True,)))
+        if call.schema == "aten::_to_copy" and not is_device:
+            is_pinned = not blocking  # the allocator pins the target of such a copy
+        else:
+            is_pinned = self.residence.is_pinned(source if is_device else call.args[0])
+        self._upload(is_pinned=is_pinned, is_blocking=blocking)
+
+    def _upload(self, *, is_pinned: bool, is_blocking: bool) -> None:
+        """A copy between host and device."""
+        if self.streams.current.recording is not None and not is_pinned:
+            raise RuntimeError(refusals.UNPINNED)
+        if is_blocking:
+            self.wait()
+
+    def wait(self) -> None:
+        """The host waits until the current stream is done."""
+        self.streams.wait_host("cuStreamSynchronize", self.streams.current)
+
+    def _require_valid(self, recording: Recording) -> None:
+        if not recording.is_valid:
+            raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
+
+    def _run(self, call: Call, is_device: bool) -> object:
+        given = {id(tensor) for tensor in call.tensors()}
+        with self._around(call)():
+            result = compute(call.func, call.args, _on_cpu(call.kwargs))
+        is_download = call.schema == "aten::_to_copy" and not is_device
+        for number, tensor in enumerate(tensors(result)):
+            if is_device and id(tensor) not in given and not refusals.is_host_result(call, number):
+                self.residence.place(tensor, Kind.DEVICE)
+            elif is_download and call.kwargs.get("non_blocking"):
+                self.residence.place(tensor, Kind.PINNED)
+        return result
+
+    def _around(self, call: Call) -> Callable[[], contextlib.AbstractContextManager[None]]:
+        """What to run an operator in, so that it draws from the generator of the device; it must not hold the call."""
+        if not call.draws or call.kwargs.get("generator") is not None:
+            return contextlib.nullcontext
+        return functools.partial(self.generators.drawing, self.generators.default.source)
+
+
+def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of an operator as they are for memory of this process."""
+    here = dict(kwargs)
+    if here.get("device") is not None and torch.device(here["device"]).type == "cuda":
+        here["device"] = CPU
+    if here.get("pin_memory"):
+        here["pin_memory"] = False
+    return here
+
+
+keep_from_compiler(Device)

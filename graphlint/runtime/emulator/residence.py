@@ -1,0 +1,76 @@
+"""A tensor in, where it would lie if there were a device out: the storage knows, so that views and parameters do."""
+
+from __future__ import annotations
+
+import enum
+import weakref
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.parameter import is_lazy
+
+_FIRST_SWEEP = 4096  # storages, from which on those that are gone are forgotten
+CUDA = torch.device("cuda", 0)
+CPU = torch.device("cpu")
+_Base: Any = torch._C.TensorBase
+real_device = _Base.device.__get__
+
+
+class Kind(enum.Enum):
+    """Memory of the device, pinned memory of the host, or a helper of C++ that lies where its company does."""
+
+    DEVICE = enum.auto()
+    PINNED = enum.auto()
+    HELPER = enum.auto()
+
+
+class Residence:
+    """Where storages lie; the weak reference to each keeps its identity from being given to another one."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[int, tuple[StorageWeakRef, Kind]] = {}
+        self._without_storage: weakref.WeakSet[torch.Tensor] = weakref.WeakSet()  # sparse ones, all of the device
+        self._sweep_at = _FIRST_SWEEP
+
+    def place(self, tensor: torch.Tensor, kind: Kind) -> None:
+        """Remember where a tensor lies."""
+        storage = storage_of(tensor)
+        if storage is None:
+            self._without_storage.add(tensor)
+        else:
+            self.place_storage(storage, kind)
+
+    def place_storage(self, storage: Any, kind: Kind) -> None:
+        self._kinds[storage._cdata] = StorageWeakRef(storage), kind
+        if len(self._kinds) > self._sweep_at:
+            self._kinds = {key: one for key, one in self._kinds.items() if not one[0].expired()}
+            self._sweep_at = 2 * len(self._kinds) + _FIRST_SWEEP
+
+    def kind(self, tensor: torch.Tensor) -> Kind | None:
+        """None for ordinary memory of the host."""
+        storage = storage_of(tensor)
+        if storage is None:
+            return Kind.DEVICE if tensor in self._without_storage else None
+        return self.kind_of_storage(storage)
+
+    def kind_of_storage(self, storage: Any) -> Kind | None:
+        known = self._kinds.get(storage._cdata)
+        return known[1] if known is not None else None
+
+    def is_device(self, tensor: torch.Tensor) -> bool:
+        return self.kind(tensor) is Kind.DEVICE
+
+    def is_pinned(self, tensor: torch.Tensor) -> bool:
+        return self.kind(tensor) is Kind.PINNED
+
+
+def storage_of(tensor: torch.Tensor) -> Any:
+    """The storage; None for a layout that has none."""
+    try:
+        if is_lazy(tensor):
+            with torch._C.DisableTorchFunctionSubclass():
+                return _Base.untyped_storage(tensor)
+        return _Base.untyped_storage(tensor)
+    except (NotImplementedError, RuntimeError):
+        return None

@@ -1,0 +1,268 @@
+"""The emulated device itself, in processes of their own: where tensors lie, what is refused, what a replay does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from graphlint.runtime.isolation import run_isolated, server  # noqa: E402
+
+Send = Callable[[Any], None]
+
+
+@pytest.fixture(scope="module")
+def context() -> Any:
+    return server()
+
+
+class Emulated:
+    """Does work in a process where torch believes in a GPU, and sends what it gives."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
+
+    def __call__(self, send: Send) -> None:
+        from graphlint.runtime.emulator.library import Emulator
+
+        Emulator().install()
+        send(self.work())
+
+
+def done(context: Any, work: Callable[[], Any]) -> Any:
+    """What the work gives."""
+    heard: list[Any] = []
+    ending = run_isolated(context, Emulated(work), 60.0, heard.append)
+    assert ending.how == ""
+    return heard[0]
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """What a call is refused with; empty where it is not."""
+    try:
+        call()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def residences() -> list[str]:
+    host, module = torch.ones(4), torch.nn.Linear(4, 4)
+    device, parameter = host.cuda(), module.weight
+    module.cuda()
+    with torch.device("cuda"):
+        by_default = torch.tensor([1.0])
+    made = [
+        host, device, device[1:], device + 1, device.cpu(), device.to("cpu"), device.detach(), parameter, module.bias,
+        device.new_zeros(2), torch.zeros(2, device=device.device), torch.tensor(1.0, device="cuda"), by_default,
+        device.float().double(), torch.empty_like(device), torch.ones(2),
+    ]  # fmt: skip
+    return [tensor.device.type for tensor in made]
+
+
+def test_storages_remember_where_they_lie(context: Any) -> None:
+    """Views, results and parameters lie where their memory does, and what is moved does not."""
+    cuda, cpu = "cuda", "cpu"
+    expected = [cpu, cuda, cuda, cuda, cpu, cpu, cuda, cuda, cuda, cuda, cuda, cuda, cuda, cuda, cuda, cpu]
+    assert expected == done(context, residences)
+
+
+def mixed() -> list[str]:
+    x, host = torch.ones(3, device="cuda"), torch.ones(3)
+    calls = [lambda: x + host, lambda: x + 1.0, lambda: x * torch.tensor(2.0), lambda: x.copy_(host)]
+    return [refusal(call) for call in calls]
+
+
+def test_tensors_of_both_sides_are_not_mixed(context: Any) -> None:
+    """But for single numbers, and copies."""
+    first, *others = done(context, mixed)
+    assert "same device" in first and others == ["", "", ""]
+
+
+REFUSED = {
+    "x.item()": "synchronizing",
+    "bool(x > 0)": "synchronizing",
+    "x.expand(3).nonzero()": "synchronizing",
+    "v[m]": "synchronizing",
+    "v.cpu()": "unless the CPU tensor is pinned",
+    "v.copy_(host)": "unless the CPU tensor is pinned",
+    "torch.tensor(1.0, device='cuda')": "unless the CPU tensor is pinned",
+    "v[[0, 1]]": "unless the CPU tensor is pinned",
+    "torch.cuda.Stream.synchronize(torch.cuda.current_stream())": "synchronizing",
+    "torch.cuda.current_stream().query()": "STREAM_CAPTURE_UNSUPPORTED",
+    "torch.cuda.synchronize()": "STREAM_CAPTURE_UNSUPPORTED",
+    "torch.cuda.current_stream().wait_stream(torch.cuda.default_stream())": "STREAM_CAPTURE_ISOLATION",
+    "torch.cuda.manual_seed(1234)": "only if new seed is the same",
+    "torch.rand(2, device='cuda', generator=own)": "not in capture mode",
+    "v + 1": "",
+    "v[m] = 0.0": "",
+    "torch.where(m, v, 0.0)": "",
+    "v.copy_(pinned, non_blocking=True)": "",
+    "v.to('cpu', non_blocking=True)": "",
+    "torch.rand(2, device='cuda')": "",
+    "torch.nn.functional.one_hot(m.long(), 3)": "",
+    "torch.equal(v, v)": "",
+}
+
+
+def refusals() -> list[str]:
+    names = {
+        "torch": torch,
+        "x": torch.ones((), device="cuda"),
+        "v": torch.ones(4, device="cuda"),
+        "m": torch.ones(4, device="cuda") > 0,
+        "host": torch.ones(4),
+        "pinned": torch.ones(4).pin_memory(),
+        "own": torch.Generator("cuda").manual_seed(0),
+    }
+    torch.cuda.manual_seed(0)
+    found = []
+    for statement in REFUSED:
+        graph, said = torch.cuda.CUDAGraph(), []
+
+        def capture(graph: Any = graph, said: list[str] = said, statement: str = statement) -> None:
+            with torch.cuda.graph(graph):
+                torch._C._cuda_set_sync_debug_mode(2)
+                said.append(refusal(lambda: exec(statement, dict(names))))
+                torch._C._cuda_set_sync_debug_mode(0)
+
+        refusal(capture)
+        found.append(said[0])
+    return found
+
+
+def test_a_capture_is_refused_what_a_gpu_refuses(context: Any) -> None:
+    """In the same words, and nothing else is."""
+    for (statement, words), said in zip(REFUSED.items(), done(context, refusals), strict=True):
+        assert (words in said) if words else not said, statement
+
+
+def replays() -> dict[str, object]:
+    x, weight, counts = torch.zeros(2, device="cuda"), torch.ones(2, device="cuda"), torch.zeros(1, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kept = x * weight
+        counts.add_(1)
+        view = (kept + 1)[1:]
+    found: dict[str, object] = {"capture": counts.item(), "before": kept.isnan().all().item()}
+    for number in (1.0, 2.0):
+        x.fill_(number)
+        graph.replay()
+    del weight
+    return {**found, "after": [kept.tolist(), view.tolist(), counts.item()]}
+
+
+def test_a_replay_runs_on_the_memory_of_the_capture(context: Any) -> None:
+    """A capture runs nothing: what it writes is as before, and what it makes holds nothing."""
+    assert {"capture": 0.0, "before": True, "after": [[2.0, 2.0], [3.0], 2.0]} == done(context, replays)
+
+
+def freed() -> list[object]:
+    weight, x = torch.ones(2, device="cuda"), torch.ones(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x * weight
+    graph.replay()
+    before = y.tolist()
+    del weight
+    graph.replay()
+    return [before, y.isnan().all().item()]
+
+
+def test_a_graph_holds_addresses_and_no_references(context: Any) -> None:
+    """What it reads from memory that was freed means nothing."""
+    assert [[1.0, 1.0], True] == done(context, freed)
+
+
+def forked() -> list[str]:
+    x, found = torch.ones(2, device="cuda"), []
+    for is_joined in (True, False):
+        side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+
+        def capture(side: Any = side, graph: Any = graph, is_joined: bool = is_joined) -> None:
+            with torch.cuda.graph(graph):
+                side.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(side):
+                    x.add(1)
+                if is_joined:
+                    torch.cuda.current_stream().wait_stream(side)
+
+        found.append(refusal(capture))
+    return found
+
+
+def test_a_forked_stream_has_to_be_joined(context: Any) -> None:
+    """The work of the other one would be lost."""
+    joined, unjoined = done(context, forked)
+    assert joined == "" and "unjoined" in unjoined
+
+
+def drawn() -> list[bool]:
+    x, generator = torch.ones(64, device="cuda"), torch.cuda.default_generators[0]
+    graph, state = torch.cuda.CUDAGraph(), generator.get_state()
+    with torch.cuda.graph(graph):
+        y = torch.nn.functional.dropout(x, 0.5)
+    is_moved = not torch.equal(state, generator.get_state())
+    eager = [torch.nn.functional.dropout(x, 0.5) for _ in range(2)]
+    generator.set_state(state)
+    found = []
+    for expected in eager:
+        graph.replay()
+        found.append(torch.equal(expected, y))
+    return [is_moved, *found]
+
+
+def test_replays_draw_what_eager_draws(context: Any) -> None:
+    """A capture leaves the generator where it was, and each replay moves it on."""
+    assert [False, True, True] == done(context, drawn)
+
+
+def trained() -> float:
+    def model() -> tuple[Any, Any]:
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).cuda()
+        return net, torch.optim.Adam(net.parameters(), lr=torch.tensor(0.01, device="cuda"), capturable=True)
+
+    def step(net: Any, optimizer: Any, x: Any) -> None:
+        optimizer.zero_grad(set_to_none=False)
+        net(x).square().mean().backward()
+        optimizer.step()
+
+    (net, optimizer), (twin, other) = model(), model()
+    batches = [torch.rand(4, 8, device="cuda") for _ in range(5)]
+    static, side, graph = batches[0].clone(), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(side):
+        step(net, optimizer, static)
+        step(twin, other, static)
+    with torch.cuda.graph(graph, stream=side):
+        step(net, optimizer, static)
+    for number, batch in enumerate(batches):
+        for one in (optimizer, other):
+            one.param_groups[0]["lr"].fill_(0.01 / (number + 1))
+        static.copy_(batch)
+        graph.replay()
+        step(twin, other, batch)
+    pairs = zip(net.parameters(), twin.parameters(), strict=True)
+    return max((one - another).abs().max().item() for one, another in pairs)
+
+
+def test_a_captured_training_step_follows_eager(context: Any) -> None:
+    """Forward, backward and Adam with a rate on the device, five steps on other batches and with other rates."""
+    assert done(context, trained) <= 1e-7
+
+
+def in_a_thread() -> list[str]:
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.append(torch.ones(2, device="cuda").device.type))
+    thread.start()
+    thread.join()
+    return found
+
+
+def test_a_thread_of_the_program_has_the_device_too(context: Any) -> None:
+    """Modes of torch belong to one thread."""
+    assert ["cuda"] == done(context, in_a_thread)

@@ -1,0 +1,131 @@
+"""Targets on the emulator: what ends badly is told, and the process that asks stays as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from graphlint import runtime  # noqa: E402
+from graphlint.config import load_config  # noqa: E402
+from graphlint.finding import Report  # noqa: E402
+from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+
+LINES = """\
+import os, threading, torch
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 4)).cuda()
+inputs = (torch.rand(4, 8, device="cuda"),)
+
+
+def good():
+    return model, inputs
+
+
+class Counter(torch.nn.Module):
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+
+def counting():
+    return Counter(), inputs
+
+
+def reading():
+    def read(x):
+        if x.sum() > 0:
+            x = x + 1
+        return x * x.mean().item()
+
+    return read, inputs
+
+
+def crashing():
+    return lambda x: os.abort(), inputs
+
+
+def leaving():
+    return lambda x: os._exit(3), inputs
+
+
+def endless():
+    def wait(x):
+        while True: x = x + 1
+
+    return wait, inputs
+
+
+def threaded():
+    def step(x):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(torch.ones(4, 8, device="cuda").sum()))
+        thread.start()
+        thread.join()
+        return x * 2
+
+    return step, inputs
+"""
+
+
+def look(folder: Path, factory: str, deadline: float = 60.0) -> Report:
+    """What is found in one target."""
+    file = folder / "targets.py"
+    file.write_text(LINES)
+    config = load_config(folder, None)
+    rulebook = load_rulebook(builtin_rules())
+    return runtime.verify([f"{file}:{factory}"], config, rulebook, on="emulator", deadline=deadline)
+
+
+def places(report: Report) -> list[tuple[str, str]]:
+    """Each code with the text of its line."""
+    lines = LINES.splitlines()
+    return [(one.code, lines[one.span.line - 1].strip()) for one in report.findings]
+
+
+@pytest.mark.parametrize("factory", ["good", "threaded"])
+def test_a_target_that_is_safe_is_silent(factory: str, tmp_path: Path) -> None:
+    """It draws random numbers, as eager does; a thread of its own runs on the device too."""
+    report = look(tmp_path, factory)
+    assert [] == places(report) and report.targets[0].problem == ""
+    assert report.witness == "emulator" and report.summary.regions == 1
+
+
+def test_a_number_that_changes_between_calls_is_found_by_comparing(tmp_path: Path) -> None:
+    """The graph keeps the number of the capture, and does not count on."""
+    found = [("GL401", "self.calls += 1"), ("GL402", "return x * self.calls")]
+    assert found == places(look(tmp_path, "counting"))
+
+
+def test_a_run_goes_on_after_what_a_capture_refuses(tmp_path: Path) -> None:
+    """Both lines are reported."""
+    found = [("GL301", "if x.sum() > 0:"), ("GL101", "return x * x.mean().item()")]
+    assert found == places(look(tmp_path, "reading"))
+
+
+@pytest.mark.parametrize(
+    ("factory", "line", "why"),
+    [
+        pytest.param("crashing", "return lambda x: os.abort(), inputs", "SIGABRT", id="a crash"),
+        pytest.param("leaving", "import os, threading, torch", "ended with status 3", id="an exit"),
+        pytest.param("endless", "while True: x = x + 1", "was not done after 15 seconds", id="an endless loop"),
+    ],
+)
+def test_how_a_target_ends_is_a_finding(factory: str, line: str, why: str, tmp_path: Path) -> None:
+    """Nothing hangs; the line is told where the process could still say where it was."""
+    report = look(tmp_path, factory, deadline=15.0)
+    ((code, found),) = places(report)
+    assert code == "GL003" and found in (line, LINES.splitlines()[0])
+    assert why in report.findings[0].why
+
+
+def test_the_process_that_asks_keeps_its_torch(tmp_path: Path) -> None:
+    """What is replaced is replaced in the process of the target."""
+    before = torch.Tensor.device, torch.cuda.Stream, torch.Generator, torch.tensor
+    look(tmp_path, "good")
+    assert before == (torch.Tensor.device, torch.cuda.Stream, torch.Generator, torch.tensor)
+    assert not torch.zeros(1).is_cuda

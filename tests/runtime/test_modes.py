@@ -1,0 +1,40 @@
+"""Modes that torch's compiler is kept out of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+PROGRAM = """
+import sys
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from graphlint.runtime.modes import keep_from_compiler
+
+class Counting(TorchDispatchMode):
+    seen = 0
+    is_infra_mode = classmethod(lambda cls: True)
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen += 1
+        return func(*args, **kwargs or {})
+
+keep_from_compiler(Counting)
+with Counting() as mode:
+    torch.ones(3) + 1
+    print("torch._dynamo" in sys.modules, mode.seen)
+    twice = torch.compile(lambda x: x * 2, backend="eager")
+    print(twice(torch.ones(3)).tolist(), twice(torch.ones(3)).tolist())
+print(dict(torch._dynamo.utils.counters["frames"]))
+"""
+
+
+def test_a_mode_runs_without_the_compiler_and_beside_it() -> None:
+    """Nothing imports it before the program does, and it compiles the program's function alone."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    first, values, frames = done.stdout.splitlines()
+    assert ("False 2", "[2.0, 2.0, 2.0] [2.0, 2.0, 2.0]") == (first, values)
+    assert "{'total': 1, 'ok': 1}" == frames
