@@ -5,34 +5,26 @@ from __future__ import annotations
 import builtins
 import gc
 import importlib
-import inspect
-import itertools
 import random
 import sys
 import threading
 import types
 import weakref
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
-from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Span
 from graphlint.runtime.accesses import Access, accesses
+from graphlint.runtime.host_values import CONTAINERS, SCALARS, State, describe, follow
 from graphlint.runtime.lines import MISSING, listener, local, running
 from graphlint.runtime.places import Place, place_of
 
-_SCALARS = (bool, int, float, complex, str, type(None))
-_CONTAINERS = (list, tuple, dict, set, deque)
 _IMPORTING = "<frozen importlib._bootstrap>"
-_ELEMENTS = 64  # of a container that are looked at
-
-State = Mapping[str, object]
 
 
 @dataclass(slots=True)
@@ -146,75 +138,6 @@ class Bindings:
         return Binding(access, place_of(frame), look_up, entered, is_local)
 
 
-def follow(value: object, steps: tuple[str | tuple[object], ...]) -> object:
-    """What a chain leads to, without running any code of the objects on the way."""
-    for step in steps:
-        if isinstance(step, tuple):
-            if not isinstance(value, dict | list | tuple):
-                return MISSING
-            try:
-                value = value[step[0]]  # type: ignore[call-overload]
-            except (KeyError, IndexError, TypeError):
-                return MISSING
-        else:
-            value = _attribute(value, step)
-        if value is MISSING:
-            return MISSING
-    return value
-
-
-def describe(value: object) -> State:
-    """What is compared of a value: a number or text, the memory of a tensor, or of those that an object holds."""
-    if isinstance(value, torch.Tensor):
-        return {"": Memory.of(value)}
-    if isinstance(value, torch.nn.Module):
-        tensors = [*value.named_parameters(), *value.named_buffers()]
-        return {f".{name}": Memory.of(tensor) for name, tensor in tensors}
-    if isinstance(value, torch.optim.lr_scheduler.LRScheduler):
-        return {".last_epoch": value.last_epoch}
-    if isinstance(value, _SCALARS):
-        return {"": value}
-    if isinstance(value, _CONTAINERS):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        kept = [
-            (key, one) for key, one in itertools.islice(items, _ELEMENTS) if isinstance(one, (torch.Tensor, *_SCALARS))
-        ]
-        return {"length": len(value)} | {
-            f"[{_text_of(key)}]": found for key, one in kept for found in describe(one).values()
-        }
-    if isinstance(value, type | types.ModuleType):
-        return {}
-    owned = [(name, one) for name, one in _own_attributes(value).items() if isinstance(one, torch.Tensor | None)]
-    return {f".{name}": None if one is None else Memory.of(one) for name, one in owned}
-
-
-def _text_of(key: object) -> str:
-    """A key as text; that of a tensor would be read from the device."""
-    if isinstance(key, tuple):
-        return ", ".join(map(_text_of, key))
-    return str(key) if isinstance(key, (*_SCALARS, torch.dtype, torch.device)) else f"{type(key).__name__} {id(key)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """The memory of a tensor, by the identity of its storage, its address and its shape."""
-
-    key: int
-    address: int
-    shape: tuple[int, ...]
-    is_host: bool
-
-    @classmethod
-    def of(cls, tensor: torch.Tensor) -> Memory | None:
-        if is_lazy(tensor):
-            return None
-        try:
-            storage = tensor.untyped_storage()
-        except (NotImplementedError, RuntimeError):
-            return None
-        return cls(storage._cdata, storage.data_ptr(), tuple(tensor.shape), not tensor.is_cuda)
-
-
 def _root(name: str, frame: FrameType, held: dict[int, object]) -> Callable[[], object] | None:
     """How to look up a name later, without keeping tensors alive; `held` may keep them until the region has run."""
     code, space = frame.f_code, frame.f_globals
@@ -222,13 +145,13 @@ def _root(name: str, frame: FrameType, held: dict[int, object]) -> Callable[[], 
         is_builtin = name not in space and hasattr(builtins, name)
         return None if is_builtin else lambda: space.get(name, MISSING)
     value = local(frame, name)
-    if not isinstance(value, (torch.Tensor, *_SCALARS, *_CONTAINERS)) and value is not MISSING:
+    if not isinstance(value, (torch.Tensor, *SCALARS, *CONTAINERS)) and value is not MISSING:
         return _referred(value)
     function = _function(frame) if name in code.co_freevars else None
     if function is not None:
         index, closure = code.co_freevars.index(name), weakref.ref(function)
         return lambda: _contents(closure(), index)
-    if not isinstance(value, _CONTAINERS):
+    if not isinstance(value, CONTAINERS):
         return lambda: _local_of_running(name, code)
     if _is_plain(value):
         return lambda: value
@@ -248,7 +171,7 @@ def _referred(value: object) -> Callable[[], object]:
 def _is_plain(container: Any) -> bool:
     """Whether a container holds nothing but numbers and text."""
     elements = container.values() if isinstance(container, dict) else container
-    return len(container) > 0 and all(isinstance(one, _SCALARS) for one in elements)
+    return len(container) > 0 and all(isinstance(one, SCALARS) for one in elements)
 
 
 def _function(frame: FrameType) -> types.FunctionType | None:
@@ -277,33 +200,6 @@ def _local_of_running(name: str, code: CodeType) -> object:
         if frame.f_code is code or name in frame.f_code.co_cellvars:
             return local(frame, name)
     return MISSING
-
-
-def _attribute(owner: object, name: str) -> object:
-    """An attribute that is stored, not one that is computed."""
-    if isinstance(owner, torch.nn.Module):
-        for store in (owner._parameters, owner._buffers, owner._modules):
-            if name in store:
-                return store[name]
-    found = _own_attributes(owner)
-    if name in found:
-        return found[name]
-    shared = inspect.getattr_static(owner, name, MISSING)
-    if isinstance(shared, types.MemberDescriptorType):  # a slot
-        try:
-            return shared.__get__(owner)
-        except AttributeError:
-            return MISSING
-    return shared if isinstance(shared, (torch.Tensor, list, dict, set, *_SCALARS)) else MISSING
-
-
-def _own_attributes(owner: object) -> Mapping[str, object]:
-    """What is stored in an object, without asking its class for it, which may run any code."""
-    try:
-        found: Mapping[str, object] = object.__getattribute__(owner, "__dict__")
-    except AttributeError:
-        return {}
-    return found
 
 
 def _random_state() -> tuple[object, ...]:

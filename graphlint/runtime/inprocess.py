@@ -28,7 +28,7 @@ def verify(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str,
     findings = Findings(load_rulebook(builtin_rules()), found.__setitem__)
     watch, reporting = watch_for(findings, witness(CUDA))
 
-    from graphlint.runtime.cuda.examine import look_at
+    from graphlint.runtime.cuda.look import look_at
 
     with watch.watching():
         measured = look_at(target, watch, reporting, lambda _step: None)

@@ -87,7 +87,7 @@ class Session:
         send(Witness(where))
         watch, reporting = watch_for(findings, where)
 
-        from graphlint.runtime.cuda.examine import run_target
+        from graphlint.runtime.cuda.look import run_target
         from graphlint.runtime.cuda.program import run_program
 
         measured: dict[str, float] = {}

@@ -24,6 +24,7 @@ from graphlint.finding import Finding
 from graphlint.rulebook import builtin_rules, load_rulebook
 
 DEADLINE = 60.0  # seconds for one program
+RULEBOOK = load_rulebook(builtin_rules())
 
 
 def verdict(program: Program, told: Callable[[Finding], object] = lambda _: None, on: str = "cuda") -> Record:
@@ -34,7 +35,7 @@ def verdict(program: Program, told: Callable[[Finding], object] = lambda _: None
         folder = Path(name).resolve()
         entry = program.write(folder)
         config = Config(root=folder, select=program.rules)
-        report = runtime.verify([str(entry)], config, load_rulebook(builtin_rules()), on=on, deadline=DEADLINE)
+        report = runtime.verify([str(entry)], config, RULEBOOK, on=on, deadline=DEADLINE)
     for finding in report.findings:
         told(finding)
     spans = [(Path(one.span.path), one.span.line, one.code) for one in report.findings]

@@ -16,7 +16,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.bindings import Binding, Bindings, Memory, describe, follow  # noqa: E402
+from graphlint.runtime.bindings import Binding, Bindings  # noqa: E402
+from graphlint.runtime.host_values import Memory, describe, follow  # noqa: E402
 from graphlint.runtime.lines import MISSING  # noqa: E402
 
 Load = Callable[[str], ModuleType]

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from graphlint.errors import UsageError
 from graphlint.runtime.comparison import Difference, differing, leaves, noise_floor
 from graphlint.runtime.cuda.arguments import (
     Arguments,
@@ -28,11 +27,11 @@ from graphlint.runtime.cuda.hooks import code_of
 from graphlint.runtime.cuda.measure import measure, nodes
 from graphlint.runtime.cuda.recovery import recover
 from graphlint.runtime.cuda.reporting import Reporting
-from graphlint.runtime.cuda.runner import examine_graphed, examine_runner
-from graphlint.runtime.cuda.watch import Watch, raised
+from graphlint.runtime.cuda.runner import examine_graphed
+from graphlint.runtime.cuda.watch import Watch
 from graphlint.runtime.places import Place, Stack
 from graphlint.runtime.state import Snapshot, State, reachable
-from graphlint.runtime.target import Spec, Target, load
+from graphlint.runtime.target import Target
 
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
 
@@ -274,39 +273,6 @@ class Examination:
             call()
         torch.cuda.synchronize()
         return traced
-
-
-def run_target(spec: Spec, watch: Watch, reporting: Reporting, step: Callable[[str], None]) -> dict[str, float]:
-    """Load a target and look at it; what was measured."""
-    with watch.watching():
-        step("load")
-        return look_at(load(spec), watch, reporting, step)
-
-
-def look_at(target: Target, watch: Watch, reporting: Reporting, step: Callable[[str], None]) -> dict[str, float]:
-    """Take a target apart; how it fails is a finding, where nothing else explains it."""
-    measured: dict[str, float] = {}
-    try:
-        measured = examine(target, watch, reporting, step)
-    except UsageError:
-        raise
-    except Exception as error:
-        if not reporting.findings.explain_failure:
-            cause = raised(error)
-            stack = cause.stack or watch.opening
-            reporting.findings.add("target-failure", stack, operation=type(error).__name__, said=cause.said)
-    reporting.ended()
-    return measured
-
-
-def examine(target: Target, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
-    """Take a target apart; what was measured, by name."""
-    if target.replay is not None:
-        step("capture")
-        target.call()
-        step("replay")
-        return examine_runner(target.replay, target.eager, (target.args, dict(target.kwargs)), reporting)
-    return Examination(target, watch, reporting, step).run()
 
 
 def opening_of(call: Callable[..., Any]) -> Stack:

@@ -11,9 +11,10 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Span
-from graphlint.runtime.bindings import Binding, Memory, State
+from graphlint.runtime.bindings import Binding
 from graphlint.runtime.cuda.capture import Capture, Trouble
 from graphlint.runtime.cuda.operators import storage_key, tensors
+from graphlint.runtime.host_values import Memory, State
 from graphlint.runtime.places import Place, Stack, is_user_code
 
 _LENGTH = "length"

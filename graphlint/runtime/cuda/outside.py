@@ -125,11 +125,10 @@ class Outside:
 
     def _look(self, capture: Capture, result: object) -> None:
         # No variable holds the frame: it would hold itself, and the tensors that are looked at.
-        stack = user_stack(sys._getframe())
-        if not stack or any(name.endswith(".Graphed.backward") for name in libraries_between(sys._getframe())):
-            return  # autograd's, on its way to a gradient
+        if torch._C._current_autograd_node() is not None:
+            return  # on its way to a gradient
         for tensor in tensors(result):
-            self._views[id(tensor)] = View(weakref.ref(tensor), stack, capture.replays)
+            self._views[id(tensor)] = View(weakref.ref(tensor), user_stack(sys._getframe()), capture.replays)
 
     def _read_output(self, capture: Capture, tensor: torch.Tensor) -> None:
         self._read.add(id(capture))

@@ -1,0 +1,45 @@
+"""A target in, what it is taken apart as, and how it failed, out."""
+
+from __future__ import annotations
+
+from graphlint.errors import UsageError
+from graphlint.runtime.cuda.examine import Examination, Send
+from graphlint.runtime.cuda.reporting import Reporting
+from graphlint.runtime.cuda.runner import examine_runner
+from graphlint.runtime.cuda.watch import Watch, raised
+from graphlint.runtime.target import Spec, Target, load
+
+
+def run_target(spec: Spec, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+    """Load a target and look at it; what was measured."""
+    with watch.watching():
+        step("load")
+        return look_at(load(spec), watch, reporting, step)
+
+
+def look_at(target: Target, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+    """Take a target apart; how it fails is a finding, where nothing else explains it."""
+    measured: dict[str, float] = {}
+    has_failed = False
+    try:
+        measured = examine(target, watch, reporting, step)
+    except UsageError:
+        raise
+    except Exception as error:
+        has_failed = True
+        if not reporting.findings.explain_failure:
+            cause = raised(error)
+            stack = cause.stack or watch.opening
+            reporting.findings.add("target-failure", stack, operation=type(error).__name__, said=cause.said)
+    reporting.ended(has_failed=has_failed)
+    return measured
+
+
+def examine(target: Target, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+    """Take a target apart; what was measured, by name."""
+    if target.replay is not None:
+        step("capture")
+        target.call()
+        step("replay")
+        return examine_runner(target.replay, target.eager, (target.args, dict(target.kwargs)), reporting)
+    return Examination(target, watch, reporting, step).run()
