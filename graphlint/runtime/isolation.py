@@ -17,7 +17,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-GRACE = 5.0  # seconds between the deadline, when the process says where it is, and its end
+GRACE = 5.0  # seconds between the deadline, when the process is asked where it is, and its end
+_WHERE = signal.SIGUSR2  # asks for that
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+) in (?P<function>.+)')
 
 Work = Callable[[Callable[[Any], None]], None]
@@ -43,12 +44,16 @@ def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="graphlint-") as folder:
         crash = Path(folder, "crash")
-        process = context.Process(target=_work, args=(work, sender, crash, deadline), daemon=False)
+        process = context.Process(target=_work, args=(work, sender, crash), daemon=False)
         process.start()
         sender.close()
-        last, done, late = time.monotonic() + deadline + GRACE, False, False
+        last, done, late, asked = time.monotonic() + deadline, False, False, False
         while not done:
             ready = wait([receiver, process.sentinel], max(0.0, last - time.monotonic()))
+            if not ready and not asked:
+                asked, last = True, time.monotonic() + GRACE
+                os.kill(process.pid, _WHERE)
+                continue
             late = not ready
             if receiver not in ready:  # a child of the process may keep the connection open beyond its end
                 break
@@ -62,6 +67,7 @@ def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any
         if not late:
             process.join(GRACE)
         _end(process)
+        late |= asked and process.exitcode == -_WHERE  # it had not begun to listen
         frames = _frames(crash)
     if done:
         return Ending()
@@ -70,14 +76,15 @@ def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any
     return Ending(_died(process.exitcode), frames)
 
 
-def _work(work: Work, sender: Connection, crash: Path, deadline: float) -> None:
+def _work(work: Work, sender: Connection, crash: Path) -> None:
     """The process: what the target prints goes to stderr, since stdout is the report's."""
     with contextlib.suppress(OSError):
         os.setsid()  # so that its children end with it
     os.dup2(2, 1)
     with crash.open("w", encoding="utf-8") as file:
         faulthandler.enable(file, all_threads=False)
-        faulthandler.dump_traceback_later(deadline, file=file)
+        # The thread itself writes where it is: another one would read frames that change, and may crash.
+        faulthandler.register(_WHERE, file, all_threads=False)
         work(sender.send)
         sender.send(None)
         sys.stdout.flush()
