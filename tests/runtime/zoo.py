@@ -71,11 +71,10 @@ def shown(finding: Finding) -> Row:
     span = finding.span
     return {
         "code": finding.code,
-        "path": span.path,
+        "path": span.path.rpartition("-packages/")[2],
         "line": span.line,
         "end_line": max(span.line, span.end_line),
         "message": finding.message,
-        "why": finding.why,
     }
 
 
@@ -86,9 +85,7 @@ def name_of(model: Row) -> str:
 def is_found(model: Row, row: Row) -> bool:
     """Whether an error stands at the line that stopped the recorded capture."""
     file, line, _ = str(model["site"]).split(":")
-    return any(
-        one["path"].endswith(f"/{file}") and one["line"] <= int(line) <= one["end_line"] for one in row["errors"]
-    )
+    return any(one["path"] == file and one["line"] <= int(line) <= one["end_line"] for one in row["errors"])
 
 
 def differences(models: list[Row], rows: dict[str, Row]) -> Iterator[tuple[str, str]]:
@@ -97,9 +94,7 @@ def differences(models: list[Row], rows: dict[str, Row]) -> Iterator[tuple[str, 
         name = name_of(model)
         row = rows[name]
         recorded = "captured" if model["captured"] else "refused"
-        found = ", ".join(
-            f"{one['path'].rpartition('-packages/')[2]}:{one['line']} {one['code']}" for one in row["errors"]
-        )
+        found = ", ".join(f"{one['path']}:{one['line']} {one['code']}" for one in row["errors"])
         if row["verdict"] != recorded:
             yield "verdict", f"{name}: {row['verdict']}, and was {recorded} {model['site'] or ''}; found: {found}"
         elif not model["captured"] and not is_found(model, row):
