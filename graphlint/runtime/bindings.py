@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import gc
 import importlib
 import random
@@ -59,6 +60,7 @@ class Bindings:
         self.opening = opening
         self.found: dict[tuple[Access, CodeType], Binding] = {}
         self.draws: list[Place] = []
+        self._born: dict[int, weakref.ref[object]] = {}  # objects that the region has made, by identity
         self._held: dict[int, object] = {}  # containers by identity, while the region runs
         self._random: tuple[object, ...] = ()
         self._threads: dict[int, bool] = {}  # by identity, whether it runs for the region
@@ -85,6 +87,8 @@ class Bindings:
         code = frame.f_code
         if not self._is_of_region(frame):
             return
+        if code.co_name == "__init__" and code.co_argcount and code is not self.opening:
+            self._note_born(local(frame, code.co_varnames[0]))
         self._note_draws()
         self._last = place_of(frame)
         for access in accesses(code).get(line, ()):
@@ -92,6 +96,15 @@ class Bindings:
                 binding = self._bind(access, frame)
                 if binding is not None:
                     self.found[access, code] = binding
+
+    def _note_born(self, value: object) -> None:
+        """An object that the region makes is no state of the host: each call makes another one."""
+        with contextlib.suppress(TypeError):  # for what cannot be referred to weakly
+            self._born[id(value)] = weakref.ref(value)
+
+    def _is_born(self, value: object) -> bool:
+        born = self._born.get(id(value))
+        return born is not None and born() is value
 
     def _is_of_region(self, frame: FrameType) -> bool:
         """Whether the capturing thread runs, or one of autograd's that runs hooks for it; another has its own work."""
@@ -126,7 +139,7 @@ class Bindings:
         if is_local and access.root in ("self", "cls"):
             is_local = False
         root = _root(access.root, frame, self._held)
-        if root is None:
+        if root is None or self._is_born(root()):
             return None
 
         def look_up() -> State:

@@ -399,3 +399,25 @@ def test_a_module_that_a_region_imports_changes_nothing(
     module = load("def step():\n    import imported_late\n\ndef other():\n    import imported_late as m; m.note(2)\n")
     assert set() == changed(bound(module.step))
     assert {"3 SEEN"} == changed(bound(module.other))
+
+
+def test_objects_that_a_region_makes_are_no_state(load: Load) -> None:
+    """Each call makes another one; what was there before is state, also if it is changed in a constructor."""
+    module = load(
+        "class Cache:\n    def __init__(self, log):\n        self.n = 0\n        log.n = 1\n"
+        "    def put(self):\n        self.n += 1\n"
+        "old = Cache(type('Log', (), {})())\n"
+        "def step():\n    new = Cache(old)\n    new.put()\n"
+        "def other():\n    old.put()\n"
+    )
+    assert {"4 log.n"} == changed(bound(module.step))
+    assert {"6 self.n"} == changed(bound(module.other))
+
+
+def test_an_object_that_opens_a_region_in_its_constructor_is_state(load: Load) -> None:
+    """It was there before the region."""
+    module = load(
+        "class Runner:\n    def __init__(self):\n        self.n = 0\n        self.n += 1\n"
+        "step = Runner.__init__\nrunner = object.__new__(Runner)\n"
+    )
+    assert {"3 self.n", "4 self.n"} & changed(bound(module.step, module.runner))
