@@ -11,7 +11,7 @@ import pytest
 
 import graphlint
 from graphlint.config import extend_config, load_config
-from graphlint.deadline import deadline
+from graphlint.deadline import DEADLINE, deadline
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Report, Severity
 from graphlint.pytest_plugin import MARKER, SEVERITIES, WITNESSES
@@ -26,7 +26,7 @@ class Settings:
     """How an assertion looks at its target, and what fails it; None leaves the number to the backend."""
 
     on: str = "auto"
-    deadline: float = 600.0
+    deadline: float = DEADLINE
     warm_ups: int | None = None
     replays: int | None = None
     select: tuple[str, ...] = ()

@@ -23,6 +23,7 @@ from graphlint.config import (
     extend_config,
     load_config,
 )
+from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
 from graphlint.page import Rule
@@ -169,7 +170,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 @click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
-@click.option("--deadline", type=click.FloatRange(min=1), default=600, help="Seconds that each target has.")
+@click.option("--deadline", type=click.FloatRange(min=1), default=DEADLINE, help="Seconds that each target has.")
 @click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")

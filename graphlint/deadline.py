@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
+DEADLINE = 600.0  # seconds that a target has, if nobody says otherwise
+
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graphlint import suppression
 from graphlint.config import Config
+from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.paths import normal
@@ -18,9 +19,6 @@ from graphlint.runtime.isolation import Ending, run_isolated, server
 from graphlint.runtime.places import is_user_code
 from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, Witness, require_torch
 from graphlint.runtime.target import Spec, parse
-
-DEADLINE = 600.0
-WITNESSES = {"cuda": "capture", "emulator": "emulator"}
 
 
 def verify(
@@ -42,11 +40,12 @@ def verify(
     specs = [parse(target) for target in targets]
     selected = rulebook.selected(config.select, config.ignore)
     require_torch()
-    reports, findings, witnesses = [], [], [on]
+    reports, findings, witness = [], [], ""
 
     def told(name: str, message: Step | Witness) -> None:
+        nonlocal witness
         if isinstance(message, Witness):
-            witnesses.append(message.name)
+            witness = message.name
         elif progress is not None:
             progress(name, message.name)
 
@@ -63,7 +62,7 @@ def verify(
         suppressed=suppressed,
         seconds=time.perf_counter() - started,
     )
-    return Report(WITNESSES.get(witnesses[-1], "capture"), kept, summary, targets=tuple(reports))
+    return Report(witness or "capture", kept, summary, targets=tuple(reports))
 
 
 def _look(

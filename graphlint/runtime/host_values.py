@@ -16,6 +16,7 @@ from graphlint.runtime.lines import MISSING
 
 SCALARS = (bool, int, float, complex, str, type(None))
 CONTAINERS = (list, tuple, dict, set, deque)
+LENGTH = "length"  # what it is called in the description of a container
 _ELEMENTS = 64  # of a container that are looked at
 
 State = Mapping[str, object]
@@ -74,7 +75,7 @@ def describe(value: object) -> State:
         kept = [
             (key, one) for key, one in itertools.islice(items, _ELEMENTS) if isinstance(one, (torch.Tensor, *SCALARS))
         ]
-        return {"length": len(value)} | {
+        return {LENGTH: len(value)} | {
             f"[{_text_of(key)}]": found for key, one in kept for found in describe(one).values()
         }
     if isinstance(value, type | types.ModuleType):

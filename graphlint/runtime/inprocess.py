@@ -11,16 +11,14 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Summary, TargetReport
 from graphlint.rulebook import builtin_rules, load_rulebook
 from graphlint.runtime.findings import Findings
-from graphlint.runtime.session import CUDA, watch_for, witness
+from graphlint.runtime.session import AUTO, CUDA, watch_for, witness
 from graphlint.runtime.target import Runs, made
-
-WITNESSES = ("auto", "cuda")
 
 
 def verify(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], on: str, runs: Runs) -> Report:
     """Take the callable apart here. Raises UsageError where that cannot be done."""
-    if on not in WITNESSES:
-        raise UsageError(f"`on` is one of {', '.join(WITNESSES)}, not `{on}`")
+    if on not in (AUTO, CUDA):
+        raise UsageError(f"`on` is `{AUTO}` or `{CUDA}`, not `{on}`")
     name = getattr(call, "__qualname__", type(call).__qualname__)
     target = dataclasses.replace(made((call, args, kwargs), name), runs=runs)
     started = time.perf_counter()

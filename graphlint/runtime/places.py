@@ -11,7 +11,6 @@ import sys
 import sysconfig
 import tempfile
 import textwrap
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,10 +87,9 @@ def user_stack(frame: FrameType | None) -> Stack:
     return tuple(found)
 
 
-def waiting_stack(frame: FrameType | None) -> Stack:
-    """The same; a thread of autograd has no user code, and then it is that of the main thread, which waits for it."""
-    main = threading.main_thread().ident
-    return user_stack(frame) or user_stack(sys._current_frames().get(main or 0))
+def waiting_frame(frame: FrameType | None, thread: int | None) -> FrameType | None:
+    """Where the program is: a thread of autograd has no user code, but the one that waits for it has."""
+    return frame if user_stack(frame) else sys._current_frames().get(thread or 0)
 
 
 def caller_stack() -> Stack:
@@ -132,7 +130,7 @@ def is_user_code(path: str) -> bool:
 def _library_folders() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     sites = {paths["purelib"], paths["platlib"]}
-    found = [f"{Path(__file__).parent.parent}/", *_folders_of_compiled_code()]
+    found = [f"{Path(__file__).parent.parent}/", _compiled_code()]
     for name in _LIBRARIES:
         found += [f"{site}/{name}/" for site in sites]
         module = sys.modules.get(name)
@@ -144,9 +142,9 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _folders_of_compiled_code() -> Iterator[str]:
-    """Where Inductor writes the modules that it makes."""
-    yield f"{os.environ.get('TORCHINDUCTOR_CACHE_DIR') or Path(tempfile.gettempdir(), 'torchinductor_')}"
+def _compiled_code() -> str:
+    """How the paths of modules begin that Inductor writes."""
+    return os.environ.get("TORCHINDUCTOR_CACHE_DIR") or str(Path(tempfile.gettempdir(), "torchinductor_"))
 
 
 @functools.cache

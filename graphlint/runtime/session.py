@@ -34,7 +34,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Where the target is captured: `cuda` or `emulator`."""
+    """Who answers, as the report calls it: `capture` or `emulator`."""
 
     name: str
 
@@ -84,7 +84,7 @@ class Session:
     def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
         """The steps, in order."""
         where = witness(self.on)
-        send(Witness(where))
+        send(Witness("emulator" if where == EMULATOR else "capture"))
         watch, reporting = watch_for(findings, where)
 
         from graphlint.runtime.cuda.look import run_target
@@ -130,7 +130,9 @@ def witness(on: str) -> str:
         raise NoDeviceError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
     has_gpu = torch.cuda.is_available()
     if on == CUDA and not has_gpu:
-        raise NoDeviceError("torch finds no GPU here, and this takes a real capture; `--on emulator` takes none")
+        raise NoDeviceError(
+            "torch finds no GPU here, and this takes a real capture; `graphlint verify --on emulator` takes none"
+        )
     return CUDA if has_gpu and on != EMULATOR else EMULATOR
 
 

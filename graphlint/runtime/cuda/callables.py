@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from graphlint.runtime.cuda.capture import Capture, Trouble
+from graphlint.runtime.cuda.capture import Capture, Tell, Trouble
 from graphlint.runtime.cuda.operators import storage_key
 from graphlint.runtime.lines import running
-from graphlint.runtime.places import Stack, caller_stack, waiting_stack
+from graphlint.runtime.places import Stack, caller_stack, user_stack, waiting_frame
 
-Tell = Callable[[Capture, Trouble], None]
+
+@dataclass(slots=True)
+class Graphed:
+    """One of the callables; `calls` are the first and the last of those without a backward yet."""
+
+    call: object
+    forward: Capture
+    backward: Capture | None
+    calls: list[Stack] = field(default_factory=list)
+    overwritten: Stack = ()  # the call that came before the backward of an earlier one
+    reused: Stack = ()  # the backward that ran first, and out of order
+
+    def has_gradients_of_graph(self) -> bool:
+        """Whether the backward is about to write over gradients that it is to be added to."""
+        if self.backward is None or not isinstance(self.call, torch.nn.Module):
+            return False
+        gradients = (one.grad for one in self.call.parameters() if one.grad is not None)
+        return any(storage_key(gradient) in self.backward.internals for gradient in gradients)
 
 
 class GraphedCallables:
@@ -26,22 +44,17 @@ class GraphedCallables:
     """
 
     def __init__(self, callables: Sequence[object], captures: Sequence[Capture], tell: Tell) -> None:
-        forwards, backwards = captures[: len(callables)], captures[len(callables) :]
-        self._forwards = forwards
-        self._backwards = backwards[::-1] if len(backwards) == len(forwards) else ()  # some may need no gradient
-        self._callables = callables
+        forwards, rest = captures[: len(callables)], captures[len(callables) :]
+        # Where some need no gradient, which backward belongs to which forward is not known.
+        backwards: Sequence[Capture | None] = rest[::-1] if len(rest) == len(forwards) else [None] * len(forwards)
         self._tell = tell
-        self._calls: list[list[Stack]] = [[] for _ in self._forwards]  # of each, those without a backward yet
-        self._overwritten: list[Stack] = [() for _ in self._forwards]
-        self._reused: list[Stack] = [() for _ in self._forwards]  # the backward that ran first, and out of order
-
-    def watch_modes(self) -> None:
-        """A graphed module runs eagerly in another mode than it was graphed in, and says nothing."""
-        for one, capture in zip(self._callables, self._forwards, strict=True):
-            if isinstance(one, torch.nn.Module):
-                one.forward = self._noting_mode(one, capture)
+        self._graphed = [Graphed(*one) for one in zip(callables, forwards, backwards, strict=True)]
+        for one in self._graphed:
+            if isinstance(one.call, torch.nn.Module):
+                one.call.forward = self._noting_mode(one.call, one.forward)
 
     def _noting_mode(self, module: torch.nn.Module, capture: Capture) -> Callable[..., Any]:
+        """The forward of a graphed module, which in another mode than it was graphed in runs eagerly unheard."""
         forward, is_training = module.forward, module.training
 
         @functools.wraps(forward)
@@ -56,39 +69,37 @@ class GraphedCallables:
         return noted
 
     def replays(self, capture: Capture) -> Iterator[Trouble]:
-        for number, (forward, backward) in enumerate(itertools.zip_longest(self._forwards, self._backwards)):
-            if capture is forward:
-                self._reused[number] = ()
-                self._calls[number].append(caller_stack())
-                del self._calls[number][2:-1]
+        """A graph is about to be replayed, which may be one of these."""
+        for number, one in enumerate(self._graphed):
+            if capture is one.forward:
+                one.reused = ()
+                one.calls.append(caller_stack())
+                del one.calls[1:-1]
                 if _needs_a_gradient_that_has_no_place():
                     said = "an input needs a gradient, and its sample needed none"
                     yield Trouble("graphed-callable-contract", capture.stack, said)
-            elif capture is backward:
-                yield from self._runs_backward(number)
+            elif capture is one.backward:
+                yield from _runs_backward(one, self._graphed[number + 1 :])
 
-    def _runs_backward(self, number: int) -> Iterator[Trouble]:
-        calls = self._calls[number]
-        overwritten = self._overwritten[number] if not calls else ()
-        for later in range(number + 1, len(self._calls)):
-            if self._calls[later]:
-                self._reused[later] = waiting_stack(sys._getframe())
-        if overwritten:
-            yield Trouble("shared-activations", overwritten, "an earlier call had no backward yet")
-        elif self._reused[number]:
-            said = "it comes before that of a callable that was graphed later"
-            yield Trouble("shared-activations", self._reused[number], said)
-        elif self._has_gradients_of_graph(number):
-            said = "the gradients to which it adds are the memory that the graph is about to write"
-            yield Trouble("graphed-callable-contract", waiting_stack(sys._getframe()), said)
-        self._overwritten[number] = calls[1] if len(calls) == 2 else calls[-1] if len(calls) > 1 else ()
-        calls.clear()
 
-    def _has_gradients_of_graph(self, number: int) -> bool:
-        """Whether a backward is about to write over gradients that it is to be added to."""
-        module, memory = self._callables[number], self._backwards[number].internals
-        parameters = module.parameters() if isinstance(module, torch.nn.Module) else ()
-        return any(one.grad is not None and storage_key(one.grad) in memory for one in parameters)
+def _runs_backward(one: Graphed, graphed_later: Sequence[Graphed]) -> Iterator[Trouble]:
+    for other in graphed_later:
+        if other.calls:
+            other.reused = _waiting_stack()
+    if one.overwritten and not one.calls:
+        yield Trouble("shared-activations", one.overwritten, "an earlier call had no backward yet")
+    elif one.reused:
+        yield Trouble("shared-activations", one.reused, "it comes before that of a callable that was graphed later")
+    elif one.has_gradients_of_graph():
+        said = "the gradients to which it adds are the memory that the graph is about to write"
+        yield Trouble("graphed-callable-contract", _waiting_stack(), said)
+    one.overwritten = one.calls[-1] if len(one.calls) > 1 else ()
+    one.calls.clear()
+
+
+def _waiting_stack() -> Stack:
+    """The line that runs the backward, which lies in the main thread."""
+    return user_stack(waiting_frame(sys._getframe(1), threading.main_thread().ident))
 
 
 def _needs_a_gradient_that_has_no_place() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -104,3 +105,6 @@ class Capture:
     draws: bool = False
     runs_eagerly: bool = False  # a graphed forward whose module was called in another mode
     replays: int = 0
+
+
+Tell = Callable[[Capture, Trouble], None]

@@ -14,10 +14,9 @@ from graphlint.finding import Span
 from graphlint.runtime.bindings import Binding
 from graphlint.runtime.cuda.capture import Capture, Trouble
 from graphlint.runtime.cuda.operators import storage_key, tensors
-from graphlint.runtime.host_values import Memory, State
+from graphlint.runtime.host_values import LENGTH, Memory, State
 from graphlint.runtime.places import Place, Stack, is_user_code
 
-_LENGTH = "length"
 _CACHE = type(functools.lru_cache(int))
 
 
@@ -25,8 +24,8 @@ def after_capture(capture: Capture, hooks: Container[CodeType]) -> Iterator[Trou
     """State that the region has changed, and random numbers that it has drawn: each once, at capture."""
     for binding in capture.bindings.found.values():
         effect = _changed(capture, binding)
-        is_told = effect == "lost-side-effect" or (binding.access.is_method and not binding.is_local)
-        if is_told and binding.place.code in hooks:
+        is_lost = effect == "lost-side-effect" or (binding.access.is_method and not binding.is_local)
+        if is_lost and binding.place.code in hooks:
             effect = "lost-hook"
         if effect is not None:
             yield Trouble(effect, (binding.place,), span=binding.statement)
@@ -67,7 +66,7 @@ def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
         now = binding.look_up()
         for key, before in binding.entered.items():
             after = now.get(key, before)
-            if key == _LENGTH:  # a cache that grows is no value that changes
+            if key == LENGTH:  # a cache that grows is no value that changes
                 continue
             if isinstance(before, Memory):
                 is_state = bool(binding.access.steps) and not binding.is_local
@@ -188,7 +187,7 @@ def _is_on_host(value: object) -> bool:
 
 
 def _length(state: State) -> int:
-    length = state.get(_LENGTH, 0)
+    length = state.get(LENGTH, 0)
     return length if isinstance(length, int) else 0
 
 

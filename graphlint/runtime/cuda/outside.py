@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 
-from graphlint.runtime.cuda.capture import Capture, Trouble
+from graphlint.runtime.cuda.capture import Capture, Tell, Trouble
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 from graphlint.runtime.places import Stack, libraries_between, user_stack
-
-Tell = Callable[[Capture, Trouble], None]
 
 
 @dataclass(slots=True)
@@ -124,9 +121,9 @@ class Outside:
                 self.tell(capture, Trouble("partial-copy", stack, said))
 
     def _look(self, capture: Capture, result: object) -> None:
-        # No variable holds the frame: it would hold itself, and the tensors that are looked at.
         if torch._C._current_autograd_node() is not None:
             return  # on its way to a gradient
+        # No variable holds the frame: it would hold itself, and the tensors that are looked at.
         for tensor in tensors(result):
             self._views[id(tensor)] = View(weakref.ref(tensor), user_stack(sys._getframe()), capture.replays)
 

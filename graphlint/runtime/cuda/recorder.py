@@ -19,7 +19,7 @@ from graphlint.runtime.cuda.capture import Capture, External, Internal, Operatio
 from graphlint.runtime.cuda.divergence import Traced
 from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 from graphlint.runtime.modes import keep_from_compiler
-from graphlint.runtime.places import Place, Stack, libraries_between, user_stack
+from graphlint.runtime.places import Place, Stack, libraries_between, user_stack, waiting_frame
 
 ACTIVE = 1  # of a stream's capture
 SYNCHRONIZES = "called a synchronizing CUDA operation"
@@ -146,7 +146,7 @@ class Recorder(TorchDispatchMode):
 
     def _run_captured(self, capture: Capture, call: Call) -> object:
         # Not this function's own frame, which would hold itself, and what it was given, until the next collection.
-        frame = self.line_of(sys._getframe(1), capture)
+        frame = waiting_frame(sys._getframe(1), capture.thread)
         stack, first = user_stack(frame), self.node_count(capture)
         if site_of(call.name, stack) in self._past:
             return self._from_eager(call, stack)
@@ -162,10 +162,6 @@ class Recorder(TorchDispatchMode):
             self._running = None
         self._take_down(capture, call, result, stack, first, outside)
         return result
-
-    def line_of(self, frame: FrameType, capture: Capture) -> FrameType | None:
-        """Where the program is: a thread of autograd has no lines, but the one that waits for it has."""
-        return frame if user_stack(frame) else sys._current_frames().get(capture.thread)
 
     def refuse(self, said: str, frame: FrameType | None, *, is_from_driver: bool = False, **known: Any) -> None:
         """Take down what was said about the operator that runs, or about what `known` tells."""

@@ -72,9 +72,7 @@ class Reporting:
 
     def callables_graphed(self, captures: list[Capture], callables: Sequence[object]) -> None:
         """These captures belong to one call of `make_graphed_callables`."""
-        graphed = GraphedCallables(callables, captures, self.tell)
-        graphed.watch_modes()
-        self.graphed.append(graphed)
+        self.graphed.append(GraphedCallables(callables, captures, self.tell))
 
     def replay_begins(self, capture: Capture) -> None:
         is_alone = sum(one.region == capture.region for one in self.watch.captures) == 1

@@ -35,6 +35,7 @@ from graphlint.runtime.places import (
     libraries_between,
     traceback_stack,
     user_stack,
+    waiting_frame,
 )
 
 _ABOUT_CAPTURE = re.compile(r"captur|legacy|memory", re.I)  # the driver speaks of much else
@@ -197,7 +198,7 @@ class Watch:
         if user_stack(own) and threading.get_ident() != capture.thread:
             self.recorder.refuse(text, own, is_from_driver=True, effect="concurrent-call")
         else:
-            self.recorder.refuse(text, self.recorder.line_of(own, capture), is_from_driver=True)
+            self.recorder.refuse(text, waiting_frame(own, capture.thread), is_from_driver=True)
 
 
 def raised(error: BaseException, outer: Stack = ()) -> Refusal:
