@@ -82,7 +82,7 @@ class GraphSafe:
         dimension 0.
         """
         __tracebackhide__ = True
-        from graphlint.runtime.buckets import Buckets
+        from graphlint.runtime.examine.buckets import Buckets
 
         served = Buckets(call, tuple(sorted(sizes)), make, eager, buffers)
         for size in served.sizes:

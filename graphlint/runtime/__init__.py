@@ -14,8 +14,8 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
-from graphlint.runtime.findings import Findings
 from graphlint.runtime.isolation import Ending, run_isolated, server
+from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.places import is_user_code
 from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, Witness, require_torch
 from graphlint.runtime.target import Spec, parse

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from graphlint.runtime.cuda.nodes import Node
+from graphlint.runtime.nodes import Node
 
 Refused = Callable[[str], None]
 

@@ -10,7 +10,7 @@ from typing import Any
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Summary, TargetReport
 from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.runtime.findings import Findings
+from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.session import AUTO, CUDA, watch_for, witness
 from graphlint.runtime.target import Runs, made
 
@@ -26,7 +26,7 @@ def verify(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str,
     findings = Findings(load_rulebook(builtin_rules()), found.__setitem__)
     watch, reporting = watch_for(findings, witness(CUDA))
 
-    from graphlint.runtime.cuda.look import look_at
+    from graphlint.runtime.examine.look import look_at
 
     with watch.watching():
         measured = look_at(target, watch, reporting, lambda _step: None)
@@ -46,7 +46,7 @@ def is_healthy() -> bool:
     """Whether this process can capture: a broken device stays broken until the process ends."""
     import torch
 
-    from graphlint.runtime.cuda.recovery import is_healthy as captures
+    from graphlint.runtime.examine.recovery import is_healthy as captures
 
     try:
         return captures(torch.cuda.Stream())

@@ -13,13 +13,13 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
 from graphlint.operations import load_catalogue
 from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.runtime.findings import Findings, Key
+from graphlint.runtime.judge.findings import Findings, Key
 from graphlint.runtime.target import Spec
 
 if TYPE_CHECKING:
     from graphlint.runtime.backend import Backend, Refused
-    from graphlint.runtime.cuda.reporting import Reporting
-    from graphlint.runtime.cuda.watch import Watch
+    from graphlint.runtime.judge.reporting import Reporting
+    from graphlint.runtime.watch.watch import Watch
 
 AUTO, CUDA, EMULATOR = "auto", "cuda", "emulator"  # where a target is captured
 
@@ -87,8 +87,8 @@ class Session:
         send(Witness("emulator" if where == EMULATOR else "capture"))
         watch, reporting = watch_for(findings, where)
 
-        from graphlint.runtime.cuda.look import run_target
-        from graphlint.runtime.cuda.program import run_program
+        from graphlint.runtime.examine.look import run_target
+        from graphlint.runtime.examine.program import run_program
 
         measured: dict[str, float] = {}
         if self.spec.path is not None and self.spec.is_program:
@@ -104,9 +104,9 @@ def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
     """A watch over this process, which captures where `witness` says, and what reports on it. Raises UsageError."""
     backend = _emulator() if where == EMULATOR else _gpu()  # first, since it decides what torch finds
 
-    from graphlint.runtime.causes import Causes
-    from graphlint.runtime.cuda.reporting import Reporting
-    from graphlint.runtime.cuda.watch import Watch
+    from graphlint.runtime.judge.causes import Causes
+    from graphlint.runtime.judge.reporting import Reporting
+    from graphlint.runtime.watch.watch import Watch
 
     try:
         watch = Watch(backend)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 
-from graphlint.runtime.cuda.measure import seconds
+from graphlint.runtime.examine.measure import seconds
 from graphlint.runtime.target import made
 
 ROOT = Path(__file__).parents[2]

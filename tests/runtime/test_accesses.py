@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from graphlint.runtime.accesses import Access, accesses
+from graphlint.runtime.watch.accesses import Access, accesses
 
 
 def code_of(path: Path, text: str) -> CodeType:

@@ -16,9 +16,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.bindings import Binding, Bindings  # noqa: E402
-from graphlint.runtime.host_values import Memory, describe, follow  # noqa: E402
-from graphlint.runtime.lines import MISSING  # noqa: E402
+from graphlint.runtime.watch.bindings import Binding, Bindings  # noqa: E402
+from graphlint.runtime.watch.host_values import Memory, describe, follow  # noqa: E402
+from graphlint.runtime.watch.lines import MISSING  # noqa: E402
 
 Load = Callable[[str], ModuleType]
 
@@ -291,7 +291,7 @@ def test_the_program_keeps_its_own_view_of_its_variables(load: Load) -> None:
 def test_a_region_in_a_module_or_a_class_leaves_their_names_alone(load: Load) -> None:
     """Their variables are the names themselves, not a copy."""
     module = load(
-        "from graphlint.runtime.bindings import Bindings\n"
+        "from graphlint.runtime.watch.bindings import Bindings\n"
         "B = Bindings(None)\nN = 1\nclass C:\n    a = 1\n    B.start()\n"
         "    b = N\n    B.stop()\n    c = a + b\nB = Bindings(None)\nB.start()\nN += C.c\nB.stop()\nM = N\n"
     )

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.buckets import Buckets, poisoned  # noqa: E402
+from graphlint.runtime.examine.buckets import Buckets, poisoned  # noqa: E402
 
 SIZES = (1, 4)
 Tensor = Any

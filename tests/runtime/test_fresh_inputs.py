@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.fresh_inputs import (  # noqa: E402
+from graphlint.runtime.examine.fresh_inputs import (  # noqa: E402
     LEVELS,
     NEW_VALUES,
     OTHER_ORDER,

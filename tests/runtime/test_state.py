@@ -15,7 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.state import Change, reachable  # noqa: E402
+from graphlint.runtime.examine.state import Change, reachable  # noqa: E402
 
 TOTAL = 0
 SCALE = torch.ones(2)

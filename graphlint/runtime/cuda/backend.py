@@ -8,7 +8,8 @@ import torch
 
 from graphlint.runtime.cuda.driver import Driver
 from graphlint.runtime.cuda.memory import poison
-from graphlint.runtime.cuda.nodes import Node, walk
+from graphlint.runtime.cuda.nodes import walk
+from graphlint.runtime.nodes import Node
 
 
 class CudaDriver(Driver):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from graphlint.runtime.cuda.driver import Driver
-from graphlint.runtime.cuda.nodes import Node
+from graphlint.runtime.nodes import Node
 
 ORDINARY_POOL = (0, 0)
 ACTIVE, AWAITING_FREE, INACTIVE = "active", "awaiting free", "inactive"

@@ -7,9 +7,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from graphlint.runtime.cuda.nodes import Node
 from graphlint.runtime.emulator.library import Emulator
 from graphlint.runtime.emulator.recording import Recording
+from graphlint.runtime.nodes import Node
 
 
 class EmulatedDriver:

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphlint.runtime.cuda.operators import Call, tensors
 from graphlint.runtime.emulator import refusals
 from graphlint.runtime.emulator.generators import Generators
 from graphlint.runtime.emulator.kernels import body_of, compute
@@ -18,6 +17,7 @@ from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.emulator.streams import DEFAULT, Streams
 from graphlint.runtime.modes import keep_from_compiler
+from graphlint.runtime.watch.operators import Call, tensors
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"

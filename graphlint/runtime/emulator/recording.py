@@ -12,9 +12,9 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map
 
-from graphlint.runtime.cuda.nodes import Node
-from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 from graphlint.runtime.emulator.kernels import compute
+from graphlint.runtime.nodes import Node
+from graphlint.runtime.watch.operators import Call, storage_key, tensors
 
 _state: Any = torch._C.Generator.get_state
 _set_state: Any = torch._C.Generator.set_state

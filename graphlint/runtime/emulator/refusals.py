@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.cuda.operators import Call
+from graphlint.runtime.watch.operators import Call
 
 UNPINNED = "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned"
 _INDEXING = ("aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index")

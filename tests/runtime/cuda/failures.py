@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from graphlint.runtime.cuda.driver import Driver
-from graphlint.runtime.cuda.recovery import is_healthy, recover
+from graphlint.runtime.examine.recovery import is_healthy, recover
 
 OPERATIONS = 200  # that a process goes on for; one that is left alone dies after a few
 

@@ -12,7 +12,8 @@ from torch.utils._pytree import tree_leaves
 
 from graphlint.runtime.cuda.driver import Driver
 from graphlint.runtime.cuda.memory import Memory
-from graphlint.runtime.cuda.nodes import Node, handles, walk
+from graphlint.runtime.cuda.nodes import handles, walk
+from graphlint.runtime.nodes import Node
 
 Step = Callable[[], object]
 

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.cuda.arguments import nudge  # noqa: E402
+from graphlint.runtime.examine.arguments import nudge  # noqa: E402
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)

@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.cuda.hooks import Hooks, code_of  # noqa: E402
-from graphlint.runtime.cuda.standins import patched  # noqa: E402
+from graphlint.runtime.watch.hooks import Hooks, code_of  # noqa: E402
+from graphlint.runtime.watch.standins import patched  # noqa: E402
 
 
 class Counter:

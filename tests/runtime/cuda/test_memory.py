@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 from graphlint.runtime.cuda.driver import Driver
 from graphlint.runtime.cuda.memory import ORDINARY_POOL, Memory, addresses, poison
-from graphlint.runtime.cuda.nodes import Node
+from graphlint.runtime.nodes import Node
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 POOL = (0, 7)

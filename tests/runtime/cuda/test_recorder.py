@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from graphlint.finding import Region  # noqa: E402
-from graphlint.runtime.bindings import Bindings  # noqa: E402
-from graphlint.runtime.cuda.capture import Capture  # noqa: E402
-from graphlint.runtime.cuda.recorder import Recorder, site_of  # noqa: E402
+from graphlint.runtime.watch.bindings import Bindings  # noqa: E402
+from graphlint.runtime.watch.capture import Capture  # noqa: E402
+from graphlint.runtime.watch.recorder import Recorder, site_of  # noqa: E402
 
 
 class CountingDriver:

@@ -10,10 +10,10 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from graphlint.finding import Region, Span
-from graphlint.runtime.bindings import Bindings
-from graphlint.runtime.causes import Refusal
-from graphlint.runtime.cuda.nodes import Node
+from graphlint.runtime.judge.causes import Refusal
+from graphlint.runtime.nodes import Node
 from graphlint.runtime.places import Stack
+from graphlint.runtime.watch.bindings import Bindings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from graphlint.errors import UsageError
-from graphlint.runtime.comparison import leaves
-from graphlint.runtime.fresh_inputs import fresh
+from graphlint.runtime.examine.comparison import leaves
+from graphlint.runtime.examine.fresh_inputs import fresh
 
 _ROUNDED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 

@@ -21,13 +21,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Region
 from graphlint.runtime.backend import Backend, Refused
-from graphlint.runtime.bindings import Bindings
-from graphlint.runtime.causes import Refusal
-from graphlint.runtime.cuda.capture import Capture
-from graphlint.runtime.cuda.hooks import Hooks
-from graphlint.runtime.cuda.process import Process
-from graphlint.runtime.cuda.recorder import ACTIVE, Recorder, first_line
-from graphlint.runtime.cuda.standins import Standins, patched
+from graphlint.runtime.judge.causes import Refusal
 from graphlint.runtime.places import (
     Stack,
     caller_stack,
@@ -37,6 +31,12 @@ from graphlint.runtime.places import (
     user_stack,
     waiting_frame,
 )
+from graphlint.runtime.watch.bindings import Bindings
+from graphlint.runtime.watch.capture import Capture
+from graphlint.runtime.watch.hooks import Hooks
+from graphlint.runtime.watch.process import Process
+from graphlint.runtime.watch.recorder import ACTIVE, Recorder, first_line
+from graphlint.runtime.watch.standins import Standins, patched
 
 _ABOUT_CAPTURE = re.compile(r"captur|legacy|memory", re.I)  # the driver speaks of much else
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.comparison import Difference, differing, leaves, noise_floor
-from graphlint.runtime.cuda.arguments import (
+from graphlint.runtime.examine.arguments import (
     Arguments,
     Values,
     cloned,
@@ -21,17 +20,18 @@ from graphlint.runtime.cuda.arguments import (
     renewed,
     require_device,
 )
-from graphlint.runtime.cuda.capture import Capture
-from graphlint.runtime.cuda.divergence import Divergence, Traced
-from graphlint.runtime.cuda.hooks import code_of
-from graphlint.runtime.cuda.measure import measure, nodes
-from graphlint.runtime.cuda.recovery import recover
-from graphlint.runtime.cuda.reporting import Reporting
-from graphlint.runtime.cuda.runner import examine_graphed
-from graphlint.runtime.cuda.watch import Watch
+from graphlint.runtime.examine.comparison import Difference, differing, leaves, noise_floor
+from graphlint.runtime.examine.measure import measure, nodes
+from graphlint.runtime.examine.recovery import recover
+from graphlint.runtime.examine.runner import examine_graphed
+from graphlint.runtime.examine.state import Snapshot, State, reachable
+from graphlint.runtime.judge.divergence import Divergence, Traced
+from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.places import Place, Stack
-from graphlint.runtime.state import Snapshot, State, reachable
 from graphlint.runtime.target import Target
+from graphlint.runtime.watch.capture import Capture
+from graphlint.runtime.watch.hooks import code_of
+from graphlint.runtime.watch.watch import Watch
 
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
 

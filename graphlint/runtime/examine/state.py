@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphlint.runtime.comparison import attributes, differing, entries, same, unequal
+from graphlint.runtime.examine.comparison import attributes, differing, entries, same, unequal
 
 LIMIT = 100_000  # objects: a second or two
 _LONG = 100

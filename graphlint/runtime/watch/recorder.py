@@ -14,12 +14,12 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from graphlint.runtime.backend import Backend
-from graphlint.runtime.causes import Refusal
-from graphlint.runtime.cuda.capture import Capture, External, Internal, Operation
-from graphlint.runtime.cuda.divergence import Traced
-from graphlint.runtime.cuda.operators import Call, storage_key, tensors
+from graphlint.runtime.judge.causes import Refusal
+from graphlint.runtime.judge.divergence import Traced
 from graphlint.runtime.modes import keep_from_compiler
 from graphlint.runtime.places import Place, Stack, libraries_between, user_stack, waiting_frame
+from graphlint.runtime.watch.capture import Capture, External, Internal, Operation
+from graphlint.runtime.watch.operators import Call, storage_key, tensors
 
 ACTIVE = 1  # of a stream's capture
 SYNCHRONIZES = "called a synchronizing CUDA operation"

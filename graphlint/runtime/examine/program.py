@@ -6,8 +6,8 @@ import runpy
 import sys
 from pathlib import Path
 
-from graphlint.runtime.cuda.reporting import Reporting
-from graphlint.runtime.cuda.watch import Watch, raised
+from graphlint.runtime.judge.reporting import Reporting
+from graphlint.runtime.watch.watch import Watch, raised
 
 
 def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from graphlint.runtime.comparison import differing, noise_floor
+from graphlint.runtime.examine.comparison import differing, noise_floor
 from graphlint.runtime.places import Stack
 
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from graphlint.runtime.causes import Causes, Refusal
-from graphlint.runtime.comparison import Difference
-from graphlint.runtime.cuda import audit, host
-from graphlint.runtime.cuda.callables import GraphedCallables
-from graphlint.runtime.cuda.capture import Capture, Trouble
-from graphlint.runtime.cuda.divergence import Divergence
-from graphlint.runtime.cuda.outside import Outside
-from graphlint.runtime.cuda.training import Training
-from graphlint.runtime.cuda.watch import Watch
-from graphlint.runtime.findings import Findings
+from graphlint.runtime.examine.comparison import Difference
+from graphlint.runtime.judge import audit, host
+from graphlint.runtime.judge.callables import GraphedCallables
+from graphlint.runtime.judge.causes import Causes, Refusal
+from graphlint.runtime.judge.divergence import Divergence
+from graphlint.runtime.judge.findings import Findings
+from graphlint.runtime.judge.outside import Outside
+from graphlint.runtime.judge.training import Training
 from graphlint.runtime.places import returning
+from graphlint.runtime.watch.capture import Capture, Trouble
+from graphlint.runtime.watch.watch import Watch
 
 _SUSPECT = frozenset({"frozen-host-value", "frozen-host-random", "moved-tensor", "optimizer-host-state"})
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import torch
 
-from graphlint.runtime.cuda.capture import Capture
-from graphlint.runtime.cuda.nodes import flatten
+from graphlint.runtime.nodes import flatten
+from graphlint.runtime.watch.capture import Capture
 
 _REPEATS = 5
 

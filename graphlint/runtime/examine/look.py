@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from graphlint.errors import UsageError
-from graphlint.runtime.cuda.examine import Examination, Send
-from graphlint.runtime.cuda.reporting import Reporting
-from graphlint.runtime.cuda.runner import examine_runner
-from graphlint.runtime.cuda.watch import Watch, raised
+from graphlint.runtime.examine.examine import Examination, Send
+from graphlint.runtime.examine.runner import examine_runner
+from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.target import Spec, Target, load
+from graphlint.runtime.watch.watch import Watch, raised
 
 
 def run_target(spec: Spec, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:

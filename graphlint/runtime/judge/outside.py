@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from graphlint.runtime.cuda.capture import Capture, Tell, Trouble
-from graphlint.runtime.cuda.operators import Call, storage_key, tensors
 from graphlint.runtime.places import Stack, libraries_between, user_stack
+from graphlint.runtime.watch.capture import Capture, Tell, Trouble
+from graphlint.runtime.watch.operators import Call, storage_key, tensors
 
 
 @dataclass(slots=True)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import torch
 
-from graphlint.runtime.cuda.capture import Capture, External, Operation, Trouble
 from graphlint.runtime.cuda.memory import Memory
-from graphlint.runtime.cuda.nodes import Node, flatten
+from graphlint.runtime.nodes import Node, flatten
+from graphlint.runtime.watch.capture import Capture, External, Operation, Trouble
 
 
 def outside_graph(capture: Capture) -> Iterator[Trouble]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.comparison import differing, leaves, noise_floor
-from graphlint.runtime.cuda.arguments import Arguments, Values, cloned, copied, renewed
-from graphlint.runtime.cuda.reporting import Reporting
+from graphlint.runtime.examine.arguments import Arguments, Values, cloned, copied, renewed
+from graphlint.runtime.examine.comparison import differing, leaves, noise_floor
+from graphlint.runtime.judge.reporting import Reporting
 
 LEVELS = (0, 1, 2)
 

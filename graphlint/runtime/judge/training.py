@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from graphlint.runtime.cuda.capture import Capture, Trouble
-from graphlint.runtime.cuda.host import numbers_of_state
-from graphlint.runtime.cuda.operators import storage_key, tensors
+from graphlint.runtime.judge.host import numbers_of_state
+from graphlint.runtime.watch.capture import Capture, Trouble
+from graphlint.runtime.watch.operators import storage_key, tensors
 
 _ADDS = ("aten::add_", "aten::add", "aten::_foreach_add_")  # how autograd accumulates into a gradient that exists
 

@@ -1,0 +1,1 @@
+"""What a watch saw in, what is wrong about it out."""
