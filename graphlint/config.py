@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.errors import UsageError, nearest
-from graphlint.finding import Confidence
+from graphlint.finding import Confidence, Finding
 from graphlint.globs import compile_globs, is_valid_glob
 from graphlint.rulebook import Rulebook
 
@@ -35,6 +35,11 @@ class Config:
     confidence: Confidence = Confidence.MEDIUM
     rules: tuple[Path, ...] = ()
     baseline: Path | None = None
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether a finding of a selected code is certain enough, and not switched off in its file."""
+        is_certain = finding.confidence >= self.confidence
+        return is_certain and not finding.code.startswith(self.ignored_in(Path(finding.span.path)))
 
     def ignored_in(self, path: Path) -> tuple[str, ...]:
         """The code prefixes that `per-file-ignores` switches off in this file."""
@@ -92,6 +97,12 @@ def extend_config(
         confidence=config.confidence if confidence is None else confidence,
         baseline=baseline or config.baseline,
     )
+
+
+def selected_codes(config: Config, rulebook: Rulebook) -> frozenset[str]:
+    """The codes to report. Raises UsageError for a prefix that no rule begins with."""
+    selected = rulebook.selected(config.select, config.ignore)
+    return selected - {rule.code for rule in rulebook.rules if rule.profile not in (None, config.allocations)}
 
 
 def check_codes(config: Config, rulebook: Rulebook) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from graphlint import suppression
-from graphlint.config import Config, check_codes
+from graphlint.config import Config, check_codes, selected_codes
 from graphlint.finding import Report, Severity
 from graphlint.report import text
 from graphlint.report.place import counted, shown_path
@@ -17,8 +17,8 @@ def judge(report: Report, config: Config) -> Report:
     """The report without the findings that the configuration or an ignore comment leaves out. Raises UsageError."""
     rulebook = load_rulebook(builtin_rules(), *config.rules)
     check_codes(config, rulebook)
-    selected = rulebook.selected(config.select, config.ignore)
-    findings = [one for one in report.findings if one.code in selected]
+    selected = selected_codes(config, rulebook)
+    findings = [one for one in report.findings if one.code in selected and config.shows(one)]
     kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
     summary = dataclasses.replace(report.summary, suppressed=report.summary.suppressed + suppressed)
     return dataclasses.replace(report, findings=kept, summary=summary)

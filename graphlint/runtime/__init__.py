@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from graphlint import suppression
-from graphlint.config import Config
+from graphlint.config import Config, selected_codes
 from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Span, Summary, TargetReport
@@ -38,7 +38,7 @@ def verify(
     """
     started = time.perf_counter()
     specs = [parse(target) for target in targets]
-    selected = rulebook.selected(config.select, config.ignore)
+    selected = selected_codes(config, rulebook)
     require_torch()
     reports, findings, witness = [], [], ""
 
@@ -53,7 +53,7 @@ def verify(
     for spec in specs:
         report, found = _look(context, Session(spec, tuple(config.rules), on), rulebook, deadline, told)
         reports.append(report)
-        findings += [one for one in found if one.code in selected]
+        findings += [one for one in found if one.code in selected and config.shows(one)]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))
     kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
     summary = Summary(

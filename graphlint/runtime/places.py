@@ -119,6 +119,15 @@ def segment(span: Span) -> str:
 
 
 @functools.cache
+def source_tree(path: str) -> ast.Module:
+    """The syntax tree of a file; empty where the source is not there or is none of this Python."""
+    try:
+        return ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+@functools.cache
 def is_user_code(path: str) -> bool:
     """Whether a file is neither PyTorch's nor part of what runs it."""
     if path.startswith("<"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from graphlint.config import Config
+from graphlint.config import Config, selected_codes
 from graphlint.finding import Confidence, Finding, Span
 from graphlint.rulebook import Rulebook
 from graphlint.static.project import Problems, Project
@@ -23,20 +23,13 @@ def settle_findings(
     rulebook: Rulebook,
 ) -> tuple[tuple[Finding, ...], int]:
     """The findings to report, in order of place, and how many a comment suppresses."""
-    selected = rulebook.selected(config.select, config.ignore)
-    if config.allocations != "strict":
-        selected -= {rule.code for rule in rulebook.rules if rule.profile == "strict"}
+    selected = selected_codes(config, rulebook)
     findings = [finding for finding in found if finding.code in selected]
     if _UNREADABLE in selected:
         findings += unreadable_sources(problems, project, rulebook)
     texts = {path: project.module_at(Path(path)).text for path in reached}
     kept, suppressed, unused = apply(findings, texts, rulebook, selected)
-    shown = [
-        finding
-        for finding in (*kept, *unused)
-        if finding.confidence >= config.confidence
-        and not finding.code.startswith(config.ignored_in(Path(finding.span.path)))
-    ]
+    shown = filter(config.shows, (*kept, *unused))
     return tuple(sorted(shown, key=lambda f: (f.span, f.code))), suppressed
 
 

@@ -34,7 +34,7 @@ def verdict(program: Program, told: Callable[[Finding], object] = lambda _: None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         entry = program.write(folder)
-        config = Config(root=folder, select=program.rules)
+        config = Config(root=folder, select=program.rules, allocations="strict" if program.rules else "default")
         report = runtime.verify([str(entry)], config, RULEBOOK, on=on, deadline=DEADLINE)
     for finding in report.findings:
         told(finding)

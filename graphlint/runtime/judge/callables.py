@@ -86,6 +86,9 @@ def _runs_backward(one: Graphed, graphed_later: Sequence[Graphed]) -> Iterator[T
     for other in graphed_later:
         if other.calls:
             other.reused = _waiting_stack()
+    if _is_to_be_differentiated():
+        said = "the gradient is to be differentiated again, and the graph has no backward of its backward"
+        yield Trouble("graphed-callable-contract", _waiting_stack(), said)
     if one.overwritten and not one.calls:
         yield Trouble("shared-activations", one.overwritten, "an earlier call had no backward yet")
     elif one.reused:
@@ -100,6 +103,16 @@ def _runs_backward(one: Graphed, graphed_later: Sequence[Graphed]) -> Iterator[T
 def _waiting_stack() -> Stack:
     """The line that runs the backward, which lies in the main thread."""
     return user_stack(waiting_frame(sys._getframe(1), threading.main_thread().ident))
+
+
+def _is_to_be_differentiated() -> bool:
+    """Whether the call of autograd that waits for this backward was asked for gradients with a graph of their own."""
+    frame = waiting_frame(sys._getframe(1), threading.main_thread().ident)
+    while frame is not None and not frame.f_globals.get("__name__", "").startswith("torch.autograd"):
+        frame = frame.f_back
+    while frame is not None and "create_graph" not in frame.f_locals:
+        frame = frame.f_back
+    return frame is not None and bool(frame.f_locals["create_graph"])
 
 
 def _needs_a_gradient_that_has_no_place() -> bool:

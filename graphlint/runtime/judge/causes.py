@@ -7,7 +7,6 @@ import builtins
 import contextlib
 import dis
 import functools
-import linecache
 import re
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 
 from graphlint.operations import Catalogue, Condition, Operation
-from graphlint.runtime.places import Place, Stack
+from graphlint.runtime.places import Place, Stack, source_tree
 
 _BRANCHES = ("JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "CONTAINS_OP")
 _TEXT = ("FORMAT", "BUILD_STRING")
@@ -265,13 +264,5 @@ def _opname(code: CodeType, offset: int) -> str:
 
 
 def _is_loop_condition(place: Place) -> bool:
-    tests = [node.test for node in ast.walk(_module_tree(place.path)) if isinstance(node, ast.While)]
+    tests = [node.test for node in ast.walk(source_tree(place.path)) if isinstance(node, ast.While)]
     return any(test.lineno <= place.line <= (test.end_lineno or test.lineno) for test in tests)
-
-
-@functools.cache
-def _module_tree(path: str) -> ast.Module:
-    try:
-        return ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:
-        return ast.Module([], [])

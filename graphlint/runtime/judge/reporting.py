@@ -79,7 +79,7 @@ class Reporting:
         troubles = [
             *audit.before_replay(capture),
             *host.before_replay(capture, is_alone),
-            *self.training.replays(capture, self.outside.touched),
+            *self.training.replays(capture, self.outside.inputs.touched),
             *(trouble for one in self.graphed for trouble in one.replays(capture)),
         ]
         for trouble in troubles:

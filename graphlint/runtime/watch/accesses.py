@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
+
+from graphlint.runtime.places import source_tree
 
 _MUTATORS = frozenset([
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem", "popleft", "push",
@@ -46,10 +47,7 @@ def accesses(code: CodeType) -> dict[int, tuple[Access, ...]]:
 
 @functools.cache
 def _by_line(path: str) -> dict[tuple[int, str], dict[int, tuple[Access, ...]]]:
-    try:
-        tree = ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:
-        return {}
+    tree = source_tree(path)
     found: dict[tuple[int, str], dict[int, tuple[Access, ...]]] = {}
     scopes: list[ast.AST] = [tree, *(node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS))]
     for scope in scopes:

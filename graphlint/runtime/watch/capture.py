@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -46,10 +47,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Internal:
-    """Memory that was allocated during a capture, and the operator that first gave it."""
+    """Memory that was allocated during a capture, and the operator that first gave it, which may do nothing else."""
 
     storage: StorageWeakRef
     stack: Stack
+    address: int
+    size: int
+    operator: str
+    is_of_factory: bool
 
 
 @dataclass(slots=True)
@@ -96,6 +101,7 @@ class Capture:
     released: list[Stack] = field(default_factory=list)  # lines that asked the allocator to release memory
     optimizers: list[Stepped] = field(default_factory=list)
     leaves: dict[int, torch.Tensor] = field(default_factory=dict)  # that need a gradient, until the capture ends
+    made: list[weakref.ref[torch.Tensor]] = field(default_factory=list)  # the tensors over `internals`
     made_beside: list[torch.Tensor] = field(default_factory=list)  # in place of what the capture refused
     backward: Stack = ()  # the line that runs autograd
     refusals: list[Refusal] = field(default_factory=list)

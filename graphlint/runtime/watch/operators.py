@@ -55,6 +55,13 @@ class Call:
         return any(one.alias_info and not one.alias_info.is_write for one in self.func._schema.arguments)
 
     @property
+    def is_factory(self) -> bool:
+        """Whether the operator is asked for memory, rather than for the results of arithmetic."""
+        name = self.schema.removeprefix("aten::")
+        is_like_another = name.startswith("new_") or name.endswith("_like") or name == "clone"
+        return is_like_another or next(self.tensors(), None) is None
+
+    @property
     def draws(self) -> bool:
         """Whether random numbers are drawn."""
         return torch.Tag.nondeterministic_seeded in self.func.tags

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -219,7 +220,9 @@ class Recorder(TorchDispatchMode):
         for tensor in tensors(result):
             key = storage_key(tensor)
             if key and tensor.is_cuda and key not in given and key not in capture.internals:
-                capture.internals[key] = Internal(StorageWeakRef(tensor.untyped_storage()), stack)
+                capture.internals[key] = _internal(tensor, call, stack)
+            if key in capture.internals:
+                capture.made.append(weakref.ref(tensor))
         if end == first and not outside:
             return
         for key, tensor in given.items():
@@ -254,6 +257,13 @@ def _is_capturing() -> bool:
         return bool(torch._C._cuda_isCurrentStreamCapturing())
     except RuntimeError:
         return False
+
+
+def _internal(tensor: torch.Tensor, call: Call, stack: Stack) -> Internal:
+    storage = tensor.untyped_storage()
+    return Internal(
+        StorageWeakRef(storage), stack, storage.data_ptr(), storage.nbytes(), call.name, is_of_factory=call.is_factory
+    )
 
 
 def _external(tensor: torch.Tensor, index: int) -> External:

@@ -1,0 +1,162 @@
+"""What is written to static inputs between replays in; inputs that a replay finds as they were, or in part, out."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass, field
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from graphlint.runtime.places import Stack, is_user_code, user_stack
+from graphlint.runtime.watch.capture import Capture, Tell, Trouble
+from graphlint.runtime.watch.lines import local, running
+from graphlint.runtime.watch.operators import Call, storage_key, tensors
+
+Variables = dict[tuple[object, str], int]  # tensors at hand where a graph is replayed: by code and name
+
+
+@dataclass(slots=True)
+class Refreshed:
+    """The bytes of a static input that were written since the last replay, and how far writes ever reached."""
+
+    stack: Stack = ()
+    written: list[tuple[int, int]] = field(default_factory=list)
+    reach: int = 0
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What is known of a graph's requests since its last replay, which ran on `stream`.
+
+    `offered` are tensors that could have been a request, `is_fed` says that it ever got one, and `is_astray` that one
+    was written to a copy of an input.
+    """
+
+    stream: torch.cuda.Stream | None = None
+    offered: Variables = field(default_factory=dict)
+    is_fed: bool = False
+    is_astray: bool = False
+
+
+class Inputs:
+    """Follows what is written to the memory that graphs read."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.tell = tell
+        self.touched: set[int] = set()  # memory that graphs use and that was written since
+        self._inputs: dict[int, dict[int, tuple[Capture, Refreshed]]] = {}
+        self._copies: dict[int, tuple[StorageWeakRef, Capture]] = {}  # of elements of static inputs
+        self._replayed: dict[int, Replayed] = {}
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there is a graph that reads something."""
+        return bool(self._inputs)
+
+    def captured(self, capture: Capture) -> None:
+        """From now on, look at the memory that this graph reads."""
+        self._replayed[id(capture)] = Replayed()
+        for key in capture.externals:
+            self._inputs.setdefault(key, {})[id(capture)] = capture, Refreshed()
+
+    def ran(self, call: Call, result: object) -> None:
+        """An operator ran outside of every capture."""
+        for tensor in call.written():
+            if tensor.is_cuda:
+                self._write(call, tensor)
+            else:
+                self._write_source(tensor)
+        if call.schema == "aten::index":
+            self._indexed(call, result)
+
+    def replays(self, capture: Capture, stack: Stack, *, is_read: bool) -> None:
+        """A graph is about to be replayed; `is_read` says that an output of its last replay was."""
+        replayed, offered = self._replayed.setdefault(id(capture), Replayed()), self._offered(capture)
+        refreshed = [one[id(capture)][1] for one in self._inputs.values() if id(capture) in one]
+        is_new = any(one.written for one in refreshed)
+        is_other = any(replayed.offered.get(key, one) != one for key, one in offered.items())
+        is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
+        if not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
+            self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
+        for one in refreshed:
+            self._check_tail(capture, one)
+        self._replayed[id(capture)] = Replayed(torch.cuda.current_stream(), offered, replayed.is_fed or is_new)
+        self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}
+        for external in capture.externals:
+            for other, _ in self._inputs.get(external, {}).values():
+                if other is not capture and capture.externals[external].is_written:
+                    self._inputs[external][id(other)][1].written.append((0, sys.maxsize))
+
+    def _offered(self, capture: Capture) -> Variables:
+        """The variables beside the call of `replay` that hold a tensor like an input, but none of the graph's own."""
+        if any(external.is_host for external in capture.externals.values()):
+            return {}  # the request may come that way
+        wanted = {(one.shape, one.dtype) for one in capture.externals.values() if not one.is_written}
+        frame = next((frame for frame in running() if is_user_code(frame.f_code.co_filename)), None)
+        if frame is None:
+            return {}
+        code = frame.f_code
+        names = code.co_varnames if code.co_flags & inspect.CO_OPTIMIZED else tuple(frame.f_locals)
+        values = {(code, name): local(frame, name) for name in names}
+        return {
+            key: id(value)
+            for key, value in values.items()
+            if isinstance(value, torch.Tensor)
+            and (tuple(value.shape), value.dtype) in wanted
+            and storage_key(value) not in self._inputs
+            and storage_key(value) not in capture.internals
+        }
+
+    def _check_tail(self, capture: Capture, one: Refreshed) -> None:
+        """A write that reaches less far than one before leaves the rest of that one behind it."""
+        end = 0
+        for first, last in sorted(one.written):
+            end = max(end, last) if first <= end else end
+        if one.written and capture.replays and end < one.reach:
+            said = f"{one.reach - end} bytes behind it were written for an earlier replay"
+            self.tell(capture, Trouble("partial-copy", one.stack, said))
+        one.reach = max(one.reach, end)
+        one.written.clear()
+
+    def _indexed(self, call: Call, result: object) -> None:
+        """A copy of a static input was made, which a program may take for a part of it."""
+        known = self._inputs.get(storage_key(call.args[0]), {})
+        for tensor in tensors(result):
+            for capture, _ in known.values():
+                self._copies[storage_key(tensor)] = StorageWeakRef(tensor.untyped_storage()), capture
+
+    def _write(self, call: Call, tensor: torch.Tensor) -> None:
+        copied = self._copies.get(storage_key(tensor))
+        if copied is not None:
+            self._replayed[id(copied[1])].is_astray = True
+        known = self._inputs.get(storage_key(tensor))
+        if not known:
+            return
+        first = tensor.storage_offset() * tensor.element_size()
+        last = first + tensor.numel() * tensor.element_size() if tensor.is_contiguous() else sys.maxsize
+        self.touched.add(storage_key(tensor))
+        stack = user_stack(sys._getframe())
+        source = call.source
+        is_spread = source is not None and source.dim() > 0 and source.numel() < tensor.numel()
+        for capture, refreshed in known.values():
+            refreshed.stack = stack
+            refreshed.written.append((first, last))
+            if is_spread and source is not None:
+                said = f"{list(source.shape)} is spread over {list(tensor.shape)}"
+                self.tell(capture, Trouble("partial-copy", stack, said))
+
+    def _write_source(self, tensor: torch.Tensor) -> None:
+        """Memory of the host was written, which a replay that still runs may be about to read."""
+        for capture, _ in self._inputs.get(storage_key(tensor), {}).values():
+            stream = self._replayed[id(capture)].stream
+            if stream is not None and not stream.query():
+                said = "a replay that reads it has not come to its end"
+                self.tell(capture, Trouble("pinned-source", user_stack(sys._getframe()), said))
+
+
+def _changes_itself(capture: Capture) -> bool:
+    """Whether a replay may give something else though nobody wrote to what it reads."""
+    is_state = any(external.is_written or external.is_host for external in capture.externals.values())
+    return is_state or capture.draws or bool(capture.bindings.draws)

@@ -1,0 +1,140 @@
+"""The outputs of graphs in, those that are still in use after a replay has written over them out."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import weakref
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable
+
+import torch
+
+from graphlint.finding import Span
+from graphlint.runtime.places import Place, Stack, source_tree
+from graphlint.runtime.watch.capture import Capture
+from graphlint.runtime.watch.operators import storage_key
+
+_SCANS = 32  # of everything that Python holds, for those that hold an output
+_KEEPERS = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait", "setdefault", "send"})
+
+Counts = dict[tuple[int, int], int]  # how often a container holds a tensor, by the identities of both
+
+
+class Kept:
+    """Outputs that a container holds from more than one replay, and outputs over which another graph has written."""
+
+    def __init__(self) -> None:
+        self._outputs: dict[int, list[weakref.ref[torch.Tensor]]] = {}  # the very tensors of the capture
+        self._stacks: dict[int, Stack] = {}  # of the last replay of a capture
+        self._held: Counts = {}  # at the last replay
+        self._scans = 0
+        self._stretches: list[tuple[Capture, list[int], list[int]]] = []  # where a graph writes: from, to
+        self._victims: dict[int, list[tuple[Capture, int]]] = {}  # outputs that lie where a graph writes
+        self._spoiled: dict[int, str] = {}  # what was said of an output, by storage
+
+    def captured(self, capture: Capture) -> None:
+        """Its outputs are what it has made and what is still there."""
+        self._outputs[id(capture)] = [made for made in capture.made if made() is not None]
+        for other, starts, ends in self._stretches:
+            if other.pool == capture.pool:
+                for key, internal in capture.internals.items():
+                    place = bisect_right(starts, internal.address + internal.size - 1) - 1
+                    if not internal.storage.expired() and place >= 0 and ends[place] > internal.address:
+                        self._victims.setdefault(id(other), []).append((capture, key))
+        self._stretches.append((capture, *_merged(capture)))
+
+    def replays(self, capture: Capture, stack: Stack) -> None:
+        """A graph is about to be replayed, from the line on top of the stack."""
+        self._stacks[id(capture)] = stack
+        for key in capture.internals.keys() & self._spoiled.keys():
+            del self._spoiled[key]
+        for other, key in self._victims.get(id(capture), ()):
+            if other.replays:
+                self._spoiled[key] = "another graph of the same pool has written there"
+        if self._scans < _SCANS:
+            self._scans += 1
+            self._held |= _counts([made() for made in self._outputs.get(id(capture), ())])
+
+    def overwritten(self, capture: Capture, tensor: torch.Tensor) -> str:
+        """Why an output that is read holds something else than when it was kept; empty where it does not."""
+        said = self._spoiled.get(storage_key(tensor), "")
+        if said or capture.replays < 2:
+            return said
+        before = {key: count for key, count in self._held.items() if key[1] == id(tensor)}
+        if before and any(count > before.get(key, count) for key, count in _counts([tensor]).items()):
+            self._held = {key: count for key, count in self._held.items() if key not in before}  # once is enough
+            return "one container holds it from several replays"
+        return ""
+
+    def keeping(self, capture: Capture) -> tuple[Stack, Span | None]:
+        """The statement that keeps an output behind the last replay; the replay itself where none is found."""
+        stack = self._stacks.get(id(capture), ())
+        for depth, place in enumerate(stack):
+            span = _statement_that_keeps(place)
+            if span is not None:
+                return stack[depth:], span
+        return stack, None
+
+
+def _merged(capture: Capture) -> tuple[list[int], list[int]]:
+    """The stretches of memory that a graph made for itself, in order and without overlap: from, to."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in sorted((one.address, one.address + one.size) for one in capture.internals.values()):
+        if ends and start <= ends[-1]:
+            ends[-1] = max(ends[-1], end)
+        else:
+            starts.append(start)
+            ends.append(end)
+    return starts, ends
+
+
+def _counts(outputs: list[torch.Tensor | None]) -> Counts:
+    """How often each container that can grow holds each of the tensors."""
+    alive = {id(one): one for one in outputs if one is not None}
+    found: Counts = {}
+    for container in gc.get_referrers(*alive.values()) if alive else ():
+        if container is not alive and container is not outputs:
+            for value in _collected(container):
+                if id(value) in alive:
+                    key = id(container), id(value)
+                    found[key] = found.get(key, 0) + 1
+    return found
+
+
+def _collected(container: object) -> Iterable[object]:
+    """What a container that may grow holds; the names of a namespace are no collection."""
+    if isinstance(container, list | deque):
+        return container
+    if isinstance(container, dict) and not all(isinstance(one, str) and one.isidentifier() for one in container):
+        return container.values()
+    return ()
+
+
+def _statement_that_keeps(place: Place) -> Span | None:
+    """The first `append`, `yield`, `return` or the like behind a line of a function; None where there is none."""
+    last = max(line or 0 for *_, line in place.code.co_lines())
+    nodes = (node for node in ast.walk(source_tree(place.path)) if isinstance(node, ast.expr | ast.stmt))
+    lines = (node.lineno for node in nodes if place.line <= node.lineno <= last and _keeps(node))
+    line = min(lines, default=None)
+    return Span(place.path, line) if line is not None else None
+
+
+def _keeps(node: ast.AST) -> bool:
+    match node:
+        case ast.Yield(value=ast.expr() as value) | ast.Return(value=ast.expr() as value):
+            return _is_reference(value)
+        case ast.Call(func=ast.Attribute(attr=name), args=[*_, value]) if name in _KEEPERS:
+            return _is_reference(value)
+        case ast.Assign(targets=[ast.Subscript()], value=value):
+            return _is_reference(value)
+    return False
+
+
+def _is_reference(value: ast.expr) -> bool:
+    """Whether an expression names something that is there already."""
+    if isinstance(value, ast.Tuple | ast.List):
+        return any(_is_reference(one) for one in value.elts)
+    return isinstance(value, ast.Name | ast.Attribute | ast.Subscript)
