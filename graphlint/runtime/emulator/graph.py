@@ -29,6 +29,7 @@ class GraphBase:
         graph.recording, graph.registered = None, []
         return graph
 
+    _has_graph_exec = True
     recording: Recording | None
     registered: list[Any]
 
@@ -48,6 +49,10 @@ class GraphBase:
         self.streams.begin(self.recording)
 
     def capture_end(self) -> None:
+        self.capture_end_pre()
+        self.capture_end_post()
+
+    def capture_end_pre(self) -> None:
         recording = self.recording
         if recording is None or not recording.is_open:
             raise RuntimeError("CUDA error: cuStreamEndCapture without a capture (CUDA_ERROR_ILLEGAL_STATE)")
@@ -62,6 +67,9 @@ class GraphBase:
         if not recording.is_valid:
             raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
 
+    def capture_end_post(self) -> None:
+        """There is nothing to let go of."""
+
     def replay(self) -> None:
         recording = self.recording
         if recording is None or recording.is_open or not recording.is_valid:
@@ -74,6 +82,9 @@ class GraphBase:
         if self.recording is None or self.recording.is_open or not self.recording.is_valid:
             raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
         return self.recording.pool
+
+    def pools(self) -> list[tuple[int, int]]:
+        return [self.pool()]
 
     def reset(self) -> None:
         self.recording = None

@@ -104,10 +104,11 @@ class Emulator:
     def _fill_cuda(self) -> None:
         cuda: Any = torch.cuda
         for module in ("streams", "graphs"):
-            found = importlib.reload(importlib.import_module(f"torch.cuda.{module}"))
-            for name in ("Stream", "ExternalStream", "Event", *getattr(found, "__all__", ())):
-                if hasattr(found, name):
-                    setattr(cuda, name, getattr(found, name))
+            before = importlib.import_module(f"torch.cuda.{module}")
+            passed_on = [name for name, value in vars(before).items() if vars(cuda).get(name, module) is value]
+            after = importlib.reload(before)
+            for name in passed_on:
+                setattr(cuda, name, getattr(after, name))
         for name in ("rangePushA", "rangePop", "rangeStartA", "rangeEnd", "markA"):
             setattr(cuda.nvtx._nvtx, name, _nothing)
         values = {

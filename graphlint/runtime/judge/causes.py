@@ -264,5 +264,16 @@ def _opname(code: CodeType, offset: int) -> str:
 
 
 def _is_loop_condition(place: Place) -> bool:
-    tests = [node.test for node in ast.walk(source_tree(place.path)) if isinstance(node, ast.While)]
+    return _is_test(place, (ast.While,))
+
+
+def branching(stack: Stack) -> Stack:
+    """The stack from the line on that branches on what a function further in found out; all of it where none does."""
+    found = (depth for depth, place in enumerate(stack) if _is_test(place, (ast.If, ast.IfExp, ast.While)))
+    return stack[next(found, 0) :]
+
+
+def _is_test(place: Place, kinds: tuple[type[ast.If | ast.IfExp | ast.While], ...]) -> bool:
+    """Whether the line belongs to the condition of a statement or expression of one of these kinds."""
+    tests = [node.test for node in ast.walk(source_tree(place.path)) if isinstance(node, kinds)]
     return any(test.lineno <= place.line <= (test.end_lineno or test.lineno) for test in tests)

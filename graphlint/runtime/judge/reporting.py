@@ -9,7 +9,7 @@ from typing import Any
 from graphlint.runtime.examine.comparison import Difference
 from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
-from graphlint.runtime.judge.causes import Causes, Refusal
+from graphlint.runtime.judge.causes import Causes, Refusal, branching
 from graphlint.runtime.judge.divergence import Divergence
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.judge.outside import Outside
@@ -116,7 +116,7 @@ class Reporting:
         if suspect is not None:
             self.tell(capture, replace(suspect, said=said))
         elif capture.asked:
-            self.tell(capture, Trouble("capture-only-path", capture.asked[0], said))
+            self.tell(capture, Trouble("capture-only-path", branching(capture.asked[0]), said))
         elif self.findings.explain_failure:
             return
         elif how in ("path", "numbers"):

@@ -49,8 +49,9 @@ class Standins:
             for owner in (torch.cuda, torch.accelerator)
             if hasattr(owner, "empty_cache")
         ]
-        asks = (torch.cuda, "is_current_stream_capturing", self._answering(torch.cuda.is_current_stream_capturing))
-        return [*waits, *builds, *releases, asks]
+        # Below the function that a program may have imported by name.
+        answer = self._answering(torch.cuda.graphs._cuda_isCurrentStreamCapturing)
+        return [*waits, *builds, *releases, (torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answer)]
 
     def _refusing(self, call: Callable[..., object], name: str, given: object) -> Callable[..., object]:
         """The call is known to be refused, and is left out so that the capture goes on."""
@@ -104,8 +105,8 @@ class Standins:
     def _answering(self, asking: Callable[[], bool]) -> Callable[[], bool]:
         @functools.wraps(asking)
         def answered() -> bool:
-            frame = sys._getframe(1)
-            if self.recorder.capture is not None and is_user_code(frame.f_code.co_filename):
+            frame = sys._getframe(1).f_back
+            if self.recorder.capture is not None and frame and is_user_code(frame.f_code.co_filename):
                 self.recorder.capture.asked.append(user_stack(frame))
             return asking()
 

@@ -1,0 +1,48 @@
+"""A callable that asks whether a capture is under way: told where the two ways differ, however it asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from graphlint import runtime
+from graphlint.config import Config
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+LINES = """\
+import torch
+from torch.cuda import is_current_stream_capturing
+
+
+def helper():
+    return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+
+
+def step(x):
+    kept = x.topk(2).values[:, -1:]
+    if ASKS:
+        kept = OTHERWISE
+    return x.masked_fill(x < kept, 0.0)
+
+
+def target():
+    return step, (torch.rand(4, 8, device="cuda"),)
+"""
+RULEBOOK = load_rulebook(builtin_rules())
+ASKS = ["torch.cuda.is_current_stream_capturing()", "is_current_stream_capturing()", "helper()"]
+SAME, OTHER = "x.sort(descending=True).values[:, 1:2]", "x.amin(-1, keepdim=True)"
+
+
+@pytest.mark.parametrize("asks", ASKS)
+def test_a_way_that_capture_alone_takes_is_told_where_it_gives_something_else(tmp_path: Path, asks: str) -> None:
+    """The finding stands on the branch; where both ways give the same there is none."""
+    found = {}
+    for name, way in (("same", SAME), ("other", OTHER)):
+        file = tmp_path / f"{name}.py"
+        file.write_text(LINES.replace("ASKS", asks).replace("OTHERWISE", way))
+        report = runtime.verify([f"{file}:target"], Config(root=tmp_path), RULEBOOK, on="emulator")
+        found[name] = [(one.code, one.span.line) for one in report.findings]
+    assert {"same": [], "other": [("GL405", 11)]} == found
