@@ -25,7 +25,9 @@ Counts = dict[tuple[int, int], int]  # how often a container holds a tensor, by 
 class Kept:
     """Outputs that a container holds from more than one replay, and outputs over which another graph has written."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shares_memory: bool) -> None:
+        """`shares_memory` says whether captures of one pool may use the same addresses."""
+        self._shares_memory = shares_memory
         self._outputs: dict[int, list[weakref.ref[torch.Tensor]]] = {}  # the very tensors of the capture
         self._stacks: dict[int, Stack] = {}  # of the last replay of a capture
         self._held: Counts = {}  # at the last replay
@@ -37,7 +39,7 @@ class Kept:
     def captured(self, capture: Capture) -> None:
         """Its outputs are what it has made and what is still there."""
         self._outputs[id(capture)] = [made for made in capture.made if made() is not None]
-        for other, starts, ends in self._stretches:
+        for other, starts, ends in self._stretches if self._shares_memory else ():
             if other.pool == capture.pool:
                 for key, internal in capture.internals.items():
                     place = bisect_right(starts, internal.address + internal.size - 1) - 1

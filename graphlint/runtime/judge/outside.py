@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import torch
 
+from graphlint.runtime.backend import Backend
 from graphlint.runtime.judge.inputs import Inputs
 from graphlint.runtime.judge.kept import Kept
-from graphlint.runtime.places import Stack, libraries_between, user_stack
+from graphlint.runtime.places import Stack, libraries_between, user_stack, waiting_frame
 from graphlint.runtime.watch.capture import Capture, Tell, Trouble
 from graphlint.runtime.watch.operators import Call, storage_key, tensors
 
@@ -27,10 +28,10 @@ class View:
 class Outside:
     """Follows what happens to the inputs and outputs of the graphs, which a replay neither checks nor repeats."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Tell, driver: Backend) -> None:
         self.tell = tell
         self.inputs = Inputs(tell)
-        self._kept = Kept()
+        self._kept = Kept(shares_memory=driver.is_real)
         self._outputs: dict[int, Capture] = {}
         self._read: set[int] = set()  # captures of which an output was read since their last replay
         self._early: set[int] = set()  # captures of which an output was read before any replay
@@ -65,7 +66,7 @@ class Outside:
 
     def replays(self, capture: Capture) -> None:
         """A graph is about to be replayed."""
-        stack = user_stack(sys._getframe(1))
+        stack = user_stack(waiting_frame(sys._getframe(1), capture.thread))
         self.inputs.replays(capture, stack, is_read=id(capture) in self._read)
         self._kept.replays(capture, stack)
         self._read.discard(id(capture))

@@ -28,7 +28,7 @@ class Reporting:
         self.watch = watch
         self.causes = causes
         self.findings = findings
-        self.outside = Outside(self.tell)
+        self.outside = Outside(self.tell, watch.driver)
         self.training = Training()
         self.is_comparing = False
         self._held: list[tuple[Capture, Trouble]] = []
