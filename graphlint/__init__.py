@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from graphlint.deadline import DEADLINE
+
 if TYPE_CHECKING:
     from graphlint.finding import Report
 
@@ -29,18 +31,21 @@ def verify(
     on: str = "auto",
     warm_ups: int = 3,
     replays: int = 3,
+    deadline: float = DEADLINE,
 ) -> Report:
-    """Capture a callable on the GPU with these example arguments, replay it on fresh ones, and compare with eager.
+    """Capture a callable with these example arguments, replay it on fresh ones, and compare with eager.
 
-    `call` is a function, a module, a training step, or an object with `capture()` and `replay(...)`. It runs in this
-    process, which is cleaned up after a capture that fails. `on` is `auto` or `cuda`; `warm_ups` counts the eager runs
-    before the capture, `replays` those that are compared. Needs PyTorch and a GPU; raises
-    `graphlint.errors.UsageError` where either is missing, or `call` does not take the arguments.
+    `call` is a function, a module, a training step, or an object with `capture()` and `replay(...)`. `on` is `cuda`,
+    `emulator`, or `auto` for the emulator where there is no GPU. On a GPU it runs in this process, which is cleaned up
+    after a capture that fails; on the emulator in a fork of this process, where what it reaches counts as on the
+    device. `warm_ups` counts the eager runs before the capture, `replays` those that are compared; it has `deadline`
+    seconds, or as long as it takes if that is 0. Needs PyTorch; raises `graphlint.errors.UsageError` where that or a
+    GPU is missing, or `call` does not take the arguments.
     """
     from graphlint.runtime.inprocess import verify as verify_here
     from graphlint.runtime.target import Runs
 
-    return verify_here(call, args, kwargs or {}, on, Runs(warm_ups, replays))
+    return verify_here(call, args, kwargs or {}, on, Runs(warm_ups, replays), deadline)
 
 
 def assert_graph_safe(

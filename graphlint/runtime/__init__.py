@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from dataclasses import replace
 
 from graphlint import suppression
 from graphlint.config import Config, selected_codes
 from graphlint.deadline import DEADLINE
-from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Span, Summary, TargetReport
-from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
-from graphlint.runtime.isolation import Ending, run_isolated, server
-from graphlint.runtime.judge.findings import Findings
-from graphlint.runtime.places import is_user_code
-from graphlint.runtime.session import Found, Measured, Session, Step, Unusable, Witness, require_torch
-from graphlint.runtime.target import Spec, parse
+from graphlint.runtime.hearing import Hearing
+from graphlint.runtime.isolation import run_isolated, server
+from graphlint.runtime.session import Session, Step, Witness, require_torch
+from graphlint.runtime.target import parse
 
 
 def verify(
@@ -66,48 +62,13 @@ def verify(
 
 
 def _look(
-    context: object,
-    session: Session,
-    rulebook: Rulebook,
-    deadline: float,
-    told: Callable[[str, Step | Witness], None],
+    context: object, session: Session, rulebook: Rulebook, deadline: float, told: Callable[[str, Step | Witness], None]
 ) -> tuple[TargetReport, list[Finding]]:
     spec = session.spec
-    findings: dict[object, Finding] = {}
-    measured: dict[str, float] = {}
-    unusable: list[str] = []
-
-    def heard(message: object) -> None:
-        match message:
-            case Found(key, finding):
-                findings[key] = dataclasses.replace(
-                    finding, span=dataclasses.replace(finding.span, path=str(normal(Path(finding.span.path))))
-                )
-            case Measured(values):
-                measured.update(values)
-            case Unusable(reason, is_of_machine=True):
-                raise UsageError(reason)
-            case Unusable(reason):
-                unusable.append(reason)
-            case Step() | Witness():
-                told(spec.name, message)
-
-    ending = run_isolated(context, session, deadline, heard)
-    if ending.how and not unusable:
-        findings["end"] = _failure(spec, ending, rulebook)
-    found = list(findings.values())
-    return TargetReport(spec.name, measured, *unusable), found
-
-
-def _failure(spec: Spec, ending: Ending, rulebook: Rulebook) -> Finding:
-    """How the process of a target ended, at the innermost line of user code where it was."""
-    found: dict[object, Finding] = {}
-    frames = [frame for frame in ending.frames if is_user_code(frame[0])]
-    path, line, function = frames[0] if frames else (str(spec.path or spec.module), 1, "")
-    span = Span(str(normal(Path(path))), line)
-    Findings(rulebook, found.__setitem__).add("target-failure", (), operation=spec.name, span=span, said=ending.how)
-    (finding,) = found.values()
-    return dataclasses.replace(finding, function=function)
+    hearing = Hearing(lambda message: told(spec.name, message))
+    ending = run_isolated(context, session, deadline, hearing)
+    hearing.end(ending, spec.name, Span(str(spec.path or spec.module), 1), rulebook)
+    return TargetReport(spec.name, hearing.measured, hearing.problem), hearing.findings
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:
@@ -117,5 +78,5 @@ def _distinct(findings: Iterable[Finding]) -> list[Finding]:
         known = kept.setdefault((one.code, one.span), one)
         if known is not one:
             regions = tuple(sorted({*known.regions, *one.regions}))
-            kept[one.code, one.span] = dataclasses.replace(known, regions=regions)
+            kept[one.code, one.span] = replace(known, regions=regions)
     return list(kept.values())

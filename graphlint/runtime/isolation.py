@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -40,40 +41,53 @@ def server() -> Any:
 
 
 def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any], None]) -> Ending:
-    """Do the work in a process of its own and hear what it sends, which is not lost if it dies; seconds to its end."""
+    """Do the work in a process of its own and hear what it sends, which is not lost if it dies.
+
+    It ends with whoever waits for it here, and after `deadline` seconds, of which 0 stands for no deadline.
+    """
     receiver, sender = context.Pipe(duplex=False)
-    with tempfile.TemporaryDirectory(prefix="graphlint-") as folder:
+    with tempfile.TemporaryDirectory(prefix="graphlint-") as folder, receiver:
         crash = Path(folder, "crash")
         process = context.Process(target=_work, args=(work, sender, crash), daemon=False)
-        process.start()
+        with warnings.catch_warnings():  # the threads of this process do not run in a fork of it, as is well known
+            warnings.filterwarnings("ignore", ".*is multi-threaded, use of fork", DeprecationWarning)
+            process.start()
         sender.close()
-        last, done, late, asked = time.monotonic() + deadline, False, False, False
-        while not done:
-            ready = wait([receiver, process.sentinel], max(0.0, last - time.monotonic()))
-            if not ready and not asked:
-                asked, last = True, time.monotonic() + GRACE
-                os.kill(process.pid, _WHERE)
-                continue
-            late = not ready
-            if receiver not in ready:  # a child of the process may keep the connection open beyond its end
-                break
-            try:
-                message = receiver.recv()
-            except EOFError:
-                break
-            done = message is None
-            if not done:
-                heard(message)
-        if not late:
-            process.join(GRACE)
-        _end(process)
-        late |= asked and process.exitcode == -_WHERE  # it had not begun to listen
+        try:
+            done, late = _listen(process, receiver, deadline, heard)
+        finally:
+            _end(process)
         frames = _frames(crash)
     if done:
         return Ending()
     if late:
-        return Ending(f"it was not done after {deadline:.0f} seconds", frames)
+        return Ending(f"it was not done after {deadline:g} seconds", frames)
     return Ending(_died(process.exitcode), frames)
+
+
+def _listen(process: Any, receiver: Connection, deadline: float, heard: Callable[[Any], None]) -> tuple[bool, bool]:
+    """Hear what the process sends until it ends or is late; whether it did all its work, and whether it was late."""
+    last, asked = time.monotonic() + deadline if deadline else None, False
+    while True:
+        ready = wait([receiver, process.sentinel], last and max(0.0, last - time.monotonic()))
+        if not ready and asked:
+            return False, True
+        if not ready:
+            asked, last = True, time.monotonic() + GRACE
+            os.kill(process.pid, _WHERE)
+            continue
+        if receiver not in ready:  # a child of the process may keep the connection open beyond its end
+            break
+        try:
+            message = receiver.recv()
+        except EOFError:
+            break
+        if message is None:
+            process.join(GRACE)
+            return True, False
+        heard(message)
+    process.join(GRACE)
+    return False, asked and process.exitcode == -_WHERE  # it had not begun to listen
 
 
 def _work(work: Work, sender: Connection, crash: Path) -> None:

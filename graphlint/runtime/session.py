@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,18 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
 from graphlint.operations import load_catalogue
 from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.runtime.judge.findings import Findings, Key
+from graphlint.runtime.judge.findings import NOWHERE, Findings, Key
 from graphlint.runtime.target import Spec
 
 if TYPE_CHECKING:
     from graphlint.runtime.backend import Backend, Refused
+    from graphlint.runtime.emulator.library import Emulator
     from graphlint.runtime.judge.reporting import Reporting
     from graphlint.runtime.watch.watch import Watch
 
 AUTO, CUDA, EMULATOR = "auto", "cuda", "emulator"  # where a target is captured
+
+Send = Callable[[Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +72,11 @@ class Session:
     rules: tuple[Path, ...] = ()
     on: str = AUTO
 
-    def __call__(self, send: Callable[[Any], None]) -> None:
+    def __call__(self, send: Send) -> None:
         home = Span(str(self.spec.path or self.spec.module), 1)
-        rulebook = load_rulebook(builtin_rules(), *self.rules)
-        findings = Findings(rulebook, lambda key, one: send(Found(key, one)), home)
-        try:
-            self.look(findings, send)
-        except NoDeviceError as error:
-            send(Unusable(str(error), is_of_machine=True))
-        except UsageError as error:
-            named = f"target `{self.spec.name}`: "
-            send(Unusable(named + str(error).removeprefix(named)))
+        tell(self.look, send, self.rules, home, f"target `{self.spec.name}`: ")
 
-    def look(self, findings: Findings, send: Callable[[Any], None]) -> None:
+    def look(self, findings: Findings, send: Send) -> None:
         """The steps, in order."""
         where = witness(self.on)
         send(Witness("emulator" if where == EMULATOR else "capture"))
@@ -96,8 +91,29 @@ class Session:
             run_program(self.spec.path.resolve(), watch, reporting)
         else:
             measured = run_target(self.spec, watch, reporting, lambda name: send(Step(name)))
-        counts = {"captures": len(watch.captures), "replays": sum(one.replays for one in watch.captures)}
-        send(Measured(measured | counts))
+        send(Measured(measured | counts(watch)))
+
+
+def tell(
+    look: Callable[[Findings, Send], None],
+    send: Send,
+    rules: Iterable[Path] = (),
+    home: Span = NOWHERE,
+    named: str = "",
+) -> None:
+    """Look at a target, and send each finding when it is found; why that cannot be done begins with `named`."""
+    rulebook = load_rulebook(builtin_rules(), *rules)
+    try:
+        look(Findings(rulebook, lambda key, one: send(Found(key, one)), home), send)
+    except NoDeviceError as error:
+        send(Unusable(str(error), is_of_machine=True))
+    except UsageError as error:
+        send(Unusable(named + str(error).removeprefix(named)))
+
+
+def counts(watch: Watch) -> dict[str, float]:
+    """How often was captured and replayed."""
+    return {"captures": len(watch.captures), "replays": sum(one.replays for one in watch.captures)}
 
 
 def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
@@ -128,7 +144,7 @@ def witness(on: str) -> str:
         raise NoDeviceError(f"`verify` needs PyTorch: {error}") from error
     if not hasattr(torch, "accelerator"):
         raise NoDeviceError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
-    has_gpu = torch.cuda.is_available()
+    has_gpu = torch.cuda.is_available() and not is_emulated()
     if on == CUDA and not has_gpu:
         raise NoDeviceError(
             "torch finds no GPU here, and this takes a real capture; `graphlint verify --on emulator` takes none"
@@ -149,10 +165,21 @@ def _gpu() -> Callable[[Refused], Backend]:
 
 
 def _emulator() -> Callable[[Refused], Backend]:
-    """From here on, torch takes this process for one with a GPU."""
     from graphlint.runtime.emulator.backend import EmulatedDriver
+
+    return functools.partial(EmulatedDriver, emulate())
+
+
+def is_emulated() -> bool:
+    """Whether torch takes this process for one with a GPU that is not there."""
+    return bool(emulate.cache_info().currsize)
+
+
+@functools.cache
+def emulate() -> Emulator:
+    """From here on, torch takes this process for one with a GPU."""
     from graphlint.runtime.emulator.library import Emulator
 
     emulator = Emulator()
     emulator.install()
-    return functools.partial(EmulatedDriver, emulator)
+    return emulator

@@ -10,13 +10,13 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.places import Stack, shown
 
 Key = tuple[str, str, int, int]
-_NOWHERE = Span("<unknown>", 1)
+NOWHERE = Span("<unknown>", 1)
 
 
 class Findings:
     """Collects findings; `told` hears of each one at once, and again when another region reaches it."""
 
-    def __init__(self, rulebook: Rulebook, told: Callable[[Key, Finding], None], home: Span = _NOWHERE) -> None:
+    def __init__(self, rulebook: Rulebook, told: Callable[[Key, Finding], None], home: Span = NOWHERE) -> None:
         """`home` is where the target lies, for what no line of user code did."""
         self.rulebook = rulebook
         self.told = told
