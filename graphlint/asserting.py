@@ -11,7 +11,6 @@ import pytest
 
 import graphlint
 from graphlint.config import extend_config, load_config
-from graphlint.deadline import DEADLINE, deadline
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Report, Severity
 from graphlint.pytest_plugin import MARKER, SEVERITIES, WITNESSES
@@ -23,10 +22,10 @@ FORMS = "(callable, args) or (callable, args, kwargs)"
 
 @dataclass(frozen=True)
 class Settings:
-    """How an assertion looks at its target, and what fails it; None leaves the number to the backend."""
+    """How an assertion looks at its target, and what fails it; None leaves the number to `graphlint.verify`."""
 
     on: str = "auto"
-    deadline: float = DEADLINE
+    deadline: float | None = None
     warm_ups: int | None = None
     replays: int | None = None
     select: tuple[str, ...] = ()
@@ -144,7 +143,11 @@ class GraphSafe:
 
 def witnessed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Settings) -> Report:
     """What the runtime half says of a target; skips the test where it is a capture that is asked for, without a GPU."""
-    options: dict[str, Any] = {"warm_ups": settings.warm_ups, "replays": settings.replays}
+    options: dict[str, Any] = {
+        "warm_ups": settings.warm_ups,
+        "replays": settings.replays,
+        "deadline": settings.deadline,
+    }
     if settings.on == "cuda":
         from graphlint.runtime.session import witness
 
@@ -153,8 +156,7 @@ def witnessed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
         except UsageError as error:
             pytest.skip(f"graphlint: {error}")
     options["on"] = settings.on.removeprefix("require-")
-    with deadline(settings.deadline):
-        return graphlint.verify(call, args, kwargs, **{name: one for name, one in options.items() if one is not None})
+    return graphlint.verify(call, args, kwargs, **{name: one for name, one in options.items() if one is not None})
 
 
 def read_settings(given: Mapping[str, Any]) -> Settings:

@@ -12,6 +12,7 @@ def test_every_batch(shape, dtype):
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,13 +20,14 @@ import pytest
 if TYPE_CHECKING:
     from graphlint.asserting import GraphSafe
 
+ELSEWHERE = pytest.StashKey[pytest.TestReport]()
 MARKER = "graph_safe"
 WITNESSES = ("auto", "cuda", "emulator", "require-cuda")
 SEVERITIES = ("note", "warning", "error")
 CASES = {"shapes": "shape", "dtypes": "dtype"}  # what the marker is given, and what the test gets of it
 SETTINGS = {
     "on": "who answers: auto, cuda (skips without a GPU), emulator, require-cuda (fails without a GPU)",
-    "deadline": "the seconds that each assertion has; 0 for no end",
+    "deadline": "the seconds that each assertion has, or on the emulator each test; 0 for no end",
     "warm-ups": "how often a target runs before it is captured",
     "replays": "how many replays are compared with eager",
     "select": "codes or prefixes to report, separated by commas",
@@ -68,14 +70,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """What a marked test returns is asserted to be safe."""
-    if pyfuncitem.get_closest_marker(MARKER) is None:
+    """A test that asserts runs where a GPU is found or emulated; what a marked one returns is asserted to be safe."""
+    is_marked = pyfuncitem.get_closest_marker(MARKER) is not None
+    if not is_marked and MARKER not in pyfuncitem.fixturenames:
+        return None
+    from graphlint.emulation import run_emulated
+
+    report = run_emulated(pyfuncitem, _settings(pyfuncitem))
+    if report is not None:
+        pyfuncitem.stash[ELSEWHERE] = report
+        return True
+    if not is_marked:
         return None
     names = pyfuncitem._fixtureinfo.argnames
     target = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
     if target is not None or MARKER not in names:  # one that asks for the fixture may assert by itself
         _asserter(pyfuncitem).returned(target)
     return True
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What became of a test in another process is the report of its call."""
+    report = yield
+    if call.when == "call" and ELSEWHERE in item.stash:
+        from graphlint.emulation import take_over
+
+        take_over(report, item.stash[ELSEWHERE])
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -95,9 +119,13 @@ def _id(case: object) -> str:
 
 
 def _asserter(item: pytest.Item) -> GraphSafe:
-    """The settings of the ini file, the command and the marker, the later ones first, for one test."""
     from graphlint.asserting import GraphSafe
 
+    return GraphSafe(item, _settings(item))
+
+
+def _settings(item: pytest.Item) -> dict[str, Any]:
+    """Those of the ini file, the command and the marker of a test; the later ones count."""
     settings: dict[str, Any] = {}
     for name in (setting.replace("-", "_") for setting in SETTINGS):
         given = item.config.getoption(f"graphlint_{name}") or item.config.getini(f"graphlint_{name}")
@@ -105,4 +133,4 @@ def _asserter(item: pytest.Item) -> GraphSafe:
             settings[name] = given
     marker = item.get_closest_marker(MARKER)
     own = {} if marker is None else {name: value for name, value in marker.kwargs.items() if name not in CASES}
-    return GraphSafe(item, {**settings, **own})
+    return {**settings, **own}

@@ -25,6 +25,7 @@ _LIBRARIES = (
 _WRAPPERS = (  # what stands around every call of a dispatch mode
     "graphlint.", "torch._ops:", "torch.utils._python_dispatch:", "torch._compile:", "torch._dynamo.eval_frame:Disable",
 )  # fmt: skip
+_RUNNER = f"{os.sep}_pytest{os.sep}"
 _WIDTH = 60  # of an operation's text, in characters
 
 
@@ -78,9 +79,12 @@ def shown(span: Span) -> str:
 
 
 def user_stack(frame: FrameType | None) -> Stack:
-    """The frames of user code from the innermost outwards; those of PyTorch and the standard library are left out."""
+    """The frames of user code from the innermost outwards; those of PyTorch and the standard library are left out.
+
+    So is who runs a test: what calls pytest has nothing to do with the code that pytest calls.
+    """
     found = []
-    while frame is not None:
+    while frame is not None and _RUNNER not in frame.f_code.co_filename:
         if is_user_code(frame.f_code.co_filename):
             found.append(place_of(frame))
         frame = frame.f_back

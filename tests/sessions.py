@@ -1,0 +1,21 @@
+"""What a session of pytest in a process of its own needs to have the plugin."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+IS_INSTALLED = bool(entry_points(group="pytest11", name="graphlint"))
+
+
+def with_plugin(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The options of the session; a checkout that is on the path, and not installed, is found from any folder."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    if IS_INSTALLED:
+        return ()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")]))
+    return ("-p", "graphlint.pytest_plugin")
