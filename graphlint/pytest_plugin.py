@@ -1,12 +1,12 @@
 """Tests and their targets in, pytest's verdicts with the findings in them out; nothing heavy is imported until asked.
 
 def test_decode(graph_safe):
-    graph_safe(Decoder().eval(), (torch.zeros(8, 64),))
+    graph_safe(Decoder().cuda().eval(), (torch.zeros(8, 64, device="cuda"),))
 
 
 @pytest.mark.graph_safe(shapes=[(1, 64), (8, 64)], dtypes=[torch.float16, torch.bfloat16])
 def test_every_batch(shape, dtype):
-    return Decoder().to(dtype).eval(), (torch.zeros(shape, dtype=dtype),)
+    return Decoder().to("cuda", dtype).eval(), (torch.zeros(shape, dtype=dtype, device="cuda"),)
 """
 
 from __future__ import annotations

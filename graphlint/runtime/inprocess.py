@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,7 +38,8 @@ def verify(
     """Take the callable apart: here, or in a fork of this process if it is emulated. Raises UsageError if it cannot."""
     if on not in (AUTO, CUDA, EMULATOR):
         raise UsageError(f"`on` is `{AUTO}`, `{CUDA}` or `{EMULATOR}`, not `{on}`")
-    name = getattr(call, "__qualname__", type(call).__qualname__)
+    named = inspect.unwrap(call)
+    name = getattr(named, "__qualname__", type(named).__qualname__)
     target = dataclasses.replace(made((call, args, kwargs), name), runs=runs)
     where, hearing = witness(on), Hearing()
     work = functools.partial(tell, functools.partial(_look, target, where))

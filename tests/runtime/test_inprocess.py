@@ -100,7 +100,8 @@ def test_what_is_wrong_is_found_on_the_cpu(call: Callable[..., Any], found: str)
 
 def test_the_emulator_can_be_asked_for() -> None:
     """By its name, as on the command line; a capture on a GPU is refused without one."""
-    assert [] == codes(graphlint.verify(torch.relu, (torch.ones(2),), on="emulator", warm_ups=1, replays=1))
+    report = graphlint.verify(torch.no_grad()(Scaled()), (torch.ones(4, 8),), on="emulator", warm_ups=1, replays=1)
+    assert ([], "Scaled") == (codes(report), report.targets[0].name)
     with pytest.raises(UsageError, match="torch finds no GPU here"):
         graphlint.verify(torch.relu, (torch.ones(2),), on="cuda")
     with pytest.raises(UsageError, match="`on` is `auto`, `cuda` or `emulator`, not `tpu`"):
