@@ -47,14 +47,15 @@ def run_emulated(item: pytest.Function, given: Mapping[str, Any]) -> pytest.Test
 
 def _called(item: pytest.Function) -> tuple[dict[str, Any], list[tuple[str, object]]]:
     """What became of the function, in a form that can be sent."""
-    call = pytest.CallInfo.from_call(lambda: item.ihook.pytest_pyfunc_call(pyfuncitem=item), when="call")
+    # The whole phase, so that what listens to a test listens there: to what it prints, and to what it logs.
+    call = pytest.CallInfo.from_call(lambda: item.ihook.pytest_runtest_call(item=item), when="call")
     report = item.ihook.pytest_runtest_makereport(item=item, call=call)
     told: dict[str, Any] = item.config.hook.pytest_report_to_serializable(config=item.config, report=report)
     return told, item.user_properties
 
 
 def take_over(report: pytest.TestReport, found: pytest.TestReport) -> None:
-    """Let the report of the call here say what became of it there; what it printed has been heard here."""
+    """Let the report of the call here say what became of it there."""
     report.outcome, report.longrepr = found.outcome, found.longrepr
     report.sections += [section for section in found.sections if section not in report.sections]
     if hasattr(found, "wasxfail"):

@@ -14,6 +14,7 @@ if torch.cuda.is_available():
 
 Session = Callable[..., pytest.RunResult]
 TARGETS = """
+import logging
 import os
 import pytest
 import torch
@@ -61,6 +62,7 @@ def test_safe(graph_safe, model, record_property):
 
 def test_wrong(graph_safe):
     print("in the test")
+    logging.getLogger().warning("in the log")
     graph_safe(Reading().cuda(), (ones(2, 4),))
 
 @pytest.mark.graph_safe(shapes=[(2, 4), (4,)])
@@ -80,18 +82,20 @@ def test_late(request):
 def test_afterwards():
     assert not torch.cuda.is_available() and "emulator" not in repr(torch.cuda.get_device_name)
 """
-    result = session(tests, "-rA")
+    result = session(tests, "-rA", "--capture", "sys")
     result.assert_outcomes(passed=5, failed=3)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: GL101 at test_serve.py:14: Reading is not safe to capture",
-            "E*14 |*return self.inner(x) / x.max().item()",
+            "E*AssertionError: GL101 at test_serve.py:15: Reading is not safe to capture",
+            "E*15 |*return self.inner(x) / x.max().item()",
             "E*= region: torch.cuda.graph at test_serve.py:*",
             "E*= way: test_serve.py:* in test_serve:test_wrong",
-            "E*test_serve.py:14 in test_serve:Reading.forward",
+            "E*test_serve.py:15 in test_serve:Reading.forward",
             "*Captured stdout call*",
             "in the test",
-            "GL101 at test_serve.py:14: Reading is not safe to capture",
+            "*Captured log call*",
+            "*in the log",
+            "GL101 at test_serve.py:15: Reading is not safe to capture",
             ">*graph_safe*(Reading(), (torch.ones(2, 4),))",
             "E*error?GL101? scalar-readback: `x.max().item()` *",
             "8 graph-safe assertions: 8 emulated",
@@ -221,5 +225,5 @@ def test_it(kind):
     result = session(tests, "-n", "2")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
-        ["GL101 at test_serve.py:14: Reading is not safe to capture", "3 graph-safe assertions: 3 emulated"]
+        ["GL101 at test_serve.py:15: Reading is not safe to capture", "3 graph-safe assertions: 3 emulated"]
     )
