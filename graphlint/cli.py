@@ -38,6 +38,7 @@ INTERRUPTED = 130
 DEBUG = "GRAPHLINT_DEBUG"
 
 WITNESSES = ("auto", "cuda", "emulator")
+MODES = ("global", "thread_local", "relaxed")  # of a capture, as CUDA names them
 
 NEXT = (
     "next: `graphlint check`; `graphlint check --write-baseline F` takes down what is known, to adopt it step by step"
@@ -45,6 +46,7 @@ NEXT = (
 
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
+COUNT = click.IntRange(min=1)
 
 
 def main() -> NoReturn:
@@ -170,6 +172,12 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 @click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
+@click.option("--allocations", type=click.Choice(ALLOCATIONS), help="Which allocations to report.")
+@click.option("--warm-ups", type=COUNT, default=3, help="How often a target runs before it is captured.")
+@click.option("--replays", type=COUNT, default=3, help="How many replays are compared with eager.")
+@click.option(
+    "--capture-error-mode", type=click.Choice(MODES), default="global", help="As `torch.cuda.graph` takes it."
+)
 @click.option("--deadline", type=click.FloatRange(min=1), default=DEADLINE, help="Seconds that each target has.")
 @click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
@@ -178,6 +186,9 @@ def verify(
     targets: tuple[str, ...],
     on: str,
     style: str,
+    warm_ups: int,
+    replays: int,
+    capture_error_mode: str,
     deadline: float,
     output_file: Path | None,
     config_file: Path | None,
@@ -189,9 +200,11 @@ def verify(
     rulebook = load_rulebook(builtin_rules(), *config.rules)
     check_codes(config, rulebook)
     from graphlint import runtime
+    from graphlint.runtime.target import Runs
 
     told = show_step if sys.stderr.isatty() else None
-    report = runtime.verify(targets, config, rulebook, on=on, deadline=deadline, progress=told)
+    runs = Runs(warm_ups, replays, capture_error_mode)
+    report = runtime.verify(targets, config, rulebook, on=on, runs=runs, deadline=deadline, progress=told)
     color = output_file is None and wants_color()
     write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
     problems = [target.problem for target in report.targets if target.problem]

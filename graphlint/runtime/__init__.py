@@ -14,7 +14,7 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.hearing import Hearing
 from graphlint.runtime.isolation import run_isolated, server
 from graphlint.runtime.session import Session, Step, Witness, require_torch
-from graphlint.runtime.target import parse
+from graphlint.runtime.target import DEFAULT_RUNS, Runs, parse
 
 
 def verify(
@@ -23,6 +23,7 @@ def verify(
     rulebook: Rulebook,
     *,
     on: str = "auto",
+    runs: Runs = DEFAULT_RUNS,
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
 ) -> Report:
@@ -47,7 +48,7 @@ def verify(
 
     context = server()
     for spec in specs:
-        report, found = _look(context, Session(spec, tuple(config.rules), on), rulebook, deadline, told)
+        report, found = _look(context, Session(spec, tuple(config.rules), on, runs), rulebook, deadline, told)
         reports.append(report)
         findings += [one for one in found if one.code in selected and config.shows(one)]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))

@@ -14,7 +14,7 @@ from graphlint.finding import Finding, Span
 from graphlint.operations import load_catalogue
 from graphlint.rulebook import builtin_rules, load_rulebook
 from graphlint.runtime.judge.findings import NOWHERE, Findings, Key
-from graphlint.runtime.target import Spec
+from graphlint.runtime.target import DEFAULT_RUNS, Runs, Spec
 
 if TYPE_CHECKING:
     from graphlint.runtime.backend import Backend, Refused
@@ -71,6 +71,7 @@ class Session:
     spec: Spec
     rules: tuple[Path, ...] = ()
     on: str = AUTO
+    runs: Runs = DEFAULT_RUNS
 
     def __call__(self, send: Send) -> None:
         home = Span(str(self.spec.path or self.spec.module), 1)
@@ -90,7 +91,7 @@ class Session:
             send(Step("run"))
             run_program(self.spec.path.resolve(), watch, reporting)
         else:
-            measured = run_target(self.spec, watch, reporting, lambda name: send(Step(name)))
+            measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Step(name)))
         send(Measured(measured | counts(watch)))
 
 

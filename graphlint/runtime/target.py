@@ -19,15 +19,22 @@ FORMS = "`package.module:factory`, `path.py:factory`, or `path.py` for a program
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How often a target runs eagerly before it is captured, and how many replays are compared with eager."""
+    """How often a target runs eagerly before it is captured, and how many replays are compared with eager.
+
+    `capture_error_mode` is what `torch.cuda.graph` is told: `global`, `thread_local` or `relaxed`.
+    """
 
     warm_ups: int = 3
     replays: int = 3
+    capture_error_mode: str = "global"
 
     @property
     def levels(self) -> tuple[int, ...]:
         """The level of fresh inputs of each compared step: the same values, another order, and then new ones."""
         return tuple(min(number, 2) for number in range(self.replays))
+
+
+DEFAULT_RUNS = Runs()
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Target:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     replay: Callable[..., Any] | None = None
     eager: Callable[..., Any] | None = None
-    runs: Runs = Runs()
+    runs: Runs = DEFAULT_RUNS
 
 
 @dataclass(frozen=True, slots=True)

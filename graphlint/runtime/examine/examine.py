@@ -144,10 +144,11 @@ class Examination:
             self.base.restore()
             arguments, output = copied(self.examples), None
         graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
+        mode = self.target.runs.capture_error_mode
         torch.cuda.synchronize()
         number = len(self.watch.captures)
         try:
-            with torch.cuda.graph(graph, pool=pool, stream=self.stream):
+            with torch.cuda.graph(graph, pool=pool, stream=self.stream, capture_error_mode=mode):
                 output = self.target.call(*arguments[0], **arguments[1])
         except Exception:
             if not any(capture.refusals for capture in self.watch.captures[number:]):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from graphlint.errors import UsageError
 from graphlint.runtime.examine.examine import Examination, Send
 from graphlint.runtime.examine.runner import examine_runner
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.target import Spec, Target, load
+from graphlint.runtime.target import Runs, Spec, Target, load
 from graphlint.runtime.watch.watch import Watch, raised
 
 
-def run_target(spec: Spec, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+def run_target(spec: Spec, runs: Runs, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
     """Load a target and look at it; what was measured."""
     with watch.watching():
         step("load")
-        return look_at(load(spec), watch, reporting, step)
+        return look_at(replace(load(spec), runs=runs), watch, reporting, step)
 
 
 def look_at(target: Target, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
