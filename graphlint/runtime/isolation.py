@@ -87,7 +87,7 @@ def _listen(process: Any, receiver: Connection, deadline: float, heard: Callable
             return True, False
         heard(message)
     process.join(GRACE)
-    return False, asked and process.exitcode == -_WHERE  # it had not begun to listen
+    return False, asked  # where it is asked in a bad moment, the answer ends it
 
 
 def _work(work: Work, sender: Connection, crash: Path) -> None:

@@ -80,6 +80,12 @@ def hangs_deaf(send: Send) -> None:
         time.sleep(0.01)
 
 
+def hangs_brittle(send: Send) -> None:
+    """The question where it is ends it."""
+    signal.signal(signal.SIGUSR2, lambda *_: os.abort())
+    hangs(send)
+
+
 def prints(send: Send) -> None:
     print("printed by the target")
     subprocess.run([sys.executable, "-c", "print('printed by its child')"], check=True)
@@ -163,6 +169,13 @@ def test_work_that_cannot_be_asked_is_ended_all_the_same(context: Any) -> None:
     """Its lines are not known then."""
     ending, heard = ended(context, hangs_deaf, deadline=1.0)
     assert (Ending("it was not done after 1 seconds"), ["before"]) == (ending, heard)
+
+
+@pytest.mark.usefixtures("brief")
+def test_work_that_dies_when_it_is_asked_was_late(context: Any) -> None:
+    """It would not have ended otherwise."""
+    ending, heard = ended(context, hangs_brittle, deadline=1.0)
+    assert ("it was not done after 1 seconds", ["before"]) == (ending.how, heard)
 
 
 def test_what_the_work_prints_goes_to_stderr() -> None:
