@@ -167,6 +167,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 @commands.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--on", type=click.Choice(WITNESSES), default="auto", help="Where to capture.")
+@click.option("--shapes-only", is_flag=True, help="Emulate without memory and numbers, for models that do not fit.")
 @click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
@@ -177,6 +178,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 def verify(
     targets: tuple[str, ...],
     on: str,
+    shapes_only: bool,
     style: str,
     deadline: float,
     output_file: Path | None,
@@ -191,7 +193,7 @@ def verify(
     from graphlint import runtime
 
     told = show_step if sys.stderr.isatty() else None
-    report = runtime.verify(targets, config, rulebook, on=on, deadline=deadline, progress=told)
+    report = runtime.verify(targets, config, rulebook, on=on, shapes_only=shapes_only, deadline=deadline, progress=told)
     color = output_file is None and wants_color()
     write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
     problems = [target.problem for target in report.targets if target.problem]
