@@ -169,6 +169,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 @commands.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--on", type=click.Choice(WITNESSES), default="auto", help="Where to capture.")
+@click.option("--shapes-only", is_flag=True, help="Emulate without memory and numbers, for models that do not fit.")
 @click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
@@ -185,6 +186,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 def verify(
     targets: tuple[str, ...],
     on: str,
+    shapes_only: bool,
     style: str,
     warm_ups: int,
     replays: int,
@@ -204,7 +206,9 @@ def verify(
 
     told = show_step if sys.stderr.isatty() else None
     runs = Runs(warm_ups, replays, capture_error_mode)
-    report = runtime.verify(targets, config, rulebook, on=on, runs=runs, deadline=deadline, progress=told)
+    report = runtime.verify(
+        targets, config, rulebook, on=on, runs=runs, shapes_only=shapes_only, deadline=deadline, progress=told
+    )
     color = output_file is None and wants_color()
     write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
     problems = [target.problem for target in report.targets if target.problem]

@@ -21,6 +21,11 @@ EMULATED = (
     "kernels without a CPU path, and the libraries of the GPU"
 )
 
+HEADS = {
+    "emulator": EMULATED,
+    "shapes": "shapes only: no numbers are computed, so nothing is compared with eager; " + EMULATED,
+}
+
 Paint = Callable[[str, str], str]
 
 
@@ -32,7 +37,7 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
     for finding in report.findings:
         frame = code_frame(finding.span, read(base / finding.span.path))
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
-    head = [EMULATED] if report.witness == "emulator" else []
+    head = [HEADS[report.witness]] if report.witness in HEADS else []
     return "\n\n".join([*head, *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
 
 

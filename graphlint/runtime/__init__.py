@@ -9,11 +9,12 @@ from dataclasses import replace
 from graphlint import suppression
 from graphlint.config import Config, selected_codes
 from graphlint.deadline import DEADLINE
+from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.hearing import Hearing
 from graphlint.runtime.isolation import run_isolated, server
-from graphlint.runtime.session import Session, Step, Witness, require_torch
+from graphlint.runtime.session import CUDA, Session, Step, Witness, require_torch
 from graphlint.runtime.target import DEFAULT_RUNS, Runs, parse
 
 
@@ -24,15 +25,20 @@ def verify(
     *,
     on: str = "auto",
     runs: Runs = DEFAULT_RUNS,
+    shapes_only: bool = False,
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
 ) -> Report:
     """Capture each target in a process of its own that has `deadline` seconds.
 
-    `on` is `cuda`, `emulator`, or `auto` for the emulator where there is no GPU. A target that cannot be looked at has
+    `on` is `cuda`, `emulator`, or `auto` for the emulator where there is no GPU. With `shapes_only`, the emulator takes
+    no memory for tensors and computes no numbers, so that nothing is compared. A target that cannot be looked at has
     a `problem` in its report, and the others are looked at all the same. `progress` gets a target's name and what is
-    being done with it. Raises UsageError where `cuda` finds no GPU, and for a target that is named in a wrong way.
+    being done with it. Raises UsageError where `cuda` finds no GPU or is asked for shapes only, and for a target that
+    is named in a wrong way.
     """
+    if shapes_only and on == CUDA:
+        raise UsageError("a GPU computes numbers; `--shapes-only` is for the emulator")
     started = time.perf_counter()
     specs = [parse(target) for target in targets]
     selected = selected_codes(config, rulebook)
@@ -48,7 +54,8 @@ def verify(
 
     context = server()
     for spec in specs:
-        report, found = _look(context, Session(spec, tuple(config.rules), on, runs), rulebook, deadline, told)
+        session = Session(spec, tuple(config.rules), on, runs, shapes_only)
+        report, found = _look(context, session, rulebook, deadline, told)
         reports.append(report)
         findings += [one for one in found if one.code in selected and config.shows(one)]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))

@@ -14,10 +14,11 @@ Refused = Callable[[str], None]
 class Backend(Protocol):
     """A device on which captures are taken. Streams and graphs are known by their handles.
 
-    Where it `is_real`, its times and sizes mean something.
+    Where it `is_real`, its times and sizes mean something; where it `has_numbers`, tensors hold something to compare.
     """
 
     is_real: bool
+    has_numbers: bool
 
     def listen(self) -> None:
         """From now on, pass on what the driver says of calls that it refuses, in the thread that made the call."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graphlint.runtime.watch.watch import Watch
 
 AUTO, CUDA, EMULATOR = "auto", "cuda", "emulator"  # where a target is captured
+SHAPES = "shapes"  # the emulator without numbers
 
 Send = Callable[[Any], None]
 
@@ -37,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Who answers, as the report calls it: `capture` or `emulator`."""
+    """Who answers, as the report calls it: `capture`, `emulator`, or `shapes` for one without numbers."""
 
     name: str
 
@@ -66,12 +67,16 @@ class Measured:
 
 @dataclass(frozen=True)
 class Session:
-    """Looks at one target; `rules` are folders of pages besides those that ship with graphlint."""
+    """Looks at one target; `rules` are folders of pages besides those that ship with graphlint.
+
+    With `shapes_only`, the emulator computes no numbers.
+    """
 
     spec: Spec
     rules: tuple[Path, ...] = ()
     on: str = AUTO
     runs: Runs = DEFAULT_RUNS
+    shapes_only: bool = False
 
     def __call__(self, send: Send) -> None:
         home = Span(str(self.spec.path or self.spec.module), 1)
@@ -79,8 +84,8 @@ class Session:
 
     def look(self, findings: Findings, send: Send) -> None:
         """The steps, in order."""
-        where = witness(self.on)
-        send(Witness("emulator" if where == EMULATOR else "capture"))
+        where = witness(self.on, shapes_only=self.shapes_only)
+        send(Witness("capture" if where == CUDA else where))
         watch, reporting = watch_for(findings, where)
 
         from graphlint.runtime.examine.look import run_target
@@ -119,7 +124,8 @@ def counts(watch: Watch) -> dict[str, float]:
 
 def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
     """A watch over this process, which captures where `witness` says, and what reports on it. Raises UsageError."""
-    backend = _emulator() if where == EMULATOR else _gpu()  # first, since it decides what torch finds
+    # First, since it decides what torch finds.
+    backend = _gpu() if where == CUDA else _emulator(has_numbers=where == EMULATOR)
 
     from graphlint.runtime.judge.causes import Causes
     from graphlint.runtime.judge.reporting import Reporting
@@ -136,7 +142,7 @@ class NoDeviceError(UsageError):
     """No target can be looked at on this machine."""
 
 
-def witness(on: str) -> str:
+def witness(on: str, *, shapes_only: bool = False) -> str:
     """Where `auto` captures: on a GPU if there is one. Raises NoDeviceError where `cuda` finds none."""
     require_torch()
     try:
@@ -145,6 +151,8 @@ def witness(on: str) -> str:
         raise NoDeviceError(f"`verify` needs PyTorch: {error}") from error
     if not hasattr(torch, "accelerator"):
         raise NoDeviceError(f"torch {torch.__version__} is too old for `verify`, which needs 2.6")
+    if shapes_only:
+        return SHAPES
     has_gpu = torch.cuda.is_available() and not is_emulated()
     if on == CUDA and not has_gpu:
         raise NoDeviceError(
@@ -165,10 +173,10 @@ def _gpu() -> Callable[[Refused], Backend]:
     return CudaDriver
 
 
-def _emulator() -> Callable[[Refused], Backend]:
+def _emulator(*, has_numbers: bool) -> Callable[[Refused], Backend]:
     from graphlint.runtime.emulator.backend import EmulatedDriver
 
-    return functools.partial(EmulatedDriver, emulate())
+    return functools.partial(EmulatedDriver, emulate() if has_numbers else emulate(has_numbers=False))
 
 
 def is_emulated() -> bool:
@@ -177,10 +185,10 @@ def is_emulated() -> bool:
 
 
 @functools.cache
-def emulate() -> Emulator:
+def emulate(*, has_numbers: bool = True) -> Emulator:
     """From here on, torch takes this process for one with a GPU."""
     from graphlint.runtime.emulator.library import Emulator
 
-    emulator = Emulator()
+    emulator = Emulator(has_numbers=has_numbers)
     emulator.install()
     return emulator

@@ -16,6 +16,7 @@ class CudaDriver(Driver):
     """A `Backend` that takes real captures."""
 
     is_real = True
+    has_numbers = True
 
     def nodes(self, graph: int) -> tuple[Node, ...]:
         return walk(self, graph)

@@ -19,6 +19,7 @@ class EmulatedDriver:
 
     def __init__(self, emulator: Emulator, refused: Callable[[str], None]) -> None:
         self.emulator = emulator
+        self.has_numbers = emulator.has_numbers
         self._refused = refused
         self._recordings: weakref.WeakValueDictionary[int, Recording] = weakref.WeakValueDictionary()
 

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.runtime.emulator import refusals
 from graphlint.runtime.emulator.generators import Generators
-from graphlint.runtime.emulator.kernels import body_of, compute
+from graphlint.runtime.emulator.kernels import Kernels
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.emulator.streams import DEFAULT, Streams
@@ -28,8 +28,9 @@ class Device(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    def __init__(self, residence: Residence, streams: Streams, generators: Generators) -> None:
+    def __init__(self, residence: Residence, streams: Streams, generators: Generators, kernels: Kernels) -> None:
         super().__init__()
+        self.kernels = kernels
         self.residence = residence
         self.streams = streams
         self.generators = generators
@@ -42,7 +43,7 @@ class Device(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
-        body = body_of(func)
+        body = self.kernels.body_of(func)
         if body is not None:  # what it runs is followed one by one
             with self:
                 return body(*args, **(kwargs or {}))
@@ -86,8 +87,7 @@ class Device(TorchDispatchMode):
                     self.streams.current.recording.adopt(tensor)
 
     def _run_on_host(self, call: Call) -> object:
-        kwargs = _on_cpu(call.kwargs)
-        result = call.func(*call.args, **kwargs)
+        result = self.kernels.run(call.func, call.args, _on_cpu(call.kwargs), on_device=False)
         is_pinned = bool(call.kwargs.get("pin_memory")) or call.schema == "aten::_pin_memory"
         # A constructor that Python has called gets `pin_memory`, one that C++ has called does not.
         given = list(call.tensors())
@@ -150,7 +150,7 @@ class Device(TorchDispatchMode):
     def _run(self, call: Call, is_device: bool) -> object:
         given = {id(tensor) for tensor in call.tensors()}
         with self._around(call)():
-            result = compute(call.func, call.args, _on_cpu(call.kwargs))
+            result = self.kernels.run(call.func, call.args, _on_cpu(call.kwargs), on_device=is_device)
         is_download = call.schema == "aten::_to_copy" and not is_device
         for number, tensor in enumerate(tensors(result)):
             if is_device and id(tensor) not in given and not refusals.is_host_result(call, number):

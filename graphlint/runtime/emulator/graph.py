@@ -23,6 +23,7 @@ class GraphBase:
 
     streams: Streams
     generators: Generators
+    kind: type[Recording]
 
     def __new__(cls, *_args: object, **_kwargs: object) -> Any:
         graph = object.__new__(cls)
@@ -45,7 +46,7 @@ class GraphBase:
         if self.recording is not None:
             raise RuntimeError("This CUDAGraph instance already owns a captured graph: prepare for replay with reset.")
         known = {one.source._cdata: one.source for one in (self.generators.default, *self.registered)}
-        self.recording = Recording(line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident())
+        self.recording = self.kind(line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident())
         self.streams.begin(self.recording)
 
     def capture_end(self) -> None:

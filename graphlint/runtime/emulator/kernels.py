@@ -13,6 +13,18 @@ _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
+class Kernels:
+    """What operators of an emulated device, and those of the host beside it, are computed with."""
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, on_device: bool) -> object:
+        """The result of an operator; `on_device` says where it lies. Raises NotImplementedError without a kernel."""
+        return compute(func, args, kwargs) if on_device else func(*args, **kwargs)
+
+    def body_of(self, func: Any) -> Callable[..., object] | None:
+        """The function to run in place of an operator, whose operators are followed one by one."""
+        return body_of(func)
+
+
 def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
     """Run an operator; one that lacks its type runs in a wider one. Raises NotImplementedError where neither works."""
     try:

@@ -12,7 +12,11 @@ import torch
 from graphlint.runtime.emulator.device import Device
 from graphlint.runtime.emulator.generators import Generators
 from graphlint.runtime.emulator.graph import GraphBase, new_pool
+from graphlint.runtime.emulator.kernels import Kernels
+from graphlint.runtime.emulator.memoryless import Memoryless
+from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import Residence
+from graphlint.runtime.emulator.shapes import Outline, Shapes
 from graphlint.runtime.emulator.streams import DEFAULT, EventBase, StreamBase, Streams
 from graphlint.runtime.emulator.tensors import Tensors
 
@@ -40,17 +44,21 @@ _PROPERTIES = SimpleNamespace(
 
 
 class Emulator:
-    """The parts of an emulated device, and their place in torch."""
+    """The parts of an emulated device, and their place in torch; without numbers, tensors have shapes alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_numbers: bool = True) -> None:
+        self.has_numbers = has_numbers
         self.residence = Residence()
+        self.shapes = Shapes(self.residence)
         self.streams = Streams()
         self.generators = Generators(lambda: self.streams.current.recording)
-        self.device = Device(self.residence, self.streams, self.generators)
+        kernels = Kernels() if has_numbers else self.shapes
+        self.device = Device(self.residence, self.streams, self.generators, kernels)
 
     def install(self) -> None:
         """From here on, torch answers as if there were a device; the calling thread and later ones run on it."""
-        parts = {"streams": self.streams, "generators": self.generators}
+        kind = Recording if self.has_numbers else Outline
+        parts = {"streams": self.streams, "generators": self.generators, "kind": kind}
         for name, base in (("_CudaStreamBase", StreamBase), ("_CudaEventBase", EventBase), ("_CUDAGraph", GraphBase)):
             setattr(_C, name, type(name, (base,), parts))
         for name, value in self._functions().items():
@@ -59,6 +67,10 @@ class Emulator:
         self._fill_accelerator()
         for owner, name, value in Tensors(self.residence, self.device.wait).patches():
             setattr(owner, name, value)
+        if not self.has_numbers:
+            importlib.import_module("torch._dynamo")  # which kernels of shapes load, and a region is no place for that
+            for owner, name, value in Memoryless(self.residence, self.shapes, self.device.wait).patches():
+                setattr(owner, name, value)
         torch.Generator = self.generators.kind
         _follow_threads(self.device)
         self.device.__enter__()

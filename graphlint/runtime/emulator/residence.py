@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,11 +21,15 @@ real_device = _Base.device.__get__
 
 
 class Kind(enum.Enum):
-    """Memory of the device, pinned memory of the host, or a helper of C++ that lies where its company does."""
+    """Memory of the device, pinned memory of the host, or a helper of C++ that lies where its company does.
+
+    `NOWHERE` is what a program itself puts on the meta device, where only shapes are emulated.
+    """
 
     DEVICE = enum.auto()
     PINNED = enum.auto()
     HELPER = enum.auto()
+    NOWHERE = enum.auto()
 
 
 class Residence:
@@ -32,6 +39,21 @@ class Residence:
         self._kinds: dict[int, tuple[StorageWeakRef, Kind]] = {}
         self._without_storage: weakref.WeakSet[torch.Tensor] = weakref.WeakSet()  # sparse ones, all of the device
         self._sweep_at = _FIRST_SWEEP
+        self._here = threading.local()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether this thread runs kernels, to which tensors say where they really lie."""
+        return getattr(self._here, "is_bare", False)
+
+    @contextlib.contextmanager
+    def bare(self) -> Iterator[None]:
+        """Inside, kernels run that are written in Python and build on the devices of what they are given."""
+        before, self._here.is_bare = self.is_bare, True
+        try:
+            yield
+        finally:
+            self._here.is_bare = before
 
     def place(self, tensor: torch.Tensor, kind: Kind) -> None:
         """Remember where a tensor lies."""

@@ -152,6 +152,17 @@ def differing(found: Tree, expected: Tree, floor: Mapping[str, float], name: str
     return [differences[path] for path in theirs | ours if path in differences]
 
 
+def first_mismatch(
+    found: Sequence[Tree], expected: Sequence[Tree], floors: Sequence[Mapping[str, float]]
+) -> tuple[int, Difference] | None:
+    """The position of the first step with a mismatch, and the mismatch; the trees of each step are unnamed."""
+    for step, (one, other, floor) in enumerate(zip(found, expected, floors, strict=True)):
+        for difference in differing(one, other, floor, ""):
+            if difference.is_mismatch:
+                return step, difference
+    return None
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "nothing"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,10 @@ from graphlint.runtime.examine.arguments import (
     renewed,
     require_device,
 )
-from graphlint.runtime.examine.comparison import Difference, differing, leaves, noise_floor
+from graphlint.runtime.examine.comparison import Difference, first_mismatch, leaves, noise_floor
 from graphlint.runtime.examine.measure import measure, nodes
 from graphlint.runtime.examine.recovery import recover
+from graphlint.runtime.examine.redecisions import redecided
 from graphlint.runtime.examine.runner import examine_graphed
 from graphlint.runtime.examine.state import Snapshot, State, reachable
 from graphlint.runtime.judge.divergence import Divergence, Traced
@@ -73,22 +74,32 @@ class Examination:
         with self.watch.paused():
             self.base = self.state.snapshot()
         self.step("capture")
-        self.reporting.is_comparing = True
+        self.reporting.is_comparing = self.watch.driver.has_numbers
+        self.reporting.is_following = True
         taken = self._capture_past_refusals()
         if taken is None:
             return {}
+        if not self.watch.driver.has_numbers:
+            self.step("replay")
+            with self.watch.paused():
+                self.inputs.append(self.examples)
+                self._replays(taken)
+            self._follow(taken.capture)
+            return nodes(taken.capture)
         self.step("eager against replay")
         with self.watch.paused():
             eager, floors = self._reference()
             replayed = self._replays(taken)
-        mismatch = self._first_mismatch(replayed, eager, floors)
+        mismatch = first_mismatch(replayed, eager, floors)
         if mismatch is not None:
             with self.watch.paused():
-                mismatch = self._first_mismatch(replayed, eager, self._rounding(eager, floors))
+                mismatch = first_mismatch(replayed, eager, self._rounding(eager, floors))
         if mismatch is not None:
             self.step("search for the first difference")
             self._explain(*mismatch)
             return {}
+        if any(far for floor in floors for far in floor.values()):  # it may be more than rounding
+            self._follow(taken.capture)
         if not self.watch.driver.is_real:
             return nodes(taken.capture)
         self.step("measurements")
@@ -235,15 +246,6 @@ class Examination:
         gradients = [(f"{name}.grad", one.grad) for name, one in state.items() if one.is_leaf and one.grad is not None]
         return cloned([*named, *gradients])
 
-    def _first_mismatch(
-        self, replayed: list[Values], eager: list[Values], floors: list[dict[str, float]]
-    ) -> tuple[int, Difference] | None:
-        for step, (found, expected, floor) in enumerate(zip(replayed, eager, floors, strict=True)):
-            for difference in differing(found, expected, floor, ""):
-                if difference.is_mismatch:
-                    return step, difference
-        return None
-
     def _explain(self, step: int, difference: Difference) -> None:
         """Capture again with every intermediate result kept, and find the first operator that differs from eager."""
         with self.watch.recorder.tracing() as captured:
@@ -262,6 +264,21 @@ class Examination:
         ]
         twice = [self._trace(step), self._trace(step)]
         self.reporting.diverged(taken.capture, Divergence(found, *twice), step, difference)
+
+    def _follow(self, capture: Capture) -> None:
+        """Find what eager itself does otherwise in a later step, unless it is the host that reads values."""
+        if any(one.refusals for one in self.watch.captures):
+            return
+        with self.watch.paused():
+            found = redecided(self._steps)
+        if found is not None:
+            self.reporting.redecided(capture, *found)
+
+    def _steps(self) -> Iterator[Callable[[], object]]:
+        """Eager steps on the example inputs, one after the other from the base state on."""
+        self.base.restore()
+        for _ in self.target.runs.levels:
+            yield self._call(copied(self.examples))
 
     def _trace(self, step: int) -> list[Traced]:
         """The operators of one eager step, and their results."""

@@ -20,6 +20,9 @@ def examine_runner(
 ) -> dict[str, float]:
     """Replay on fresh inputs; a result must stay when the next one is made, and equal `eager` where there is one."""
     kept: list[tuple[object, Values]] = []
+    if not reporting.watch.driver.has_numbers:
+        _called(replay, examples)
+        return {}
     for number, level in enumerate(LEVELS):
         result, values = _compared(replay, eager, renewed(examples, level, seed=number), reporting)
         for earlier, before in kept:
@@ -31,6 +34,9 @@ def examine_runner(
 
 def examine_graphed(call: Callable[..., Any], examples: Arguments, reporting: Reporting) -> dict[str, float]:
     """Call what `make_graphed_callables` gave on fresh inputs; the next call may overwrite its results."""
+    if not reporting.watch.driver.has_numbers:
+        _called(call, examples)
+        return {}
     is_module = isinstance(call, torch.nn.Module) and "forward" in vars(call)
     eager = functools.partial(type(call).forward, call) if is_module else None  # type: ignore[attr-defined]
     for number, level in enumerate(LEVELS):

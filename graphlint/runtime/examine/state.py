@@ -392,6 +392,8 @@ def _default_sources() -> dict[str, Any]:
 
 
 def _is_source(value: object) -> bool:
+    if isinstance(value, random.SystemRandom):
+        return False  # the system's entropy has no state
     numpy = type(value).__module__.startswith("numpy.random.")
     return isinstance(value, (torch.Generator, random.Random)) or (numpy and hasattr(value, "random"))
 

@@ -18,7 +18,8 @@ from graphlint.runtime.places import returning
 from graphlint.runtime.watch.capture import Capture, Trouble
 from graphlint.runtime.watch.watch import Watch
 
-_SUSPECT = frozenset({"frozen-host-value", "frozen-host-random", "moved-tensor", "optimizer-host-state"})
+_DECIDED = frozenset({"frozen-host-value", "frozen-host-random"})  # what changes what eager asks for, if anything
+_SUSPECT = _DECIDED | {"moved-tensor", "optimizer-host-state"}  # what changes the results, if anything
 
 
 class Reporting:
@@ -31,6 +32,7 @@ class Reporting:
         self.outside = Outside(self.tell, watch.driver)
         self.training = Training()
         self.is_comparing = False
+        self.is_following = False
         self._held: list[tuple[Capture, Trouble]] = []
         self.graphed: list[GraphedCallables] = []
         watch.graphed.append(self.callables_graphed)
@@ -39,8 +41,11 @@ class Reporting:
         watch.recorder.eager.append(self.outside.ran)
 
     def tell(self, capture: Capture, trouble: Trouble) -> None:
-        """Report it; where replay is compared with eager, what can make them differ waits until they do."""
-        if self.is_comparing and trouble.effect in _SUSPECT:
+        """Report it; where eager is compared with replay or with itself, what can make them differ waits until it does.
+
+        Where results are compared, `is_comparing` is set; where only operators are, `is_following`.
+        """
+        if trouble.effect in (_SUSPECT if self.is_comparing else _DECIDED if self.is_following else ()):
             self._held.append((capture, trouble))
             return
         self.findings.add(
@@ -107,9 +112,7 @@ class Reporting:
 
     def diverged(self, capture: Capture, divergence: Divergence, step: int, difference: Difference) -> None:
         """A replay gives something else than eager: where that begins, unless it is known already."""
-        self.is_comparing = False
-        for held in self._held:
-            self.tell(*held)
+        self._tell_held()
         first, how = divergence.first()
         said = f"`{difference.path[2:-2]}` differs in replay {step + 1}"
         suspect = host.suspect(capture, first.stack)
@@ -125,6 +128,26 @@ class Reporting:
             self.tell(
                 capture, Trouble("unexplained-divergence", first.stack or capture.stack, f"{first.operator}, {said}")
             )
+
+    def redecided(self, capture: Capture, divergence: Divergence, step: int) -> None:
+        """Eager asks for something else in a later step, while replay repeats what was asked for at capture."""
+        is_explained = self._tell_held()
+        first, how = divergence.first()
+        what = f"runs {first.operator}" if how == "path" else f"gives {first.operator} other numbers or shapes"
+        trouble = Trouble("frozen-host-value", first.stack, f"step {step + 1} of eager {what}")
+        suspect = host.suspect(capture, first.stack)
+        if suspect is not None:
+            self.tell(capture, replace(suspect, said=trouble.said))
+        elif not is_explained:
+            self.tell(capture, trouble)
+
+    def _tell_held(self) -> bool:
+        """Report what has waited, and from now on everything at once; whether anything has."""
+        self.is_comparing = self.is_following = False
+        held, self._held = self._held, []
+        for one in held:
+            self.tell(*one)
+        return bool(held)
 
     def told(self, effect: str, call: Callable[..., Any], said: str) -> None:
         """Something about the result of a callable, at the line that returns it."""

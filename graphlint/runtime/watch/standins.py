@@ -14,7 +14,7 @@ import torch
 from graphlint.runtime.judge.host import hyperparameters, numbers_of_state
 from graphlint.runtime.places import is_user_code, user_stack
 from graphlint.runtime.watch.capture import Stepped
-from graphlint.runtime.watch.recorder import ACTIVE, Recorder, first_line
+from graphlint.runtime.watch.recorder import ACTIVE, SYNCHRONIZES, Recorder, first_line
 
 # Waiting for the device, or asking how far it is: what the call gives back where a capture goes on without it.
 _WAITS: tuple[tuple[object, str, object], ...] = (
@@ -51,7 +51,9 @@ class Standins:
         ]
         # Below the function that a program may have imported by name.
         answer = self._answering(torch.cuda.graphs._cuda_isCurrentStreamCapturing)
-        return [*waits, *builds, *releases, (torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answer)]
+        asks = (torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answer)
+        printing = (torch._tensor_str, "_str", self._printing(torch._tensor_str._str))
+        return [*waits, *builds, *releases, asks, printing]
 
     def _refusing(self, call: Callable[..., object], name: str, given: object) -> Callable[..., object]:
         """The call is known to be refused, and is left out so that the capture goes on."""
@@ -101,6 +103,18 @@ class Standins:
                 return self.recorder.beside(lambda: on_host.to(device or "cuda"))
 
         return built
+
+    def _printing(self, printed: Callable[..., str]) -> Callable[..., str]:
+        """What prints a tensor leaves all modes, so that what it reads is refused without anyone who could go on."""
+
+        @functools.wraps(printed)
+        def text(tensor: torch.Tensor, **kwargs: Any) -> str:
+            if self.recorder.capture is None or not tensor.is_cuda:
+                return printed(tensor, **kwargs)
+            self.recorder.refuse(SYNCHRONIZES, sys._getframe(1), operator="torch.Tensor.__repr__", effect="printing")
+            return f"tensor(..., device='{tensor.device}', size={tuple(tensor.shape)})"
+
+        return text
 
     def _answering(self, asking: Callable[[], bool]) -> Callable[[], bool]:
         @functools.wraps(asking)

@@ -1,0 +1,46 @@
+"""A run in, what the host decided about each operator of the device out: which one, with which numbers and shapes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from graphlint.runtime.judge.divergence import Traced
+from graphlint.runtime.modes import keep_from_compiler
+from graphlint.runtime.places import user_stack
+from graphlint.runtime.watch.operators import Call, tensors
+
+
+class Decisions(TorchDispatchMode):
+    """Takes them down in order in `made`, with the lines of the program if they are to be `located`."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self, *, located: bool) -> None:
+        super().__init__()
+        self.located = located
+        self.made: list[Traced] = []
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Compiled functions run as they do without this mode."""
+        return True
+
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> object:
+        call = Call(func, args, kwargs or {})
+        result = func(*args, **call.kwargs)
+        results = list(tensors(result))
+        if any(one.is_cuda for one in (*results, *call.tensors())):
+            numbers = tuple(map(repr, call.numbers))  # as text, in which NaN equals NaN
+            shapes = tuple((one.shape, one.dtype) for one in results)
+            stack = user_stack(sys._getframe()) if self.located else ()
+            self.made.append(Traced(call.name, stack, (*numbers, *shapes), []))
+        return result
+
+
+keep_from_compiler(Decisions)
