@@ -32,6 +32,7 @@ def verify(
     warm_ups: int = 3,
     replays: int = 3,
     deadline: float = DEADLINE,
+    allocations: str = "default",
 ) -> Report:
     """Capture a callable with these example arguments, replay it on fresh ones, and compare with eager.
 
@@ -39,13 +40,16 @@ def verify(
     `emulator`, or `auto` for the emulator where there is no GPU. On a GPU it runs in this process, which is cleaned up
     after a capture that fails; on the emulator in a fork of this process, where what it reaches counts as on the
     device. `warm_ups` counts the eager runs before the capture, `replays` those that are compared; it has `deadline`
-    seconds, or as long as it takes if that is 0. Needs PyTorch; raises `graphlint.errors.UsageError` where that or a
-    GPU is missing, or `call` does not take the arguments.
+    seconds, or as long as it takes if that is 0. With `allocations="strict"`, tensors that are made are told as well.
+    Needs PyTorch; raises `graphlint.errors.UsageError` where that or a GPU is missing, or `call` does not take the
+    arguments.
     """
     from graphlint.runtime.inprocess import verify as verify_here
     from graphlint.runtime.target import Runs
 
-    return verify_here(call, args, kwargs or {}, on, Runs(warm_ups, replays), deadline)
+    return verify_here(
+        call, args, kwargs or {}, on=on, runs=Runs(warm_ups, replays), seconds=deadline, allocations=allocations
+    )
 
 
 def assert_graph_safe(

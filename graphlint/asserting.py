@@ -118,7 +118,7 @@ class GraphSafe:
         settings = read_settings({**self._given, **changes})
         chosen = extend_config(load_config(config.rootpath), select=settings.select, ignore=settings.ignore)
         try:
-            found = witnessed(call, args, kwargs, settings)
+            found = witnessed(call, args, kwargs, settings, chosen.allocations)
         except (UsageError, TimeoutError) as error:
             raise error.with_traceback(None) from None  # the way through graphlint says nothing about the test
         report = judge(found, chosen)
@@ -141,12 +141,15 @@ class GraphSafe:
         return f"captured on {name}"
 
 
-def witnessed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Settings) -> Report:
+def witnessed(
+    call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Settings, allocations: str
+) -> Report:
     """What the runtime half says of a target; skips the test where it is a capture that is asked for, without a GPU."""
     options: dict[str, Any] = {
         "warm_ups": settings.warm_ups,
         "replays": settings.replays,
         "deadline": settings.deadline,
+        "allocations": allocations,
     }
     if settings.on == "cuda":
         from graphlint.runtime.session import witness

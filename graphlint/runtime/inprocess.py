@@ -7,8 +7,10 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from graphlint.config import Config, selected_codes
 from graphlint.deadline import deadline
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Span, Summary, TargetReport
@@ -33,7 +35,14 @@ from graphlint.runtime.target import Runs, Target, made
 
 
 def verify(
-    call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], on: str, runs: Runs, seconds: float
+    call: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    on: str,
+    runs: Runs,
+    seconds: float,
+    allocations: str,
 ) -> Report:
     """Take the callable apart: here, or in a fork of this process if it is emulated. Raises UsageError if it cannot."""
     if on not in (AUTO, CUDA, EMULATOR):
@@ -41,19 +50,21 @@ def verify(
     named = inspect.unwrap(call)
     name = getattr(named, "__qualname__", type(named).__qualname__)
     target = dataclasses.replace(made((call, args, kwargs), name), runs=runs)
-    where, hearing = witness(on), Hearing()
+    where, hearing, rulebook = witness(on), Hearing(), load_rulebook(builtin_rules())
+    reported = selected_codes(Config(Path(), allocations=allocations), rulebook)
     work = functools.partial(tell, functools.partial(_look, target, where))
     started = time.perf_counter()
     if where == EMULATOR and not is_emulated():
         ending = run_forked(work, seconds, hearing)
-        hearing.end(ending, name, _home(call), load_rulebook(builtin_rules()))
+        hearing.end(ending, name, _home(call), rulebook)
     else:
         with deadline(seconds):
             work(hearing)
     if hearing.problem:
         raise UsageError(hearing.problem)
     summary = Summary(regions=int(hearing.measured.get("captures", 0)), seconds=time.perf_counter() - started)
-    ordered = tuple(sorted(hearing.findings, key=lambda one: (one.span, one.code)))
+    findings = [one for one in hearing.findings if one.code in reported]
+    ordered = tuple(sorted(findings, key=lambda one: (one.span, one.code)))
     witnessed = "emulator" if where == EMULATOR else "capture"
     return Report(witnessed, ordered, summary, targets=(TargetReport(name, hearing.measured),))
 

@@ -40,6 +40,10 @@ class Scaled(torch.nn.Module):
         return self.inner(x) * self.scales["all"]
 
 
+def making(x: Any) -> Any:
+    return torch.maximum(x, torch.zeros_like(x))
+
+
 def reading(x: Any) -> Any:
     return x / x.max().item()
 
@@ -66,6 +70,15 @@ def attributes() -> dict[tuple[str, str], int]:
     """What the modules of torch, and its tensors, consist of."""
     owners = [torch, torch._C, torch.cuda, torch.cuda.graphs, torch.accelerator, torch.nn.functional, torch.Tensor]
     return {(str(owner), name): id(value) for owner in owners for name, value in vars(owner).items()}
+
+
+def test_tensors_that_a_region_makes_are_told_under_the_strict_profile_alone() -> None:
+    """As `graphlint check` does: it is no mistake, and some want to know of each."""
+    codes = [
+        [one.code for one in graphlint.verify(making, (torch.ones(2),), on="emulator", allocations=profile).findings]
+        for profile in ("default", "strict")
+    ]
+    assert [[], ["GL504"]] == codes
 
 
 def test_what_is_safe_passes_and_leaves_the_process_as_it_was() -> None:
