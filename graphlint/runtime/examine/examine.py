@@ -24,7 +24,7 @@ from graphlint.runtime.examine.comparison import Difference, differing, leaves, 
 from graphlint.runtime.examine.measure import measure, nodes
 from graphlint.runtime.examine.recovery import recover
 from graphlint.runtime.examine.runner import examine_graphed
-from graphlint.runtime.examine.state import Snapshot, State, reachable
+from graphlint.runtime.examine.state import Snapshot, State, kept, reachable
 from graphlint.runtime.judge.divergence import Divergence, Traced
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.places import Place, Stack
@@ -62,6 +62,7 @@ class Examination:
         require_device(self.examples)
         self.state: State = reachable(target.call, (), {})
         self.inputs: list[Arguments] = []
+        self._kept: Values = {}  # the state after the last step
         watch.opening = opening_of(target.call)
 
     def run(self) -> dict[str, float]:
@@ -224,15 +225,12 @@ class Examination:
     def _values(self, output: object, arguments: Arguments) -> Values:
         """The output, the arguments as they are left, and the state in reach, by name."""
         torch.cuda.synchronize()
-        state = reachable(self.target.call, (), {}).tensors
-        named = [
-            *leaves(output, "output"),
-            *leaves(arguments[0], "args"),
-            *leaves(arguments[1], "kwargs"),
-            *state.items(),
-        ]
-        gradients = [(f"{name}.grad", one.grad) for name, one in state.items() if one.is_leaf and one.grad is not None]
-        return cloned([*named, *gradients])
+        state = reachable(self.target.call, (), {})
+        self._kept = kept(state, self._kept)
+        named = [*leaves(output, "output"), *leaves(arguments[0], "args"), *leaves(arguments[1], "kwargs")]
+        leaf = [(name, one) for name, one in state.tensors.items() if one.is_leaf]
+        gradients = [(f"{name}.grad", one.grad) for name, one in leaf if one.grad is not None]
+        return cloned(named) | self._kept | cloned(gradients)
 
     def _first_mismatch(
         self, replayed: list[Values], eager: list[Values], floors: list[dict[str, float]]

@@ -80,6 +80,22 @@ def reachable(callable: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     return State(roots, limit, tensors, hosts, walk.unvisited, unreadable)
 
 
+def kept(state: State, before: Mapping[str, object]) -> dict[str, object]:
+    """What the tensors of a state hold, by name; the copy in `before` again where that has not changed."""
+    alike = {
+        name: (tensor, old)
+        for name, tensor in state.tensors.items()
+        if name not in state.unreadable
+        and isinstance(old := before.get(name), Tensor)
+        and (old.shape, old.dtype, old.device) == (tensor.shape, tensor.dtype, tensor.device)
+    }
+    differs = dict(zip(alike, unequal(list(alike.values())), strict=True))
+    return {
+        name: before[name] if not differs.get(name, True) else tensor.detach().clone()
+        for name, tensor in state.tensors.items()
+    }
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where a tensor was, which `alias` still is, and what it held."""
