@@ -522,3 +522,18 @@ def test_a_copy_of_what_has_not_changed_is_kept() -> None:
     assert ["same"] == [name for name, path in names.items() if first.get(path) is second[path]]
     assert second[names["same"]] is not same
     assert all(torch.equal(second[path], held[name]) for name, path in names.items() if name != "same")
+
+
+def test_a_later_snapshot_shares_what_has_not_changed() -> None:
+    """It restores its own moment all the same."""
+    held = {"same": torch.ones(2), "changed": torch.ones(2)}
+    state = reachable(lambda: held, (), {})
+    first = state.snapshot()
+    held["changed"].zero_()
+    second = state.snapshot(first)
+    shared = {name: one.data_ptr() == second.held()[name].data_ptr() for name, one in first.held().items()}
+    assert {"held['same']": True, "held['changed']": False} == shared
+    for one in held.values():
+        one.fill_(7)
+    second.restore()
+    assert [[1, 1], [0, 0]] == [one.tolist() for one in held.values()]

@@ -73,6 +73,7 @@ class Examination:
             return examine_graphed(self.target.call, self.examples, self.reporting)
         with self.watch.paused():
             self.base = self.state.snapshot()
+            self._kept = {**self.base.held()}
         self.step("capture")
         self.reporting.is_comparing = True
         taken = self._capture_past_refusals()
@@ -156,7 +157,7 @@ class Examination:
         capture = self.watch.captures[number]
         if capture.is_healthy and not capture.refusals:
             with self.watch.paused():
-                return capture, Taken(graph, arguments, output, capture, self.state.snapshot())
+                return capture, Taken(graph, arguments, output, capture, self.state.snapshot(self.base))
         with self.watch.ignoring():
             if not recover(self.watch.driver, graph, pool, self.stream):
                 self.reporting.unhealthy(capture)
@@ -192,7 +193,7 @@ class Examination:
                 steps.append(self._values(self._call(arguments)(), arguments))
                 continue
             for easier in range(level, -1, -1):  # a fresh input may be one that the target does not take
-                before = self.state.snapshot() if easier else None
+                before = self.state.snapshot(self.base) if easier else None
                 inputs = renewed(self.examples, easier, seed=number)
                 arguments = copied(inputs)
                 try:
