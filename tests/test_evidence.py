@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from proof import evidence
@@ -92,3 +94,32 @@ def test_evidence_belongs_to_the_text_that_ran(tmp_path: Path, monkeypatch: pyte
     assert {EXAMPLE.name: {"hash": EXAMPLE.hash, **BROKE}} == read.records
     assert read.of(EXAMPLE) is not None
     assert read.of(replace(EXAMPLE, files=(("example.py", "x.tolist()\n"),))) is None
+
+
+MODELS = {path.stem.partition("-torch")[0]: path for path in sorted(evidence.FOLDER.glob("zoo-*.jsonl"))}
+LEAST_EQUAL, LEAST_LINES = 0.97, 0.95
+
+
+def test_the_emulator_says_of_real_models_what_a_gpu_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of each recorded model the same verdict, and of those that are refused the same lines."""
+    emulator, gpu = (rows(MODELS[name]) for name in ("zoo-emulator", "zoo-nvidia-h200"))
+    assert set(emulator) == set(gpu)
+    equal = [name for name in gpu if emulator[name]["verdict"] == gpu[name]["verdict"]]
+    refused = [name for name in equal if gpu[name]["verdict"] == "refused"]
+    lines = [name for name in refused if errors(emulator[name]) == errors(gpu[name])]
+    alarms = [name for name in equal if errors(emulator[name]) - errors(gpu[name])]
+    with capsys.disabled():
+        print(f"\nverdicts on {len(equal)} of {len(gpu)} models and lines of {len(lines)} of {len(refused)} are equal")
+    assert len(equal) >= LEAST_EQUAL * len(gpu)
+    assert len(lines) >= LEAST_LINES * len(refused)
+    assert [] == alarms
+
+
+def rows(path: Path) -> dict[str, dict[str, Any]]:
+    """What came of each model; the first line says what the run depends on."""
+    _, *found = map(json.loads, path.read_text("utf-8").splitlines())
+    return {row["model"]: row for row in found}
+
+
+def errors(row: dict[str, Any]) -> set[tuple[str, int, str]]:
+    return {(one["path"], one["line"], one["code"]) for one in row["errors"]}

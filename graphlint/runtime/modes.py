@@ -1,4 +1,4 @@
-"""A dispatch mode in; it is kept out of what torch compiles, without the compiler being imported."""
+"""A dispatch mode in; it is kept out of what torch compiles, without the compiler being imported, out."""
 
 from __future__ import annotations
 
@@ -7,22 +7,35 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _DISABLED = "__dynamo_disable"  # where torch keeps what its compiler makes of the method
+_compiling: Callable[[], object] | None = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", None)
 
 
 def keep_from_compiler(mode: type[TorchDispatchMode]) -> None:
     """Torch imports its compiler, which takes seconds, before a mode runs first; let it wait until somebody compiles.
 
-    Where torch keeps it elsewhere, this changes nothing.
+    From then on, only operators that run inside of a compiled function have to leave the compiler, which takes longer
+    than many of them. Where torch keeps all this elsewhere, nothing changes.
     """
     dispatch: Callable[..., Any] = inspect.unwrap(mode.__torch_dispatch__)
+    outside: list[Callable[..., Any]] = []  # the method as it runs outside of the compiler, once that is there
 
     def run(*args: Any, **kwargs: Any) -> object:
-        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
-        if disable is not None:
-            setattr(dispatch, _DISABLED, disable(dispatch))
+        if not outside and hasattr(sys.modules.get("torch._dynamo"), "disable"):
+            outside.append(_prepared(run, dispatch))
+        if outside and (_compiling is None or _compiling() is not None):
+            return outside[0](*args, **kwargs)
         return dispatch(*args, **kwargs)
 
     setattr(dispatch, _DISABLED, run)
+
+
+def _prepared(run: Callable[..., Any], dispatch: Callable[..., Any]) -> Callable[..., Any]:
+    """The method outside of the compiler, which looks at what chooses it no more."""
+    compiler = sys.modules["torch._dynamo"]
+    compiler.decorators.skip(run)
+    found: Callable[..., Any] = compiler.disable(dispatch)
+    return found

@@ -11,15 +11,17 @@ pytest.importorskip("torch")
 
 PROGRAM = """
 import sys
+import traceback
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from graphlint.runtime.modes import keep_from_compiler
 
 class Counting(TorchDispatchMode):
-    seen = 0
+    seen, left = 0, 0
     is_infra_mode = classmethod(lambda cls: True)
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         self.seen += 1
+        self.left += any("_dynamo" in frame.filename for frame in traceback.extract_stack())
         return func(*args, **kwargs or {})
 
 keep_from_compiler(Counting)
@@ -28,6 +30,9 @@ with Counting() as mode:
     print("torch._dynamo" in sys.modules, mode.seen)
     twice = torch.compile(lambda x: x * 2, backend="eager")
     print(twice(torch.ones(3)).tolist(), twice(torch.ones(3)).tolist())
+    mode.left = 0
+    torch.ones(3) + 1
+    print(mode.left)
 print(dict(torch._dynamo.utils.counters["frames"]))
 """
 
@@ -35,6 +40,7 @@ print(dict(torch._dynamo.utils.counters["frames"]))
 def test_a_mode_runs_without_the_compiler_and_beside_it() -> None:
     """Nothing imports it before the program does, and it compiles the program's function alone."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    first, values, frames = done.stdout.splitlines()
+    first, values, left, frames = done.stdout.splitlines()
     assert ("False 2", "[2.0, 2.0, 2.0] [2.0, 2.0, 2.0]") == (first, values)
+    assert "0" == left  # outside of what is compiled, there is nothing to leave
     assert "{'total': 1, 'ok': 1}" == frames

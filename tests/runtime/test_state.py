@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import random
 from collections import deque
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.examine.state import Change, reachable  # noqa: E402
+from graphlint.runtime.examine.state import Change, kept, reachable  # noqa: E402
 
 TOTAL = 0
 SCALE = torch.ones(2)
@@ -507,3 +508,32 @@ def test_a_mapping_that_makes_its_values_is_not_asked_for_them() -> None:
     state = reachable(step, (), {})
     assert "package.model" in state.hosts.values()
     state.snapshot().restore()
+
+
+def test_a_copy_of_what_has_not_changed_is_kept() -> None:
+    """NaN in the same place is no change; another shape, another value and another name are."""
+    same = torch.tensor([1.0, math.nan])
+    held = {"same": same, "changed": torch.ones(2), "grown": torch.ones(2)}
+    first = kept(reachable(lambda: held, (), {}), {})
+    held["changed"][0] = 2.0
+    held["grown"], held["new"] = torch.ones(3), torch.ones(1)
+    second = kept(reachable(lambda: held, (), {}), first)
+    names = {name: next(one for one in second if name in one) for name in held}
+    assert ["same"] == [name for name, path in names.items() if first.get(path) is second[path]]
+    assert second[names["same"]] is not same
+    assert all(torch.equal(second[path], held[name]) for name, path in names.items() if name != "same")
+
+
+def test_a_later_snapshot_shares_what_has_not_changed() -> None:
+    """It restores its own moment all the same."""
+    held = {"same": torch.ones(2), "changed": torch.ones(2)}
+    state = reachable(lambda: held, (), {})
+    first = state.snapshot()
+    held["changed"].zero_()
+    second = state.snapshot(first)
+    shared = {name: one.data_ptr() == second.held()[name].data_ptr() for name, one in first.held().items()}
+    assert {"held['same']": True, "held['changed']": False} == shared
+    for one in held.values():
+        one.fill_(7)
+    second.restore()
+    assert [[1, 1], [0, 0]] == [one.tolist() for one in held.values()]

@@ -1,6 +1,6 @@
 """What `graphlint verify` says about models that were really captured: their records in, a table and one row each out.
 
-    python -m tests.runtime.zoo ZOO_FOLDER FILE [--limit N] [--workers N]
+    python -m tests.runtime.zoo ZOO_FOLDER FILE [--on cuda|emulator] [--deadline S] [--limit N] [--workers N]
 
 ZOO_FOLDER holds `models.jsonl` (one model a line: `zoo`, `model`, `entry`, `captured`, `site` as file:line:function of
 the failure, `replay_equal_eager`) and `zoo.py`, whose `build` makes them. FILE gets JSON lines as they come: first what
@@ -10,9 +10,11 @@ the run depends on, then what came of each model.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.metadata
 import json
 import os
+import platform
 import sys
 import time
 from collections.abc import Iterator
@@ -27,24 +29,24 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Severity
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.runtime.session import CUDA, EMULATOR
 from tests.proof.device import gpu_count, present_device
 from tests.runtime.zoo_target import FOLDER, PREFIX, models
 
-DEADLINE = 120.0  # seconds for one model
 LIBRARIES = ("transformers", "timm")
-# Loaded once, before the processes of the models part. timm is left out: it is not known to leave CUDA alone.
-LOADED = ("torch", "graphlint.runtime.isolation", "transformers.modeling_utils")
+# Loaded once, before the processes of the models part.
+LOADED = ("torch", "graphlint.runtime.isolation", "graphlint.runtime.emulator.backend", "tests.runtime.zoo_libraries")
 
 Row = dict[str, Any]
 RULEBOOK = load_rulebook(builtin_rules())
 
 
-def look(number: int, model: Row) -> Row:
-    """What is found in one model."""
+def look(on: str, deadline: float, number: int, model: Row) -> Row:
+    """What is found in one model, captured where `on` says, in so many seconds."""
     started = time.perf_counter()
     target = f"tests.runtime.zoo_target:{PREFIX}{number}"
     try:
-        report = runtime.verify([target], Config(root=Path.cwd()), RULEBOOK, deadline=DEADLINE)
+        report = runtime.verify([target], Config(root=Path.cwd()), RULEBOOK, on=on, deadline=deadline)
     except UsageError as error:
         return {"model": name_of(model), "verdict": f"unusable: {error}", "errors": [], "others": []}
     errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
@@ -120,6 +122,13 @@ def table(models: list[Row], rows: dict[str, Row]) -> str:
     )
 
 
+def dependencies(on: str) -> dict[str, str]:
+    """What the results of a run depend on."""
+    here = {"on": on, "torch": importlib.metadata.version("torch"), "python": platform.python_version()}
+    device = here if on == EMULATOR else present_device()
+    return device | {name: importlib.metadata.version(name) for name in LIBRARIES}
+
+
 def begin(folder: Path) -> None:
     """Start the process from which those of the models come."""
     os.environ |= {FOLDER: str(folder.resolve()), "OMP_NUM_THREADS": "1"}
@@ -131,19 +140,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="ZOO_FOLDER")
     parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--on", choices=[CUDA, EMULATOR], default=CUDA, help="where to capture")
+    parser.add_argument("--deadline", type=float, default=120, metavar="S", help="the seconds that each model has")
     parser.add_argument("--limit", type=int, help="look at the first N models")
     parser.add_argument("--workers", type=int, default=8)
     arguments = parser.parse_args()
-    if not gpu_count():
-        sys.exit("this needs a GPU that torch can use")
+    if arguments.on == CUDA and not gpu_count():
+        sys.exit("this needs a GPU that torch can use, or --on emulator")
     started = time.perf_counter()
     begin(arguments.folder)
     recorded = models()[: arguments.limit]
-    header = present_device() | {name: importlib.metadata.version(name) for name in LIBRARIES}
+    looking = functools.partial(look, arguments.on, arguments.deadline)
     rows: dict[str, Row] = {}
     with arguments.file.open("w", encoding="utf-8") as file, ThreadPoolExecutor(arguments.workers) as pool:
-        print(json.dumps(header), file=file, flush=True)
-        for done in as_completed([pool.submit(look, *model) for model in enumerate(recorded)]):
+        print(json.dumps(dependencies(arguments.on)), file=file, flush=True)
+        for done in as_completed([pool.submit(looking, *model) for model in enumerate(recorded)]):
             row = done.result()
             rows[row["model"]] = row
             print(json.dumps(row), file=file, flush=True)

@@ -43,22 +43,24 @@ class Device(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
-        body = self.kernels.body_of(func)
+        call = Call(func, args, kwargs or {})
+        body = self.kernels.body_of(call.operator)
         if body is not None:  # what it runs is followed one by one
             with self:
-                return body(*args, **(kwargs or {}))
-        call = Call(func, args, kwargs or {})
-        if call.schema == "aten::equal" and self.residence.kind(args[0]) is Kind.HELPER:
+                return body(*args, **call.kwargs)
+        kinds = [self.residence.kind(one) for one in call.tensors]
+        if call.schema == "aten::equal" and kinds[0] is Kind.HELPER:
             self.wait()
-        is_device = self._is_device(call)
+        is_device = self._is_device(call, kinds)
         if is_device:
-            self._adopt(call)
-        elif not any(one.is_cuda for one in call.tensors()):
-            return self._run_on_host(call)
+            if Kind.HELPER in kinds:
+                self._adopt(call)
+        elif Kind.DEVICE not in kinds:
+            return self._run_on_host(call, kinds)
         recording = self.streams.current.recording
         if recording is not None:
             self._check_origin(recording)
-        self._check(call, is_device)
+        self._check(call, is_device, has_hosts=kinds.count(Kind.DEVICE) < len(kinds))
         if recording is None:
             return self._run(call, is_device)
         self._require_valid(recording)
@@ -68,48 +70,47 @@ class Device(TorchDispatchMode):
         recording.add(Call(func, args, _on_cpu(call.kwargs)), result, self._around(call))
         return result
 
-    def _is_device(self, call: Call) -> bool:
+    def _is_device(self, call: Call, kinds: list[Kind | None]) -> bool:
         """Whether the result lies on the device."""
         target = call.kwargs.get("device")
         # Only C++ names a layout beside a device: there, the device is where the tensors of this process lie.
         if target is not None and ("layout" not in call.kwargs or torch.device(target).type == "cuda"):
             return bool(torch.device(target).type == "cuda")
         if call.schema == "aten::copy_":
-            return bool(call.args[0].is_cuda)
-        return any(one.is_cuda for one in call.tensors())
+            return self.residence.is_device(call.args[0])
+        return Kind.DEVICE in kinds
 
     def _adopt(self, call: Call) -> None:
         """A tensor that C++ has made on the way lies where those are that it is used with."""
-        for tensor in call.tensors():
+        for tensor in call.tensors:
             if self.residence.kind(tensor) is Kind.HELPER:
                 self.residence.place(tensor, Kind.DEVICE)
                 if self.streams.current.recording is not None:
                     self.streams.current.recording.adopt(tensor)
 
-    def _run_on_host(self, call: Call) -> object:
+    def _run_on_host(self, call: Call, kinds: list[Kind | None]) -> object:
         result = self.kernels.run(call.func, call.args, _on_cpu(call.kwargs), on_device=False)
         is_pinned = bool(call.kwargs.get("pin_memory")) or call.schema == "aten::_pin_memory"
         # A constructor that Python has called gets `pin_memory`, one that C++ has called does not.
-        given = list(call.tensors())
-        is_helper = all(self.residence.kind(one) is Kind.HELPER for one in given) and "pin_memory" not in call.kwargs
+        is_helper = kinds.count(Kind.HELPER) == len(kinds) and "pin_memory" not in call.kwargs
         if is_pinned or is_helper:
             for tensor in tensors(result):
                 if self.residence.kind(tensor) is None:
                     self.residence.place(tensor, Kind.PINNED if is_pinned else Kind.HELPER)
         return result
 
-    def _check(self, call: Call, is_device: bool) -> None:
+    def _check(self, call: Call, is_device: bool, *, has_hosts: bool) -> None:
         """Raises RuntimeError for what a GPU does not do, or does not do now."""
         if call.schema in _COPIES:
             self._check_copy(call, is_device)
             return
-        if refusals.mixes(call):
+        if has_hosts and refusals.mixes(call):
             raise RuntimeError(_MIXED)
-        if refusals.uploads(call):
+        if has_hosts and refusals.uploads(call):
             self._upload(is_pinned=False, is_blocking=True)
         if refusals.waits(call):
             self.wait()
-        if call.draws and self.streams.current.recording is not None:
+        if call.operator.draws and self.streams.current.recording is not None:
             self.generators.require_registered(call.kwargs.get("generator"), self.streams.current.recording)
 
     def _check_origin(self, recording: Recording) -> None:
@@ -148,20 +149,27 @@ class Device(TorchDispatchMode):
             raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
 
     def _run(self, call: Call, is_device: bool) -> object:
-        given = {id(tensor) for tensor in call.tensors()}
-        with self._around(call)():
-            result = self.kernels.run(call.func, call.args, _on_cpu(call.kwargs), on_device=is_device)
-        is_download = call.schema == "aten::_to_copy" and not is_device
-        for number, tensor in enumerate(tensors(result)):
-            if is_device and id(tensor) not in given and not refusals.is_host_result(call, number):
-                self.residence.place(tensor, Kind.DEVICE)
-            elif is_download and call.kwargs.get("non_blocking"):
+        kwargs = _on_cpu(call.kwargs)
+        if call.operator.draws:
+            with self._around(call)():
+                result = self.kernels.run(call.func, call.args, kwargs, on_device=is_device)
+        else:
+            result = self.kernels.run(call.func, call.args, kwargs, on_device=is_device)
+        made = tensors(result)
+        if call.operator.writes:
+            made = [one for one in made if not any(one is given for given in call.tensors)]
+        if is_device:
+            for number, tensor in enumerate(made):
+                if not refusals.is_host_result(call, number):
+                    self.residence.place(tensor, Kind.DEVICE)
+        elif call.schema == "aten::_to_copy" and call.kwargs.get("non_blocking"):
+            for tensor in made:
                 self.residence.place(tensor, Kind.PINNED)
         return result
 
     def _around(self, call: Call) -> Callable[[], contextlib.AbstractContextManager[None]]:
         """What to run an operator in, so that it draws from the generator of the device; it must not hold the call."""
-        if not call.draws or call.kwargs.get("generator") is not None:
+        if not call.operator.draws or call.kwargs.get("generator") is not None:
             return contextlib.nullcontext
         return functools.partial(self.generators.drawing, self.generators.default.source)
 
@@ -169,6 +177,8 @@ class Device(TorchDispatchMode):
 def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of an operator as they are for memory of this process."""
     here = dict(kwargs)
+    if not here:
+        return here
     if here.get("device") is not None and torch.device(here["device"]).type == "cuda":
         here["device"] = CPU
     if here.get("pin_memory"):

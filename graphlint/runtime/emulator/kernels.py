@@ -9,6 +9,8 @@ import torch
 from torch._library.custom_ops import OPDEFS
 from torch.utils._pytree import tree_map
 
+from graphlint.runtime.watch.operators import Operator
+
 _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -20,9 +22,9 @@ class Kernels:
         """The result of an operator; `on_device` says where it lies. Raises NotImplementedError without a kernel."""
         return compute(func, args, kwargs) if on_device else func(*args, **kwargs)
 
-    def body_of(self, func: Any) -> Callable[..., object] | None:
+    def body_of(self, operator: Operator) -> Callable[..., object] | None:
         """The function to run in place of an operator, whose operators are followed one by one."""
-        return body_of(func)
+        return body_of(operator)
 
 
 def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
@@ -35,9 +37,9 @@ def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         raise NotImplementedError(f"the emulator has no kernel for {func}") from error
 
 
-def body_of(func: Any) -> Callable[..., object] | None:
+def body_of(operator: Operator) -> Callable[..., object] | None:
     """The function behind an operator that is written in Python."""
-    known = OPDEFS.get(func._schema.name) if func.namespace not in ("aten", "prims") else None
+    known = OPDEFS.get(operator.schema)
     if known is None:
         return None
     bodies: dict[str | None, Callable[..., object]] = known._backend_fns

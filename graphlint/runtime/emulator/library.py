@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch.jit._builtins import _find_builtin, _register_builtin
 
 from graphlint.runtime.emulator.device import Device
 from graphlint.runtime.emulator.generators import Generators
@@ -66,6 +67,7 @@ class Emulator:
         self._fill_cuda()
         self._fill_accelerator()
         for owner, name, value in Tensors(self.residence, self.device.wait).patches():
+            _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
         if not self.has_numbers:
             importlib.import_module("torch._dynamo")  # which kernels of shapes load, and a region is no place for that
@@ -156,6 +158,13 @@ class Emulator:
         }
         for name, value in values.items():
             setattr(torch.accelerator, name, value)
+
+
+def _let_script(function: object, standin: object) -> None:
+    """TorchScript knows what is written in C++ by its identity; what stands in for it compiles to the same operator."""
+    known = _find_builtin(function)
+    if known is not None:
+        _register_builtin(standin, known)
 
 
 def _follow_threads(device: Device) -> None:

@@ -103,8 +103,8 @@ class Recording:
 
     def add(self, call: Call, result: object, around: Callable[[], Any]) -> None:
         """An operator has run."""
-        given = {storage_key(tensor) for tensor in call.tensors()}
-        found = list(tensors(result))
+        given = {storage_key(tensor) for tensor in call.tensors}
+        found = tensors(result)
         is_new = [bool(key := storage_key(one)) and key not in given for one in found]
         for tensor, new in zip(found, is_new, strict=True):
             if new:
@@ -199,7 +199,7 @@ class Recording:
         return self._memory.get(key)
 
     def _add_node(self, call: Call, results: list[torch.Tensor]) -> None:
-        used = [self._memory_of(one) for one in (*call.tensors(), *results) if one.is_cuda or one.is_pinned()]
+        used = [self._memory_of(one) for one in (*call.tensors, *results) if one.is_cuda or one.is_pinned()]
         words = tuple(memory.address for memory in used if memory is not None and not memory.is_internal)
         self.nodes.append(Node(len(self.nodes), len(self.nodes) + 1, "kernel", call.name, words))
 

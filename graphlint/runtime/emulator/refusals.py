@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from graphlint.runtime.watch.operators import Call
+from graphlint.runtime.watch.operators import Call, Operator
 
 UNPINNED = "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned"
 _INDEXING = ("aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index")
@@ -27,7 +29,6 @@ _READ = {
     "aten::linspace.Tensor_Tensor": (0, 1), "aten::linspace.Tensor_Scalar": (0,), "aten::linspace.Scalar_Tensor": (1,),
     "aten::logspace.Tensor_Tensor": (0, 1), "aten::logspace.Tensor_Scalar": (0,), "aten::logspace.Scalar_Tensor": (1,),
     "aten::linalg_pinv.atol_rtol_tensor": (0,), "aten::normal.Tensor_Tensor": (1,), "aten::normal.float_Tensor": (1,),
-    "aten::isin.Tensor_Tensor": (0,),
 }  # fmt: skip
 _FEW = 10  # elements of the tested ones, per elements of the others, up to which `isin` does not sort
 _MIXING = frozenset({
@@ -38,33 +39,54 @@ _MIXING = frozenset({
 
 def waits(call: Call) -> bool:
     """Whether the host waits for the device in the course of an operator other than a copy."""
-    name = call.func._schema.name.removeprefix("aten::")
+    waiting = _waiting(call.operator)
+    return waiting is not None and waiting(call)
+
+
+@functools.cache
+def _waiting(operator: Operator) -> Callable[[Call], bool] | None:
+    """What tells of a call of an operator whether it waits; None where none does."""
+    name = operator.schema.removeprefix("aten::")
     if name in _WAIT:
-        return True
-    if name == "equal":
-        return call.args[0] is not call.args[1]
-    if name == "repeat_interleave":
-        return call.kwargs.get("output_size") is None
-    if name in ("linalg_cholesky_ex", "linalg_inv_ex", "_linalg_solve_ex"):
-        return bool(call.kwargs.get("check_errors", False))
-    if name == "histc":  # without bounds, they are looked for
-        low, high = (*call.args, 0, 0)[2:4] if len(call.args) > 2 else (call.kwargs.get("min"), call.kwargs.get("max"))
-        return bool((low or 0) == (high or 0))
-    if name == "_grouped_mm":
-        return bool(call.args[0].dtype is torch.float32)
-    if name == "isin":
-        elements, tested = call.args[0].numel(), call.args[1].numel()
-        return bool(tested >= _FEW * elements**0.145)
-    if call.schema in _INDEXING:
-        return _indexes_by_mask(call)
-    overload = f"{call.schema}.{call.func._schema.overload_name}"
-    return any(_is_device(call.args[position]) for position in _READ.get(overload, ()) if position < len(call.args))
+        return lambda call: True
+    if operator.schema in _INDEXING:
+        return _indexes_by_mask
+    read = _READ.get(operator.overload)
+    if read is not None:
+        return lambda call: any(_is_device(one) for position in read for one in call.args[position : position + 1])
+    return _WAITING.get(name)
+
+
+def _seeks_bounds(call: Call) -> bool:
+    """Without bounds, `histc` looks for them."""
+    low, high = (*call.args, 0, 0)[2:4] if len(call.args) > 2 else (call.kwargs.get("min"), call.kwargs.get("max"))
+    return bool((low or 0) == (high or 0))
+
+
+def _sorts(call: Call) -> bool:
+    elements, tested = (one.numel() if isinstance(one, torch.Tensor) else 1 for one in call.args[:2])
+    return bool(tested >= _FEW * elements**0.145)
+
+
+def _checks(call: Call) -> bool:
+    return bool(call.kwargs.get("check_errors", False))
+
+
+# Operators of which it depends on other arguments.
+_WAITING: dict[str, Callable[[Call], bool]] = {
+    "equal": lambda call: call.args[0] is not call.args[1],
+    "repeat_interleave": lambda call: call.kwargs.get("output_size") is None,
+    "linalg_cholesky_ex": _checks, "linalg_inv_ex": _checks, "_linalg_solve_ex": _checks,
+    "histc": _seeks_bounds,
+    "_grouped_mm": lambda call: bool(call.args[0].dtype is torch.float32),
+    "isin": _sorts,
+}  # fmt: skip
 
 
 def uploads(call: Call) -> bool:
     """Whether an operand of the host has to be copied to the device."""
     if call.schema == "aten::where":
-        return any(not one.is_cuda for one in call.tensors())
+        return any(not one.is_cuda for one in call.tensors)
     if call.schema not in _INDEXING:
         return False
     hosts = [one for one in _indices(call) if not one.is_cuda]
@@ -75,14 +97,14 @@ def uploads(call: Call) -> bool:
 
 def is_host_result(call: Call, number: int) -> bool:
     """Whether a result of an operator of the device lies on the host."""
-    return call.schema == "aten::_pack_padded_sequence" and number == 1
+    return number == 1 and call.schema == "aten::_pack_padded_sequence"
 
 
 def mixes(call: Call) -> bool:
     """Whether an operator of the device takes a tensor of the host that is not a single number."""
-    if call.schema.removeprefix("aten::") in _MIXING or call.func.namespace not in ("aten", "prims"):
+    if call.schema.removeprefix("aten::") in _MIXING or call.operator.namespace not in ("aten", "prims"):
         return False
-    given = list(call.tensors())
+    given = call.tensors
     return any(one.is_cuda for one in given) and any(not one.is_cuda and one.dim() for one in given)
 
 

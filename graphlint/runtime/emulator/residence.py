@@ -17,6 +17,7 @@ _FIRST_SWEEP = 4096  # storages, from which on those that are gone are forgotten
 CUDA = torch.device("cuda", 0)
 CPU = torch.device("cpu")
 _Base: Any = torch._C.TensorBase
+_untyped_storage = _Base.untyped_storage
 real_device = _Base.device.__get__
 
 
@@ -60,7 +61,7 @@ class Residence:
         storage = storage_of(tensor)
         if storage is None:
             self._without_storage.add(tensor)
-        else:
+        elif self.kind_of_storage(storage) is not kind:
             self.place_storage(storage, kind)
 
     def place_storage(self, storage: Any, kind: Kind) -> None:
@@ -71,10 +72,14 @@ class Residence:
 
     def kind(self, tensor: torch.Tensor) -> Kind | None:
         """None for ordinary memory of the host."""
-        storage = storage_of(tensor)
-        if storage is None:
-            return Kind.DEVICE if tensor in self._without_storage else None
-        return self.kind_of_storage(storage)
+        try:  # asked for many times an operator, so that the common case takes one step
+            known = self._kinds.get(_untyped_storage(tensor)._cdata)
+        except (NotImplementedError, RuntimeError, ValueError):
+            storage = storage_of(tensor)
+            if storage is None:
+                return Kind.DEVICE if tensor in self._without_storage else None
+            return self.kind_of_storage(storage)
+        return known[1] if known is not None else None
 
     def kind_of_storage(self, storage: Any) -> Kind | None:
         known = self._kinds.get(storage._cdata)
@@ -92,7 +97,7 @@ def storage_of(tensor: torch.Tensor) -> Any:
     try:
         if is_lazy(tensor):
             with torch._C.DisableTorchFunctionSubclass():
-                return _Base.untyped_storage(tensor)
-        return _Base.untyped_storage(tensor)
+                return _untyped_storage(tensor)
+        return _untyped_storage(tensor)
     except (NotImplementedError, RuntimeError):
         return None

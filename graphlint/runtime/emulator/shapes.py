@@ -15,7 +15,7 @@ from graphlint.runtime.emulator.invented import INVENTED, META
 from graphlint.runtime.emulator.kernels import Kernels, body_of
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import Kind, Residence, real_device
-from graphlint.runtime.watch.operators import Call, tensors
+from graphlint.runtime.watch.operators import Call, Operator, tensors
 
 SMALL = 4096  # elements of a tensor of the host, up to which it has numbers: lists of sizes, rates and the like
 _RECENT = 64  # answers that are known to be no
@@ -60,10 +60,10 @@ class Shapes(Kernels):
             self._denied += [StorageWeakRef(one.untyped_storage()) for one in made]
         return result
 
-    def body_of(self, func: Any) -> Callable[..., object] | None:
+    def body_of(self, operator: Operator) -> Callable[..., object] | None:
         """What tells the shape of its result needs no body, which may ask for more than shapes."""
-        known = OPDEFS.get(func._schema.name)
-        return None if known is not None and known._abstract_fn is not None else body_of(func)
+        known = OPDEFS.get(operator.schema)
+        return None if known is not None and known._abstract_fn is not None else body_of(operator)
 
     def filled(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor of the host of the same shape, full of the invented number; a large one holds it once."""

@@ -217,8 +217,8 @@ def _text(value: object) -> str:
 
 def _distances(pairs: Sequence[tuple[Tensor, Tensor]]) -> list[Distance]:
     """The distances of many pairs, with two host syncs for each device at most."""
-    alike = [one.shape == other.shape and one.dtype == other.dtype for one, other in pairs]
-    found = [Distance() if like else UNBOUNDED for like in alike]
+    found = [Distance() if one.shape == other.shape and one.dtype == other.dtype else UNBOUNDED for one, other in pairs]
+    alike = [apart is not UNBOUNDED and one is not other for (one, other), apart in zip(pairs, found, strict=True)]
     near = [(_dense(one), _dense(other.to(one.device))) for one, other in itertools.compress(pairs, alike)]
     positions = [position for position, like in enumerate(alike) if like]
     changed = unequal(near)

@@ -25,7 +25,7 @@ from graphlint.runtime.examine.measure import measure, nodes
 from graphlint.runtime.examine.recovery import recover
 from graphlint.runtime.examine.redecisions import redecided
 from graphlint.runtime.examine.runner import examine_graphed
-from graphlint.runtime.examine.state import Snapshot, State, reachable
+from graphlint.runtime.examine.state import Snapshot, State, kept, reachable
 from graphlint.runtime.judge.divergence import Divergence, Traced
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.places import Place, Stack
@@ -63,6 +63,7 @@ class Examination:
         require_device(self.examples)
         self.state: State = reachable(target.call, (), {})
         self.inputs: list[Arguments] = []
+        self._kept: Values = {}  # the state after the last step
         watch.opening = opening_of(target.call)
 
     def run(self) -> dict[str, float]:
@@ -73,6 +74,7 @@ class Examination:
             return examine_graphed(self.target.call, self.examples, self.reporting)
         with self.watch.paused():
             self.base = self.state.snapshot()
+            self._kept = {**self.base.held()}
         self.step("capture")
         self.reporting.is_comparing = self.watch.driver.has_numbers
         self.reporting.is_following = True
@@ -167,7 +169,7 @@ class Examination:
         capture = self.watch.captures[number]
         if capture.is_healthy and not capture.refusals:
             with self.watch.paused():
-                return capture, Taken(graph, arguments, output, capture, self.state.snapshot())
+                return capture, Taken(graph, arguments, output, capture, self.state.snapshot(self.base))
         with self.watch.ignoring():
             if not recover(self.watch.driver, graph, pool, self.stream):
                 self.reporting.unhealthy(capture)
@@ -203,7 +205,7 @@ class Examination:
                 steps.append(self._values(self._call(arguments)(), arguments))
                 continue
             for easier in range(level, -1, -1):  # a fresh input may be one that the target does not take
-                before = self.state.snapshot() if easier else None
+                before = self.state.snapshot(self.base) if easier else None
                 inputs = renewed(self.examples, easier, seed=number)
                 arguments = copied(inputs)
                 try:
@@ -236,15 +238,12 @@ class Examination:
     def _values(self, output: object, arguments: Arguments) -> Values:
         """The output, the arguments as they are left, and the state in reach, by name."""
         torch.cuda.synchronize()
-        state = reachable(self.target.call, (), {}).tensors
-        named = [
-            *leaves(output, "output"),
-            *leaves(arguments[0], "args"),
-            *leaves(arguments[1], "kwargs"),
-            *state.items(),
-        ]
-        gradients = [(f"{name}.grad", one.grad) for name, one in state.items() if one.is_leaf and one.grad is not None]
-        return cloned([*named, *gradients])
+        state = reachable(self.target.call, (), {})
+        self._kept = kept(state, self._kept)
+        named = [*leaves(output, "output"), *leaves(arguments[0], "args"), *leaves(arguments[1], "kwargs")]
+        leaf = [(name, one) for name, one in state.tensors.items() if one.is_leaf]
+        gradients = [(f"{name}.grad", one.grad) for name, one in leaf if one.grad is not None]
+        return cloned(named) | self._kept | cloned(gradients)
 
     def _explain(self, step: int, difference: Difference) -> None:
         """Capture again with every intermediate result kept, and find the first operator that differs from eager."""

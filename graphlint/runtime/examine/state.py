@@ -60,9 +60,12 @@ class State:
     unvisited: int
     unreadable: tuple[str, ...]
 
-    def snapshot(self) -> Snapshot:
-        """What is in reach at this moment, which stays alive as long as the snapshot does."""
-        return Snapshot(_Walk(self.roots, self.limit))
+    def snapshot(self, before: Snapshot | None = None) -> Snapshot:
+        """What is in reach at this moment, which stays alive as long as the snapshot does.
+
+        It shares with an earlier one the copies of memory that has not changed.
+        """
+        return Snapshot(_Walk(self.roots, self.limit), before)
 
 
 def reachable(callable: object, args: tuple[Any, ...], kwargs: Mapping[str, Any], limit: int = LIMIT) -> State:
@@ -80,6 +83,22 @@ def reachable(callable: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     return State(roots, limit, tensors, hosts, walk.unvisited, unreadable)
 
 
+def kept(state: State, before: Mapping[str, object]) -> dict[str, object]:
+    """What the tensors of a state hold, by name; the copy in `before` again where that has not changed."""
+    alike = {
+        name: (tensor, old)
+        for name, tensor in state.tensors.items()
+        if name not in state.unreadable
+        and isinstance(old := before.get(name), Tensor)
+        and (old.shape, old.dtype, old.device) == (tensor.shape, tensor.dtype, tensor.device)
+    }
+    differs = dict(zip(alike, unequal(list(alike.values())), strict=True))
+    return {
+        name: before[name] if not differs.get(name, True) else tensor.detach().clone()
+        for name, tensor in state.tensors.items()
+    }
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where a tensor was, which `alias` still is, and what it held."""
@@ -95,12 +114,17 @@ class _Place:
 class Snapshot:
     """Names, addresses, values, host values and random states of one moment."""
 
-    def __init__(self, walk: _Walk) -> None:
+    def __init__(self, walk: _Walk, before: Snapshot | None = None) -> None:
         self._walk = walk
         self._contents = [(holder, _contents(holder)) for holder in walk.holders]
         self._random = {name: (source, _random_state(source)) for name, source in walk.sources.items()}
+        known = before._memory if before is not None else {}
         self._memory: dict[int, tuple[Tensor, Tensor]] = {}
-        self._places = {id(tensor): self._place(tensor) for tensor in walk.tensors if _is_readable(tensor)}
+        self._places = {id(tensor): self._place(tensor, known) for tensor in walk.tensors if _is_readable(tensor)}
+
+    def held(self) -> dict[str, Tensor]:
+        """What each tensor held, by name; not to be written."""
+        return {self._walk.names[key]: place.saved for key, place in self._places.items()}
 
     def restore(self) -> None:
         """Put back what names stand for, where tensors lie, what memory holds, and the random states."""
@@ -146,12 +170,14 @@ class Snapshot:
                 found.append(Change(name, "generator"))
         return found
 
-    def _place(self, tensor: Tensor) -> _Place:
+    def _place(self, tensor: Tensor, known: Mapping[int, tuple[Tensor, Tensor]]) -> _Place:
         storage = tensor.untyped_storage()
         if storage._cdata not in self._memory:
             # Bytes of whole storages: what shares memory is kept once, and neither dtype nor autograd has a say.
             live = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
-            self._memory[storage._cdata] = live, live.clone()
+            _, old = known.get(storage._cdata, (live, live))
+            is_same = old is not live and old.shape == live.shape and torch.equal(old, live)
+            self._memory[storage._cdata] = live, old if is_same else live.clone()
         kept = self._memory[storage._cdata][1].untyped_storage()
         saved = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         return _Place(tensor, tensor.data, saved.set_(kept, tensor.storage_offset(), tensor.shape, tensor.stride()))

@@ -54,12 +54,12 @@ class Outside:
             return
         self.inputs.ran(call, result)
         written = list(call.written()) if self._outputs else []
-        for tensor in call.tensors():
+        for tensor in call.tensors:
             capture = self._outputs.get(storage_key(tensor))
             if capture is None or any(tensor is one for one in written):
                 continue
             self._check_kept(capture, tensor)
-            if call.is_view:
+            if call.operator.is_view:
                 self._look(capture, result)
             else:
                 self._read_output(capture, tensor)

@@ -35,7 +35,7 @@ class Decisions(TorchDispatchMode):
         call = Call(func, args, kwargs or {})
         result = func(*args, **call.kwargs)
         results = list(tensors(result))
-        if any(one.is_cuda for one in (*results, *call.tensors())):
+        if any(one.is_cuda for one in (*results, *call.tensors)):
             numbers = tuple(map(repr, call.numbers))  # as text, in which NaN equals NaN
             shapes = tuple((one.shape, one.dtype) for one in results)
             stack = user_stack(sys._getframe()) if self.located else ()

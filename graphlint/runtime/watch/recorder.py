@@ -91,7 +91,7 @@ class Recorder(TorchDispatchMode):
         else:
             result = self._run_captured(self.capture, call)
         if self._trace is not None:
-            self._trace.append(Traced(call.name, user_stack(sys._getframe()), call.numbers, list(tensors(result))))
+            self._trace.append(Traced(call.name, user_stack(sys._getframe()), call.numbers, tensors(result)))
         return result
 
     @contextmanager
@@ -115,7 +115,7 @@ class Recorder(TorchDispatchMode):
     def _run_eagerly(self, call: Call) -> object:
         result = self._run_noting_waits(call)
         if self.capture is None and torch.cuda.is_initialized() and torch._C._cuda_isCurrentStreamCapturing():
-            given = {storage_key(tensor) for tensor in call.tensors()}
+            given = {storage_key(tensor) for tensor in call.tensors}
             if any(storage_key(tensor) not in given for tensor in tensors(result)):
                 self.strays.append((call.name, user_stack(sys._getframe())))
         for told in self.eager:
@@ -128,7 +128,7 @@ class Recorder(TorchDispatchMode):
             result = call.func(*call.args, **call.kwargs)
             self.values.keep(site, result)
             return result
-        is_known = call.func.namespace in ("aten", "prims")  # another one may not bear to be run twice
+        is_known = call.operator.namespace in ("aten", "prims")  # another one may not bear to be run twice
         if not is_known or not torch.cuda.is_initialized() or torch._C._cuda_get_sync_debug_mode():
             return call.func(*call.args, **call.kwargs)
         if call.direction in ("upload", "literal"):  # memory that nobody else may keep alive; it can be copied again
@@ -212,7 +212,7 @@ class Recorder(TorchDispatchMode):
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
         given: dict[int, torch.Tensor] = {}
-        for tensor in call.tensors():
+        for tensor in call.tensors:
             if tensor.requires_grad and tensor.is_leaf:
                 capture.leaves[id(tensor)] = tensor
             if key := storage_key(tensor):
@@ -234,7 +234,7 @@ class Recorder(TorchDispatchMode):
             if written is not None:
                 written.written_by = written.written_by or call.schema
                 written.is_written = True
-        capture.draws |= call.draws
+        capture.draws |= call.operator.draws
         capture.operations.append(
             Operation(
                 call.name,

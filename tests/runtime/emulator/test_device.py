@@ -88,6 +88,7 @@ REFUSED = {
     "bool(x > 0)": "synchronizing",
     "x.expand(3).nonzero()": "synchronizing",
     "v[m]": "synchronizing",
+    "torch.isin(v, v.repeat(8))": "synchronizing",
     "v.cpu()": "unless the CPU tensor is pinned",
     "v.copy_(host)": "unless the CPU tensor is pinned",
     "torch.tensor(1.0, device='cuda')": "unless the CPU tensor is pinned",
@@ -106,6 +107,8 @@ REFUSED = {
     "torch.rand(2, device='cuda')": "",
     "torch.nn.functional.one_hot(m.long(), 3)": "",
     "torch.equal(v, v)": "",
+    "torch.isin(v, v)": "",
+    "torch.isin(v, 1.0)": "",
 }
 
 
@@ -266,3 +269,18 @@ def in_a_thread() -> list[str]:
 def test_a_thread_of_the_program_has_the_device_too(context: Any) -> None:
     """Modes of torch belong to one thread."""
     assert ["cuda"] == done(context, in_a_thread)
+
+
+def root(x: torch.Tensor) -> torch.Tensor:
+    return x * torch.sqrt(torch.tensor(x.size(-1), dtype=torch.float))
+
+
+def scripted() -> list[tuple[str, list[float]]]:
+    found = [torch.jit.script(root)(torch.ones(4, device=name)) for name in ("cuda", "cpu")]
+    return [(one.device.type, one.tolist()) for one in found]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+def test_torchscript_compiles_the_functions_that_have_a_stand_in(context: Any) -> None:
+    """What builds a tensor is known to it by identity."""
+    assert [(name, [2.0] * 4) for name in ("cuda", "cpu")] == done(context, scripted)
