@@ -1,7 +1,8 @@
-"""A dispatch mode in; it is kept out of what torch compiles, without the compiler being imported, out."""
+"""What the dispatch modes of this project share: which operators they take apart, and how torch compiles past them."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -12,6 +13,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 _DISABLED = "__dynamo_disable"  # where torch keeps what its compiler makes of the method
 _compiling: Callable[[], object] | None = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", None)
+
+
+@functools.cache
+def is_composite(func: Any) -> bool:
+    """Whether an operator is made of others alone; autograd takes it apart, and where that is off, a mode has to."""
+    if not isinstance(func, torch._ops.OpOverload):
+        return False
+    has_kernel = functools.partial(torch._C._dispatch_has_kernel_for_dispatch_key, func.name())
+    return has_kernel("CompositeImplicitAutograd") and not has_kernel("CPU") and not has_kernel("CUDA")
 
 
 def keep_from_compiler(mode: type[TorchDispatchMode]) -> None:

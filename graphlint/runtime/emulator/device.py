@@ -16,7 +16,7 @@ from graphlint.runtime.emulator.kernels import Kernels
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.emulator.streams import DEFAULT, Streams
-from graphlint.runtime.modes import keep_from_compiler
+from graphlint.runtime.modes import is_composite, keep_from_compiler
 from graphlint.runtime.watch.operators import Call, tensors
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
@@ -44,7 +44,7 @@ class Device(TorchDispatchMode):
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
         call = Call(func, args, kwargs or {})
-        body = self.kernels.body_of(call.operator)
+        body = func.decompose if is_composite(func) else self.kernels.body_of(func)
         if body is not None:  # what it runs is followed one by one
             with self:
                 return body(*args, **call.kwargs)
@@ -83,7 +83,7 @@ class Device(TorchDispatchMode):
     def _adopt(self, call: Call) -> None:
         """A tensor that C++ has made on the way lies where those are that it is used with."""
         for tensor in call.tensors:
-            if self.residence.kind(tensor) is Kind.HELPER:
+            if self.residence.kind(tensor) is Kind.HELPER and not refusals.is_number_written(call, tensor):
                 self.residence.place(tensor, Kind.DEVICE)
                 if self.streams.current.recording is not None:
                     self.streams.current.recording.adopt(tensor)

@@ -53,8 +53,8 @@ class Emulator:
         self.shapes = Shapes(self.residence)
         self.streams = Streams()
         self.generators = Generators(lambda: self.streams.current.recording)
-        kernels = Kernels() if has_numbers else self.shapes
-        self.device = Device(self.residence, self.streams, self.generators, kernels)
+        self.kernels = Kernels() if has_numbers else self.shapes
+        self.device = Device(self.residence, self.streams, self.generators, self.kernels)
 
     def install(self) -> None:
         """From here on, torch answers as if there were a device; the calling thread and later ones run on it."""
@@ -73,6 +73,7 @@ class Emulator:
             importlib.import_module("torch._dynamo")  # which kernels of shapes load, and a region is no place for that
             for owner, name, value in Memoryless(self.residence, self.shapes, self.device.wait).patches():
                 setattr(owner, name, value)
+        setattr(torch.library.Library, "impl", self.kernels.listening(torch.library.Library.impl))  # noqa: B010
         torch.Generator = self.generators.kind
         _follow_threads(self.device)
         self.device.__enter__()

@@ -100,6 +100,11 @@ def is_host_result(call: Call, number: int) -> bool:
     return number == 1 and call.schema == "aten::_pack_padded_sequence"
 
 
+def is_number_written(call: Call, tensor: torch.Tensor) -> bool:
+    """Whether a tensor of C++ is a number that is written through an index, which stays one of the host."""
+    return call.schema in _INDEXING and call.args[2:3] != () and call.args[2] is tensor and not tensor.dim()
+
+
 def mixes(call: Call) -> bool:
     """Whether an operator of the device takes a tensor of the host that is not a single number."""
     if call.schema.removeprefix("aten::") in _MIXING or call.operator.namespace not in ("aten", "prims"):

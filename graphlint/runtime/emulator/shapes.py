@@ -12,14 +12,16 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_map
 
 from graphlint.runtime.emulator.invented import INVENTED, META
-from graphlint.runtime.emulator.kernels import Kernels, body_of
+from graphlint.runtime.emulator.kernels import Kernels, not_modelled
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import Kind, Residence, real_device
-from graphlint.runtime.watch.operators import Call, Operator, tensors
+from graphlint.runtime.watch.operators import Call, operator, tensors
 
 SMALL = 4096  # elements of a tensor of the host, up to which it has numbers: lists of sizes, rates and the like
 _RECENT = 64  # answers that are known to be no
 _ASKING = ("aten::any", "aten::isnan", "aten::isinf", "aten::isposinf", "aten::isneginf")
+
+_JOINING = ("aten::logical_or", "aten::bitwise_or", "aten::__or__")
 
 
 def is_unreal(tensor: torch.Tensor) -> bool:
@@ -31,6 +33,7 @@ class Shapes(Kernels):
     """Kernels of memory that is not there; only small tensors of the host are real, and computed with."""
 
     def __init__(self, residence: Residence) -> None:
+        super().__init__()
         self.residence = residence
         self._denied: deque[StorageWeakRef] = deque(maxlen=_RECENT)
 
@@ -42,9 +45,11 @@ class Shapes(Kernels):
         try:
             with self.residence.bare():
                 result = self._on_outlines(func, args, kwargs) if is_real else self._shaped(func, args, kwargs)
-        except RuntimeError:  # which a missing kernel is as well
+        except RuntimeError as error:  # which a missing kernel is as well
             if is_real:
                 return func(*args, **kwargs)
+            if isinstance(error, NotImplementedError):
+                raise not_modelled(f"the emulator knows no shape of what `{func}` gives") from error
             raise
         made = [one for one in tensors(result) if not any(one is other for other in given)]
         is_asked = _is_meta(kwargs) and "pin_memory" in kwargs  # which C++ does not give
@@ -56,14 +61,17 @@ class Shapes(Kernels):
         if is_asked or any(self.residence.kind(one) is Kind.NOWHERE for one in given):
             for one in made:
                 self.residence.place(one, Kind.NOWHERE)
-        if func._schema.name in _ASKING:
+        if func._schema.name in _ASKING or (func._schema.name in _JOINING and all(map(self._is_denied, given))):
             self._denied += [StorageWeakRef(one.untyped_storage()) for one in made]
         return result
 
-    def body_of(self, operator: Operator) -> Callable[..., object] | None:
+    def body_of(self, func: Any) -> Callable[..., object] | None:
         """What tells the shape of its result needs no body, which may ask for more than shapes."""
-        known = OPDEFS.get(operator.schema)
-        return None if known is not None and known._abstract_fn is not None else body_of(operator)
+        known = OPDEFS.get(operator(func).schema)
+        if known is not None:
+            return super().body_of(func) if known._abstract_fn is None else None
+        has_shape = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "Meta")
+        return None if has_shape else super().body_of(func)
 
     def filled(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor of the host of the same shape, full of the invented number; a large one holds it once."""
@@ -90,20 +98,20 @@ class Shapes(Kernels):
         originals = {id(given[id(one)]): one for one in tensors((args, kwargs))}
         args, kwargs = tree_map(lambda one: given.get(id(one), one), (args, _nowhere(func, args, kwargs)))
         invent = INVENTED.get(func._schema.name)
-        try:
-            result = func(*args, **kwargs) if invent is None else invent(Call(func, args, kwargs))
-        except NotImplementedError as error:
-            raise NotImplementedError(f"the emulator knows no shape of what {func} gives") from error
+        result = func(*args, **kwargs) if invent is None else invent(Call(func, args, kwargs))
         return tree_map(lambda one: originals.get(id(one), one), result)
 
     def _number(self, tensor: torch.Tensor) -> bool | int | float | complex:
         """One and yes; but who asks whether anything is out of the ordinary is told no."""
         if tensor.dtype is torch.bool:
-            key = tensor.untyped_storage()._cdata
-            return not any(one.cdata == key for one in self._denied)
+            return not self._is_denied(tensor)
         if tensor.dtype.is_complex:
             return 1 + 0j
         return 1.0 if tensor.dtype.is_floating_point else 1
+
+    def _is_denied(self, tensor: torch.Tensor) -> bool:
+        key = tensor.untyped_storage()._cdata
+        return any(one.cdata == key for one in self._denied)
 
 
 class Outline(Recording):
@@ -139,5 +147,5 @@ def _nowhere(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[s
 
 def _outline(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.layout is not torch.strided:
-        raise NotImplementedError(f"the emulator knows no shapes of {tensor.layout} tensors")
+        raise NotImplementedError(f"{tensor.layout} has no outline")
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=META)

@@ -45,7 +45,7 @@ class Tensors:
         return [
             (_TENSOR, "device", property(self._device)),
             (_TENSOR, "is_cuda", property(self.residence.is_device)),
-            (_TENSOR, "is_cpu", property(lambda tensor: self._device(tensor).type == "cpu")),
+            (_TENSOR, "is_cpu", property(lambda tensor: tensor.device.type == "cpu")),
             _method("get_device", lambda tensor: 0 if self.residence.is_device(tensor) else -1),
             _method("to", self._to),
             _method("cuda", self._cuda),
@@ -85,7 +85,7 @@ class Tensors:
         elif isinstance(other, int) and not isinstance(other, bool):
             args = (torch.device("cuda", other), *args[1:])
         device, dtype, non_blocking, layout = torch._C._nn._parse_to(*args, **kwargs)
-        if device is None or device.type == self._device(tensor).type or "meta" in (device.type, tensor.device.type):
+        if device is None or device.type == tensor.device.type or "meta" in (device.type, tensor.device.type):
             here = {"device": device} if device is not None and device.type == "meta" else {}
             result: torch.Tensor = _Base.to(
                 tensor, dtype=dtype or tensor.dtype, non_blocking=non_blocking, copy=copy, memory_format=layout, **here
@@ -121,8 +121,8 @@ class Tensors:
         return _Base.tolist(self._cpu(tensor) if self.residence.is_device(tensor) and tensor.dim() else tensor)
 
     def _new_tensor(self, tensor: torch.Tensor, data: Any, **kwargs: Any) -> Any:
-        device = torch.device(kwargs.pop("device", None) or self._device(tensor))
-        return self._placed(_Base.new_tensor(tensor, data, **kwargs), device)
+        device = torch.device(kwargs.pop("device", None) or tensor.device)
+        return self._placed(_Base.new_tensor(tensor, data, device=CPU, **kwargs), device)
 
     def _placed(self, made: torch.Tensor, device: torch.device) -> torch.Tensor:
         """What was built on the host, uploaded if it is meant for the device."""

@@ -6,12 +6,13 @@ import runpy
 import sys
 from pathlib import Path
 
+from graphlint.errors import UsageError
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.watch.watch import Watch, raised
 
 
 def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
-    """Run the program; how it fails is a finding, where nothing else explains it."""
+    """Run the program; how it fails is a finding, where nothing else explains it. Raises UsageError as it does."""
     findings = reporting.findings
     sys.argv = [str(path)]
     sys.path[0] = str(path.parent)
@@ -25,11 +26,13 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
             failure = error
         unfinished = watch.recorder.capture
         if unfinished is not None:
-            if failure is not None and not unfinished.refusals:
+            if failure is not None and not isinstance(failure, UsageError) and not unfinished.refusals:
                 unfinished.refusals.append(raised(failure, unfinished.stack))
             unfinished.is_healthy = False
             reporting.capture_ended(unfinished)
         reporting.ended(has_failed=failure is not None)
+        if isinstance(failure, UsageError):
+            raise failure
         if failure is not None and not findings.explain_failure:
             cause = raised(failure)
             findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=cause.said)

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from graphlint.runtime.backend import Backend
 from graphlint.runtime.judge.causes import Refusal
 from graphlint.runtime.judge.divergence import Traced
-from graphlint.runtime.modes import keep_from_compiler
+from graphlint.runtime.modes import is_composite, keep_from_compiler
 from graphlint.runtime.places import Place, Stack, libraries_between, user_stack, waiting_frame
 from graphlint.runtime.watch.capture import Capture, External, Internal, Operation
 from graphlint.runtime.watch.operators import Call, storage_key, tensors
@@ -85,6 +85,9 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
         call = Call(func, args, kwargs or {})
         if self.capture is None or not self.capture.is_healthy:
             result = self._run_eagerly(call)

@@ -19,6 +19,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
+from graphlint.errors import UsageError
 from graphlint.finding import Region
 from graphlint.runtime.backend import Backend, Refused
 from graphlint.runtime.judge.causes import Refusal
@@ -121,7 +122,9 @@ class Watch:
                 return
             self._capturing.close()
             failing = sys.exception()
-            if failing is not None and not capture.refusals:
+            if isinstance(failing, UsageError):  # it is not the capture that fails
+                capture.is_healthy = False
+            elif failing is not None and not capture.refusals:
                 capture.refusals.append(raised(failing, capture.stack))
             capture.is_healthy &= self.driver.capture(capture.stream)[0] == ACTIVE
             if capture.is_healthy and capture.graph:

@@ -1,0 +1,102 @@
+"""Operators of a program's own: those written in Python run as on a GPU, and what is not modelled is told by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from graphlint.cli import commands  # noqa: E402
+
+LINES = """\
+import torch
+
+library = torch.library.Library("mine", "DEF")
+library.define("opaque(Tensor x) -> Tensor")
+library.define("scaled(Tensor x, float by) -> Tensor")
+library.define("reading(Tensor x) -> Tensor")
+library.impl("scaled", lambda x, by: x * by, "CUDA")
+library.impl("reading", lambda x: x * x.max().item(), "CUDA")
+
+
+@torch.library.custom_op("mine::shaped", mutates_args=())
+def shaped(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(x.cpu().numpy()).cuda()
+
+
+@shaped.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def target(step):
+    return lambda: (step, (torch.rand(4, 4, device="cuda"),))
+
+
+scaled = target(lambda x: torch.ops.mine.scaled(x, 2.0))
+reading = target(lambda x: torch.ops.mine.reading(x))
+opaque = target(lambda x: torch.ops.mine.opaque(x))
+of_shape = target(lambda x: torch.ops.mine.shaped(x) + 1)
+inference = target(torch.inference_mode()(lambda x: x * x.max().item()))
+"""
+PROGRAM = """\
+import torch
+
+library = torch.library.Library("mine", "DEF")
+library.define("opaque(Tensor x) -> Tensor")
+x = torch.ones(4, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = torch.ops.mine.opaque(x)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the targets and the program lie."""
+    (tmp_path / "targets.py").write_text(LINES)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def verified(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The status, what was found, and what is said besides."""
+    status = commands.main(["verify", *arguments], standalone_mode=False)
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_a_function_that_is_registered_for_cuda_is_followed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It runs in place of the operator, with numbers and without."""
+    for more in (["--on", "emulator"], ["--shapes-only"]):
+        status, out, _ = verified(capsys, f"{folder}/targets.py:scaled", *more)
+        assert status == 0 and "nodes: 1 kernel" in out
+    status, out, _ = verified(capsys, f"{folder}/targets.py:reading", "--on", "emulator")
+    assert status == 1 and "error[GL104] hidden-sync: `torch.ops.mine.reading(x)`" in out
+
+
+def test_what_has_no_kernel_is_one_line_and_no_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The operator and the line are named, whether or not the program captures by itself."""
+    targets = [f"{folder}/targets.py:opaque", f"{folder}/program.py"]
+    status, out, err = verified(capsys, *targets, "--on", "emulator")
+    said = [f"graphlint: error: target `{one}`: {one.partition(':')[0]}" for one in targets]
+    lines = [LINES.splitlines().index(next(one for one in LINES.splitlines() if "opaque = " in one)) + 1, 8]
+    for begins, line, found in zip(said, lines, err.splitlines(), strict=True):
+        assert found.startswith(f"{begins}:{line}: not modelled: the emulator has no kernel for `mine.opaque.default`")
+    assert status == 2 and out.splitlines()[-1].startswith("nothing found")
+
+
+def test_a_fake_kernel_is_enough_for_shapes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The body would ask for numbers; where nothing tells the shape, that is said."""
+    status, out, _ = verified(capsys, f"{folder}/targets.py:of_shape", "--shapes-only")
+    assert status == 0 and "nodes: 2 kernel" in out
+    status, _, err = verified(capsys, f"{folder}/targets.py:opaque", "--shapes-only")
+    assert status == 2 and "the emulator knows no shape of what `mine.opaque.default` gives" in err
+
+
+def test_inference_mode_hides_no_wait(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There, torch does not take operators apart by itself."""
+    status, out, _ = verified(capsys, f"{folder}/targets.py:inference", "--on", "emulator")
+    assert status == 1 and "error[GL101] scalar-readback: `x.max().item()`" in out
