@@ -17,7 +17,6 @@ from graphlint.static.values import (
     Place,
     Sequence,
     Value,
-    join_all,
     members,
     tensors_in,
     union,
@@ -165,7 +164,7 @@ class Containers:
     def _with(receiver: Sequence, added: Value) -> Value:
         if receiver.elements == ():
             return added
-        return join_all((receiver.any_element, added))
+        return union((receiver.any_element, added))
 
     def _replace(self, changed: Value, node: ir.Call | None, frame: Frame) -> Value:
         """Store the changed container where the old one was read from."""

@@ -22,7 +22,6 @@ from graphlint.static.values import (
     Sequence,
     Tensor,
     Value,
-    join_all,
     members,
     union,
 )
@@ -78,7 +77,7 @@ class Expressions:
                 elements.append(self.element(value))
         if known:
             return Sequence(node.kind, tuple(elements))
-        return Sequence(node.kind, None, join_all(elements))
+        return Sequence(node.kind, None, union(elements))
 
     def _dict(self, node: ir.DictDisplay, frame: Frame) -> Value:
         mapping = Mapping()

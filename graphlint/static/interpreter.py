@@ -32,7 +32,6 @@ from graphlint.static.targets import Targets
 from graphlint.static.tensors import Tensors
 from graphlint.static.values import (
     NONE,
-    UNKNOWN,
     Const,
     Function,
     Host,
@@ -41,8 +40,8 @@ from graphlint.static.values import (
     Sequence,
     Value,
     join,
-    join_all,
     limit_depth,
+    union,
 )
 
 MAX_DEPTH = 70  # calls inside calls
@@ -135,9 +134,9 @@ class Interpreter:
             frame.returns.append(NONE)
         context.left_open = list(frame.regions)
         if frame.function.code.is_generator:
-            context.result = Sequence("iterator", None, join_all(frame.yields) if frame.yields else UNKNOWN)
+            context.result = Sequence("iterator", None, union(frame.yields))
         else:
-            context.result = limit_depth(join_all(frame.returns)) if frame.returns else UNKNOWN
+            context.result = limit_depth(union(frame.returns))
         if frame.constructing is not None:
             self.objects.settle(frame.constructing, frame.env)
 

@@ -18,7 +18,6 @@ from graphlint.static.values import (
     Unknown,
     Value,
     device_tensor,
-    join_all,
     members,
     union,
 )
@@ -44,7 +43,7 @@ class Iterables:
         key = arguments.keyword("key")
         judged = pool
         if key is not None and key != NONE and pool:
-            judged = [self.interpreter.calls.call(key, Arguments((join_all(pool),)), node, frame)]
+            judged = [self.interpreter.calls.call(key, Arguments((union(pool),)), node, frame)]
         is_known = isinstance(single, Sequence) and single.elements is not None
         if is_known and len(pool) <= 1 and name in ("max", "min", "sorted"):
             return pool[0] if pool and name != "sorted" else UNKNOWN
@@ -54,9 +53,9 @@ class Iterables:
         if name in ("any", "all"):
             return Host("bool")
         if name == "sorted":
-            return Sequence("list", None, join_all(pool) if pool else UNKNOWN)
+            return Sequence("list", None, union(pool))
         extra = arguments.keyword("default")
-        return join_all([*pool, extra] if extra is not None else pool) if pool else UNKNOWN
+        return union([*pool, extra] if extra is not None else pool) if pool else UNKNOWN
 
     def converted(self, kind: str, first: Value, values: tuple[Value, ...]) -> Value:
         if not values:

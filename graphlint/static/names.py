@@ -24,7 +24,6 @@ from graphlint.static.values import (
     PackageValue,
     Sequence,
     Value,
-    join_all,
     members,
     union,
 )
@@ -100,7 +99,7 @@ class Names:
         known = [value for value in found if value not in (UNKNOWN, NONE)]
         for segment in index.assignments.get(name, ()):
             before = [value for value in found if value != UNKNOWN]
-            value = self.assigned(module, name, segment, join_all(before) if before else None)
+            value = self.assigned(module, name, segment, union(before) if before else None)
             # `NAMES = {**NAMES, ...}` takes the place of what was there; other assignments are alternatives.
             found = [value] if before and self._mentions(module, segment, name) else [*found, value]
             known = [v for v in known if v in found]
@@ -111,7 +110,7 @@ class Names:
         if known and len(found) > len(known):
             # `try: from x import f` with `except ImportError: f = None` means f where there is one.
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
-        value = self.mutated(module, name, join_all(found))
+        value = self.mutated(module, name, union(found))
         if name in module.rebound:
             promised = (
                 self.interpreter.annotations.quoted(index.annotations[name], module)
@@ -221,7 +220,7 @@ class Names:
         """A function with its decorators applied; overloads give way to the implementation."""
         values = [self.definition(definition) for definition in definitions[-4:]]
         real = [value for value in values if value != External("typing.overload")]
-        return join_all(real) if real else UNKNOWN
+        return union(real)
 
     def definition(self, definition: Definition, owner: ClassDefinition | None = None) -> Value:
         known = self.decorated.get(definition)

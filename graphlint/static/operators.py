@@ -18,8 +18,8 @@ from graphlint.static.values import (
     Tensor,
     Value,
     join,
-    join_all,
     members,
+    union,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Operators:
             return Sequence(left.kind, left.elements + right.elements)
         prefix = left.prefix if left.elements is None else left.elements + right.prefix
         parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
-        return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN, prefix)
+        return Sequence(left.kind, None, union(parts), prefix)
 
     def unary(self, node: ir.Unary, frame: Frame) -> Value:
         if node.operator == "not":

@@ -119,7 +119,7 @@ class Project:
         self.unreadable: dict[Path, str] = {}
         self._raw: dict[Path, bytes | None] = {}
         self._packages: dict[Path, bool] = {}
-        self._bases: dict[bytes, dict[Path, None]] | None = None
+        self._bases: dict[bytes, list[Path]] | None = None
         for folder in dict.fromkeys(file.parent for file in self.files):
             self.roots.setdefault(self.root_of(folder))
         self._entries: dict[Path, frozenset[str]] = {}
@@ -205,9 +205,9 @@ class Project:
         if self._bases is None:
             self._bases = {}
             for path in self.files:
-                for bases in _CLASS_BASES.findall(self.raw(path) or b""):
-                    for word in _BASE.findall(bases):
-                        self._bases.setdefault(word, {}).setdefault(path)
+                bases = b",".join(_CLASS_BASES.findall(self.raw(path) or b""))
+                for word in set(_BASE.findall(bases)):
+                    self._bases.setdefault(word, []).append(path)
         for path in self._bases.get(name.encode(), ()):
             yield self.module_at(path)
 

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 def fill(interpreter: Interpreter, module: Module, name: str, registry: Value) -> Value:
     """Run the decorators of a module that store into one of its dicts."""
+    if not any(isinstance(member, Mapping) for member in members(registry)):
+        return registry
     stores = re.compile(rf"\b{re.escape(name)}\[[^\]\n]+\] *=[^=]")
-    if not any(isinstance(member, Mapping) for member in members(registry)) or not stores.search(module.text):
+    if not stores.search(module.text):
         return registry
     writers = {
         definition.name

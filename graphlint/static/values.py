@@ -209,7 +209,7 @@ class Sequence:
         """Something that stands for every element."""
         if self.elements is None:
             return self.element
-        return join_all(self.elements) if self.elements else UNKNOWN
+        return union(self.elements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +218,16 @@ class Mapping:
 
     items: tuple[tuple[Value, Value], ...] = ()
     other: Value | None = None
+    _any_value: Value | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def any_value(self) -> Value:
-        values = [value for _, value in self.items]
-        if self.other is not None:
-            values.append(self.other)
-        return join_all(values) if values else UNKNOWN
+        """Something that stands for every value; registries are long, and asked again and again."""
+        known = self._any_value
+        if known is None:
+            known = union([*(value for _, value in self.items), *(() if self.other is None else (self.other,))])
+            object.__setattr__(self, "_any_value", known)
+        return known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,6 +305,9 @@ def members(value: Value) -> Iterable[Value]:
 
 def union(values: Iterable[Value]) -> Value:
     """One of the values, tensors at the same place merged; unknown if there are too many."""
+    values = tuple(values)
+    if len(values) == 1:
+        return values[0]
     flat: dict[Value, None] = {}
     tensors: dict[Place, Tensor] = {}
     kinds: dict[type, dict[Value, None]] = {}
@@ -331,11 +337,6 @@ def join(left: Value, right: Value) -> Value:
     if left is right or left == right:
         return left
     return union((left, right))
-
-
-def join_all(values: Iterable[Value]) -> Value:
-    values = tuple(values)
-    return values[0] if len(values) == 1 else union(values)
 
 
 def merge_tensors(left: Tensor, right: Tensor) -> Tensor:
@@ -389,7 +390,7 @@ def _merge_sequences(left: Sequence, right: Sequence) -> Sequence:
         return Sequence(left.kind, tuple(map(join, left.elements, right.elements)))
     prefix = tuple(map(join, left.first, right.first))
     parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
-    return Sequence(left.kind, None, join_all(parts) if parts else UNKNOWN, prefix)
+    return Sequence(left.kind, None, union(parts), prefix)
 
 
 def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from graphlint.static.spelling import Words
+from graphlint.static.spelling import Words, shared_pieces
 
 WORDS = Words(re.compile(r"\b(?:graph|compile)\b"), frozenset({"compile"}), frozenset({"mode", None}))
 
@@ -44,3 +44,17 @@ def test_a_use_is_seen(text: str) -> None:
 def test_a_mention_is_no_use(text: str) -> None:
     """Prose and local names open nothing."""
     assert not WORDS.used_in(text)
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        ([b"CUDAGraph", b"a.Graph", b"make_graphed"], [b"Graph", b"make_graphed"]),
+        ([b"begin_capture", b"capture_begin", b"x"], [b"pture", b"x"]),
+        ([b"twice", b"twice"], [b"twice"]),
+        ([], []),
+    ],
+)
+def test_what_marks_share_stands_for_them(marks: list[bytes], expected: list[bytes]) -> None:
+    """A file without any of the pieces holds none of the marks."""
+    assert expected == shared_pieces(marks)
