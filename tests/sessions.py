@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,14 @@ IS_INSTALLED = bool(entry_points(group="pytest11", name="graphlint"))
 
 
 def with_plugin(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """The options of the session; a checkout that is on the path, and not installed, is found from any folder."""
+    """The options of the session; a checkout that is on the path, and not installed, is found from any folder.
+
+    It may lie beside any plugins, of which none but those that tests ask for shall be heard.
+    """
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     if IS_INSTALLED:
         return ()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")]))
-    return ("-p", "graphlint.pytest_plugin")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    wanted = ["graphlint.pytest_plugin", *(["xdist.plugin"] if find_spec("xdist") else [])]
+    return tuple(part for name in wanted for part in ("-p", name))

@@ -129,7 +129,7 @@ def test_it(graph_safe, shape):
 
 
 def test_settings_of_call_marker_command_and_ini_count_in_this_order(session: Session) -> None:
-    """What the backend gets of them is what was set, and nothing that was not."""
+    """What the backend gets of them is what was set, with the profile of the project, and nothing that was not."""
     ini = "graphlint_warm_ups = 5\ngraphlint_replays = 6\ngraphlint_on = emulator\ngraphlint_deadline = 0.5\n"
     asks = "\n@pytest.mark.graph_safe(replays=8)\ndef test_it(graph_safe):\n    graph_safe(safe, ()) or 0\n"
     asks += "    graph_safe(safe, (), replays=9, on='require-cuda')\n"
@@ -137,11 +137,13 @@ def test_settings_of_call_marker_command_and_ini_count_in_this_order(session: Se
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         [
-            "*asked for {'warm_ups': 7, 'replays': 8, 'deadline': 0.5, 'on': 'emulator'} [[][]] {}",
-            "*asked for {'warm_ups': 7, 'replays': 9, 'deadline': 0.5, 'on': 'cuda'}*",
+            "*asked for {'warm_ups': 7, 'replays': 8, 'deadline': 0.5, 'allocations': 'default', 'on': 'emulator'} [[][]] {}",
+            "*asked for {'warm_ups': 7, 'replays': 9, 'deadline': 0.5, 'allocations': 'default', 'on': 'cuda'}*",
         ]
     )
-    session(USES.format("safe"), "-s").stdout.fnmatch_lines(["*asked for {'on': 'auto'} [[]'int'] {}"])
+    session(USES.format("safe"), "-s").stdout.fnmatch_lines(
+        ["*asked for {'allocations': 'default', 'on': 'auto'} [[]'int'] {}"]
+    )
 
 
 @pytest.mark.parametrize(
