@@ -108,7 +108,7 @@ def test_the_emulator_says_of_real_models_what_a_gpu_says(capsys: pytest.Capture
     refused = [name for name in equal if gpu[name]["verdict"] == "refused"]
     lines = [name for name in refused if errors(emulator[name]) == errors(gpu[name])]
     with capsys.disabled():
-        print(f"\nverdicts on {len(equal)} of {len(emulator)} models, lines of {len(lines)} of {len(refused)} are equal")
+        print(f"\nequal verdicts: {len(equal)} of {len(emulator)} models; equal lines: {len(lines)} of {len(refused)}")
     assert len(equal) >= LEAST_EQUAL * len(emulator)
     assert len(lines) >= LEAST_LINES * len(refused)
     assert [] == [name for name in set(equal) - set(refused) if errors(emulator[name]) - errors(gpu[name])]
