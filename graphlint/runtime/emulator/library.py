@@ -14,6 +14,7 @@ from graphlint.runtime.emulator.device import Device
 from graphlint.runtime.emulator.generators import Generators
 from graphlint.runtime.emulator.graph import GraphBase, new_pool
 from graphlint.runtime.emulator.kernels import Kernels
+from graphlint.runtime.emulator.launches import Launches
 from graphlint.runtime.emulator.memoryless import Memoryless
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import Residence
@@ -74,6 +75,7 @@ class Emulator:
             for owner, name, value in Memoryless(self.residence, self.shapes, self.device.wait).patches():
                 setattr(owner, name, value)
         setattr(torch.library.Library, "impl", self.kernels.listening(torch.library.Library.impl))  # noqa: B010
+        Launches().listen()
         torch.Generator = self.generators.kind
         _follow_threads(self.device)
         self.device.__enter__()

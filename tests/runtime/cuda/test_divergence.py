@@ -36,6 +36,13 @@ def test_another_number_is_named_before_the_result_that_it_changes() -> None:
     assert Divergence([ADD, MUL], [other, MUL], [other, MUL]).first() == (ADD, "numbers")
 
 
+def test_memory_that_nobody_has_filled_is_no_result() -> None:
+    """What it holds is chance; the kernel that fills it differs by its numbers."""
+    some, other = traced("aten.empty_like.default", 1.0), traced("aten.empty_like.default", 2.0)
+    fill, fill_other = (traced("mine.fill.default", numbers=(number,)) for number in (1, 2))
+    assert Divergence([some, fill], [other, fill_other], [other, fill_other]).first() == (fill, "numbers")
+
+
 def test_a_result_counts_only_beyond_what_eager_runs_differ_by() -> None:
     """Two eager runs tell how much noise there is."""
     near, far = traced("aten.mul", 3.5), traced("aten.mul", 300.0)
