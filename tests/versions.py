@@ -4,7 +4,7 @@
 
 Each release is installed from the package index in a virtual environment of its own, with graphlint and its tests
 beside it; a build for CUDA takes gigabytes. With `--keep`, the environments stay in a folder and are used again.
-What came of the last run of a release is kept in `fixtures/evidence/emulator-torch.json`. Ends with an error if any
+What came of the last run of a release is a line of `fixtures/evidence/emulator-torch.jsonl`. Ends with an error if any
 test failed.
 """
 
@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-RECORD = ROOT / "fixtures" / "evidence" / "emulator-torch.json"
+RECORD = ROOT / "fixtures" / "evidence" / "emulator-torch.jsonl"
 TESTS = ("tests/runtime", "tests/plugin", "tests/test_emulated.py")
 _COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed)\b")
 _SHARE = re.compile(r"the emulator decides (\d+) of (\d+) programs")
@@ -58,12 +58,14 @@ def main() -> None:
     parser.add_argument("versions", nargs="+", metavar="VERSION")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    records = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
+    lines = RECORD.read_text("utf-8").splitlines() if RECORD.exists() else []
+    records = {record["torch"]: record for record in map(json.loads, lines)}
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         for version in arguments.versions:
-            records[version], passed = run(environment(version, arguments.keep or Path(folder)))
-            RECORD.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n", "utf-8")
+            record, passed = run(environment(version, arguments.keep or Path(folder)))
+            records[version] = {"torch": version, **record}
+            RECORD.write_text("".join(json.dumps(records[one]) + "\n" for one in sorted(records)), "utf-8")
             if not passed:
                 failed.append(version)
     if failed:
