@@ -24,6 +24,21 @@ def is_composite(func: Any) -> bool:
     return has_kernel("CompositeImplicitAutograd") and not has_kernel("CPU") and not has_kernel("CUDA")
 
 
+class Mode(TorchDispatchMode):
+    """A dispatch mode that follows a program, compiled functions as well, and is kept out of what torch compiles."""
+
+    supports_higher_order_operators = True
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        keep_from_compiler(cls)
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Compiled functions run as they do without this mode."""
+        return True
+
+
 def keep_from_compiler(mode: type[TorchDispatchMode]) -> None:
     """Torch imports its compiler, which takes seconds, before a mode runs first; let it wait until somebody compiles.
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.runtime.emulator import refusals
 from graphlint.runtime.emulator.generators import Generators
@@ -16,17 +15,15 @@ from graphlint.runtime.emulator.kernels import Kernels
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.emulator.streams import DEFAULT, Streams
-from graphlint.runtime.modes import is_composite, keep_from_compiler
+from graphlint.runtime.modes import Mode, is_composite
 from graphlint.runtime.watch.operators import Call, tensors
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 
 
-class Device(TorchDispatchMode):
+class Device(Mode):
     """Where every operator of a thread arrives, below autograd and below what follows the program."""
-
-    supports_higher_order_operators = True
 
     def __init__(self, residence: Residence, streams: Streams, generators: Generators, kernels: Kernels) -> None:
         super().__init__()
@@ -34,11 +31,6 @@ class Device(TorchDispatchMode):
         self.residence = residence
         self.streams = streams
         self.generators = generators
-
-    @classmethod
-    def is_infra_mode(cls) -> bool:
-        """Compiled functions run as they do without this mode."""
-        return True
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -184,6 +176,3 @@ def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     if here.get("pin_memory"):
         here["pin_memory"] = False
     return here
-
-
-keep_from_compiler(Device)

@@ -20,7 +20,6 @@ from graphlint.runtime.watch.operators import Call, operator, tensors
 SMALL = 4096  # elements of a tensor of the host, up to which it has numbers: lists of sizes, rates and the like
 _RECENT = 64  # answers that are known to be no
 _ASKING = ("aten::any", "aten::isnan", "aten::isinf", "aten::isposinf", "aten::isneginf")
-
 _JOINING = ("aten::logical_or", "aten::bitwise_or", "aten::__or__")
 
 

@@ -34,7 +34,7 @@ class Kept:
         self._scans = 0
         self._stretches: list[tuple[Capture, list[int], list[int]]] = []  # where a graph writes: from, to
         self._victims: dict[int, list[tuple[Capture, int]]] = {}  # outputs that lie where a graph writes
-        self._spoiled: dict[int, str] = {}  # what was said of an output, by storage
+        self._spoiled: set[int] = set()  # outputs over which another graph has written, by storage
 
     def captured(self, capture: Capture) -> None:
         """Its outputs are what it has made and what is still there."""
@@ -50,20 +50,18 @@ class Kept:
     def replays(self, capture: Capture, stack: Stack) -> None:
         """A graph is about to be replayed, from the line on top of the stack."""
         self._stacks[id(capture)] = stack
-        for key in capture.internals.keys() & self._spoiled.keys():
-            del self._spoiled[key]
-        for other, key in self._victims.get(id(capture), ()):
-            if other.replays:
-                self._spoiled[key] = "another graph of the same pool has written there"
+        self._spoiled -= capture.internals.keys()
+        self._spoiled |= {key for other, key in self._victims.get(id(capture), ()) if other.replays}
         if self._scans < _SCANS:
             self._scans += 1
             self._held |= _counts([made() for made in self._outputs.get(id(capture), ())])
 
     def overwritten(self, capture: Capture, tensor: torch.Tensor) -> str:
         """Why an output that is read holds something else than when it was kept; empty where it does not."""
-        said = self._spoiled.get(storage_key(tensor), "")
-        if said or capture.replays < 2:
-            return said
+        if storage_key(tensor) in self._spoiled:
+            return "another graph of the same pool has written there"
+        if capture.replays < 2:
+            return ""
         before = {key: count for key, count in self._held.items() if key[1] == id(tensor)}
         if before and any(count > before.get(key, count) for key, count in _counts([tensor]).items()):
             self._held = {key: count for key, count in self._held.items() if key not in before}  # once is enough

@@ -6,28 +6,19 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-
 from graphlint.runtime.judge.divergence import Traced
-from graphlint.runtime.modes import keep_from_compiler
+from graphlint.runtime.modes import Mode
 from graphlint.runtime.places import user_stack
 from graphlint.runtime.watch.operators import Call, tensors
 
 
-class Decisions(TorchDispatchMode):
+class Decisions(Mode):
     """Takes them down in order in `made`, with the lines of the program if they are to be `located`."""
-
-    supports_higher_order_operators = True
 
     def __init__(self, *, located: bool) -> None:
         super().__init__()
         self.located = located
         self.made: list[Traced] = []
-
-    @classmethod
-    def is_infra_mode(cls) -> bool:
-        """Compiled functions run as they do without this mode."""
-        return True
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -41,6 +32,3 @@ class Decisions(TorchDispatchMode):
             stack = user_stack(sys._getframe()) if self.located else ()
             self.made.append(Traced(call.name, stack, (*numbers, *shapes), []))
         return result
-
-
-keep_from_compiler(Decisions)

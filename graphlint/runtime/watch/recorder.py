@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.runtime.backend import Backend
 from graphlint.runtime.judge.causes import Refusal
 from graphlint.runtime.judge.divergence import Traced
-from graphlint.runtime.modes import is_composite, keep_from_compiler
+from graphlint.runtime.modes import Mode, is_composite
 from graphlint.runtime.places import Place, Stack, libraries_between, user_stack, waiting_frame
 from graphlint.runtime.watch.capture import Capture, External, Internal, Operation
 from graphlint.runtime.watch.operators import Call, storage_key, tensors
@@ -57,14 +57,12 @@ class Values:
         return kept[-1] if kept else None
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(Mode):
     """Follows every operator of this thread; while a capture is under way, it takes down what they do.
 
     `eager` is told of operators outside of captures, with their results; `strays` are operators that
     allocate in a capture that torch does not know of.
     """
-
-    supports_higher_order_operators = True
 
     def __init__(self, driver: Backend) -> None:
         super().__init__()
@@ -76,11 +74,6 @@ class Recorder(TorchDispatchMode):
         self._past: set[Site] = set()  # operators that a capture goes past with what eager gave
         self._trace: list[Traced] | None = None
         self._running: Call | None = None
-
-    @classmethod
-    def is_infra_mode(cls) -> bool:
-        """Compiled functions run as they do without this mode."""
-        return True
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -284,6 +277,3 @@ def _external(tensor: torch.Tensor, index: int) -> External:
 
 def first_line(error: BaseException) -> str:
     return (str(error).strip().split("\n") or [""])[0]
-
-
-keep_from_compiler(Recorder)

@@ -12,6 +12,7 @@ from graphlint import runtime  # noqa: E402
 from graphlint.config import load_config  # noqa: E402
 from graphlint.finding import Report  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+from graphlint.runtime.target import Runs  # noqa: E402
 
 LINES = """\
 import os, threading, torch
@@ -69,6 +70,20 @@ def threaded():
         return x * 2
 
     return step, inputs
+"""
+ASKING = """\
+import torch
+
+
+class Told(torch.cuda.graph):
+    def __init__(self, *args, capture_error_mode, **kwargs):
+        assert capture_error_mode == "relaxed"
+        super().__init__(*args, capture_error_mode=capture_error_mode, **kwargs)
+
+
+def relaxed():
+    torch.cuda.graph = Told
+    return torch.sin, (torch.ones(4, device="cuda"),)
 """
 
 
@@ -129,3 +144,13 @@ def test_the_process_that_asks_keeps_its_torch(tmp_path: Path) -> None:
     look(tmp_path, "good")
     assert before == (torch.Tensor.device, torch.cuda.Stream, torch.Generator, torch.tensor)
     assert not torch.zeros(1).is_cuda
+
+
+@pytest.mark.parametrize(("mode", "codes"), [("relaxed", []), ("global", ["GL003"])])
+def test_a_capture_is_taken_in_the_mode_that_is_asked_for(mode: str, codes: list[str], tmp_path: Path) -> None:
+    """The target looks at what `torch.cuda.graph` is told."""
+    file = tmp_path / "targets.py"
+    file.write_text(ASKING)
+    rulebook, runs = load_rulebook(builtin_rules()), Runs(capture_error_mode=mode)
+    report = runtime.verify([f"{file}:relaxed"], load_config(tmp_path, None), rulebook, on="emulator", runs=runs)
+    assert codes == [one.code for one in report.findings]
