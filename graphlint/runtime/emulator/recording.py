@@ -63,13 +63,17 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator: its arguments with views for tensors, and the views of those results that are new memory."""
+    """One operator: its arguments with views for tensors, and the views of those results that are new memory.
+
+    Kernels may look at whether gradients are recorded: those of recurrent layers then keep what backward needs.
+    """
 
     func: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     results: tuple[View | None, ...]
     around: Callable[[], contextlib.AbstractContextManager[object]]
+    has_grad: bool
 
 
 @dataclass(eq=False)
@@ -116,7 +120,7 @@ class Recording:
         args, kwargs = tree_map(self._argument, (call.args, dict(call.kwargs)))
         results = tuple(self._view(one) if new else None for one, new in zip(found, is_new, strict=True))
         self._made += [view for view in results if view is not None]
-        self.steps.append(Step(call.func, args, kwargs, results, around))
+        self.steps.append(Step(call.func, args, kwargs, results, around, torch.is_grad_enabled()))
 
     def adopt(self, tensor: torch.Tensor) -> None:
         """A tensor that C++ has made on the way belongs to the graph, which makes it anew at each replay."""
@@ -125,7 +129,7 @@ class Recording:
             given = (tensor.detach().clone(),)
             view = self._view(tensor)
             self._made.append(view)
-            self.steps.append(Step(_clone, given, {}, (view,), contextlib.nullcontext))
+            self.steps.append(Step(_clone, given, {}, (view,), contextlib.nullcontext, has_grad=False))
 
     def mark(self, source: Any) -> None:
         """The state of a generator was asked for: to set it back to that means where it was at this step."""
@@ -159,12 +163,13 @@ class Recording:
     def replay(self) -> None:
         """Run everything again; memory that nobody holds is made anew and let go at the end."""
         made: list[Memory] = []
-        with _below():
+        with _below(), torch.no_grad():
             for step in self.steps:
                 if not isinstance(step, Step):
                     step()
                     continue
                 args, kwargs = tree_map(_tensor, (step.args, step.kwargs))
+                torch._C._set_grad_enabled(step.has_grad)
                 with step.around():
                     found = list(tensors(compute(step.func, args, kwargs)))
                 if step.func._schema.name.startswith(_UNFILLED):

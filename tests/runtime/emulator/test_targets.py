@@ -70,6 +70,11 @@ def threaded():
         return x * 2
 
     return step, inputs
+
+
+def recurrent():
+    layer = torch.nn.LSTM(8, 4, bidirectional=True).cuda()
+    return torch.no_grad()(lambda x: layer(x)[0]), inputs  # its kernel returns less where nothing records gradients
 """
 ASKING = """\
 import torch
@@ -102,7 +107,7 @@ def places(report: Report) -> list[tuple[str, str]]:
     return [(one.code, lines[one.span.line - 1].strip()) for one in report.findings]
 
 
-@pytest.mark.parametrize("factory", ["good", "threaded"])
+@pytest.mark.parametrize("factory", ["good", "threaded", "recurrent"])
 def test_a_target_that_is_safe_is_silent(factory: str, tmp_path: Path) -> None:
     """It draws random numbers, as eager does; a thread of its own runs on the device too."""
     report = look(tmp_path, factory)
