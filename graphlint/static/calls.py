@@ -143,7 +143,7 @@ class Calls:
         bound = self.interpreter.signatures.bind(function, arguments)
         context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings)
         if frame.mode is not Mode.OUTSIDE:
-            frame.sink.calls.setdefault(context, frame.hop(node))
+            frame.sink.calls.setdefault(context, frame.site(node))
         for _ in range(context.closes):
             self.interpreter.close_region(frame)
         frame.regions.extend(context.left_open)

@@ -116,7 +116,7 @@ def run_declared(interpreter: Interpreter, module: Module, target: _Target) -> N
     if target.owner is not None and not isinstance(method, Bound):
         receiver = interpreter.objects.instance(target.owner, None, False)
     arguments = entry_arguments(interpreter, signature, receiver)
-    call = ir.Call(code.pos, ir.Name(code.pos, ""), ())
+    call = ir.Call(code.mark, ir.Name(code.mark, ""), ())
     interpreter.calls.call(method, arguments, call, frame)
 
 

@@ -71,7 +71,7 @@ class Decorators:
                     maxsize = member.arguments[0] if member.arguments else keywords.get("maxsize", Const(128))
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
                 if node is not None and self.interpreter.entries.find(member.function.name) is not None:
-                    call = ir.Call(node.pos, node, ())
+                    call = ir.Call(node.mark, node, ())
                     return self.interpreter.calls.call(member, Arguments((value,)), call, self._outside(frame))
             made = self._decorated(member, value, frame)
             if made is not None:

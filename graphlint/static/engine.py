@@ -35,8 +35,9 @@ class Reached:
             self.functions.add(context.function)
             self.paths.add(context.path)
             self.unresolved.update(context.unresolved)
+            chain = tuple(site.hop for site in way) if context.events else ()
             for event in context.events.values():
-                self._add_event(event, opened.region, context.function, way)
+                self._add_event(event, opened.region, context.function, chain)
 
     def merge(self, other: Reached) -> None:
         """Add what other regions reach."""
@@ -48,15 +49,15 @@ class Reached:
             for region in place.regions:
                 self._add_event(place.event, region, place.function, place.chain)
 
-    def _add_event(self, event: Event, region: Region, function: str, way: tuple[Hop, ...]) -> None:
+    def _add_event(self, event: Event, region: Region, function: str, chain: tuple[Hop, ...]) -> None:
         key = (event.effect, event.span)
         place = self.places.get(key)
         if place is None:
-            place = self.places[key] = _Place(event, function, way)
+            place = self.places[key] = _Place(event, function, chain)
         if event.confidence > place.event.confidence:
             place.event = event
-        if len(way) < len(place.chain):
-            place.chain = way
+        if len(chain) < len(place.chain):
+            place.chain = chain
         place.regions.setdefault(region)
 
 

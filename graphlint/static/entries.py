@@ -283,4 +283,4 @@ def uses_graphs(arguments: Arguments) -> bool:
 def _call(node: ir.Node | None) -> ir.Call | None:
     if node is None or isinstance(node, ir.Call):
         return node
-    return ir.Call(node.pos, ir.Name(node.pos, ""), ())
+    return ir.Call(node.mark, ir.Name(node.mark, ""), ())

@@ -199,7 +199,7 @@ class Expressions:
         """What a loop over an evaluated expression binds; objects are asked for their iterator."""
         for member in members(value):
             if isinstance(member, Instance) and self.interpreter.classes.method(member.cls, "__iter__") is not None:
-                call = ir.Call(node.pos, node, ())
+                call = ir.Call(node.mark, node, ())
                 return self.element(self.interpreter.methods.call(member, "__iter__", Arguments(), call, frame))
         return self.element(value)
 

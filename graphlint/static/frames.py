@@ -35,6 +35,21 @@ class Event:
     help: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A node of a function, None for all of it: where it stands is worked out for those that are told of."""
+
+    path: str
+    name: str
+    function: Function
+    node: ir.Node | None
+
+    @property
+    def hop(self) -> Hop:
+        line = self.function.first_line + (self.node.pos[0] if self.node is not None else 0)
+        return Hop(self.path, line, self.name)
+
+
 @dataclass(slots=True, eq=False)
 class Context:
     """A function run with certain arguments, or the inside of a region; `applied` are autograd functions."""
@@ -42,7 +57,7 @@ class Context:
     function: str
     path: str
     events: dict[tuple[str, Span], Event] = field(default_factory=dict)
-    calls: dict[Context, Hop] = field(default_factory=dict)
+    calls: dict[Context, Site] = field(default_factory=dict)
     unresolved: dict[Span, str] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
     result: Value = UNKNOWN
@@ -129,10 +144,9 @@ class Frame:
     def line(self, node: ir.Node) -> int:
         return self.function.first_line + node.pos[0]
 
-    def hop(self, node: ir.Node | None) -> Hop:
+    def site(self, node: ir.Node | None) -> Site:
         """A call at a node of this function."""
-        line = self.function.first_line if node is None else self.line(node)
-        return Hop(self.context.path, line, self.context.function)
+        return Site(self.context.path, self.context.function, self.function, node)
 
     def span(self, node: ir.Node) -> Span:
         first = self.function.first_line
@@ -147,13 +161,13 @@ class Frame:
         return text if len(text) <= 72 else text[:69] + "..."
 
 
-def reachable(start: Context) -> Iterator[tuple[Context, tuple[Hop, ...]]]:
+def reachable(start: Context) -> Iterator[tuple[Context, tuple[Site, ...]]]:
     """Every context that a context reaches, nearest first, with the calls on the shortest way."""
     seen = {start}
-    queue: list[tuple[Context, tuple[Hop, ...]]] = [(start, ())]
+    queue: list[tuple[Context, tuple[Site, ...]]] = [(start, ())]
     for context, way in queue:
         yield context, way
-        for callee, hop in context.calls.items():
+        for callee, site in context.calls.items():
             if callee not in seen:
                 seen.add(callee)
-                queue.append((callee, (*way, hop)))
+                queue.append((callee, (*way, site)))

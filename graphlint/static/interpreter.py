@@ -151,7 +151,7 @@ class Interpreter:
             described = Region(kind, path, line, None, mode is Mode.SOFT)
             region = self.regions[key] = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
         if frame.mode is not Mode.OUTSIDE:
-            frame.sink.calls.setdefault(region.context, frame.hop(node))
+            frame.sink.calls.setdefault(region.context, frame.site(node))
         frame.regions.append(region)
         return region
 

@@ -2,6 +2,7 @@
 
 Positions are relative to a segment, the run of source lines of one definition or statement.
 `pos` is (line, column, end line, end column); lines count from 0 at the segment's first line, columns from 0.
+Few nodes are ever asked for theirs, so that a node says only where to look it up.
 Long, because there is a small class for every kind of node.
 """
 
@@ -9,17 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 Pos: TypeAlias = tuple[int, int, int, int]
-NOWHERE: Pos = (0, 0, 0, 0)
+
+
+class Places(Protocol):
+    """The positions of a segment, by numbers that mean something to it alone."""
+
+    def __getitem__(self, number: int, /) -> Pos: ...
+
+
+Mark: TypeAlias = tuple[Places, int]
+NOWHERE: Mark = (((0, 0, 0, 0),), 0)
 
 
 @dataclass(slots=True, eq=False)
 class Node:
     """Anything with a place in the source."""
 
-    pos: Pos
+    mark: Mark
+
+    @property
+    def pos(self) -> Pos:
+        places, number = self.mark
+        return places[number]
 
 
 @dataclass(slots=True, eq=False)

@@ -67,7 +67,7 @@ class Items:
 
     def _instance_item(self, value: Instance, index: Value, node: ir.Subscript, frame: Frame) -> Value:
         classes, objects = self.interpreter.classes, self.interpreter.objects
-        call = ir.Call(node.pos, node.value, ())
+        call = ir.Call(node.mark, node.value, ())
         if classes.method(value.cls, "__getitem__") is not None:
             return self.interpreter.methods.call(value, "__getitem__", Arguments((index,)), call, frame)
         content = objects.attributes(value).get(CONTENT)

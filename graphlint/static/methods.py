@@ -117,7 +117,7 @@ class Methods:
         for member in members(value):
             found = self.interpreter.classes.find(member.cls, name) if isinstance(member, Instance) else None
             if found is not None and isinstance(found[0], ClassDefinition):
-                call = ir.Call(node.pos, ir.Name(node.pos, name), ())
+                call = ir.Call(node.mark, ir.Name(node.mark, name), ())
                 results.append(self.call(member, name, arguments, call, frame))
         return union(results) if results else None
 

@@ -12,7 +12,7 @@ from graphlint.static.definitions import ClassDefinition, Definition
 from graphlint.static.frames import Context, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import Module
-from graphlint.static.spelling import Words, shared_pieces
+from graphlint.static.spelling import Words, by_shared_piece
 from graphlint.static.values import UNKNOWN, Bound, Class, External, Function, Instance, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
@@ -71,11 +71,11 @@ class Search:
     def _files_with(self, marks: Collection[bytes], pattern: re.Pattern[str] | None = None) -> list[Path]:
         """The files that hold one of the marks and, if there is one, match the pattern."""
         found = []
-        pieces = shared_pieces(marks)
+        groups = by_shared_piece(marks).items()
         for path in self.files:
             raw = self.interpreter.project.raw(path) or b""
             # A plain search for each mark is faster than one expression for all of them.
-            if not any(piece in raw for piece in pieces) or not any(mark in raw for mark in marks):
+            if not any(piece in raw and any(mark in raw for mark in group) for piece, group in groups):
                 continue
             if pattern is None or pattern.search(raw.decode("utf-8", "replace")):
                 found.append(path)

@@ -45,9 +45,9 @@ class Words:
         return any(keyword.arg in self.keywords for keyword in call.keywords)
 
 
-def shared_pieces(marks: Collection[bytes]) -> list[bytes]:
-    """Few texts, one of which is in every mark: to look for them first saves most of the searches for the marks."""
-    pieces, left = [], sorted(marks)
+def by_shared_piece(marks: Collection[bytes]) -> dict[bytes, list[bytes]]:
+    """The marks by a piece that they share: a text without the piece holds none of them, which saves most searches."""
+    groups, left = {}, sorted(marks)
     while left:
         counts = Counter(
             piece for mark in left for piece in {mark[i : i + _PIECE] for i in range(len(mark) - _PIECE + 1)}
@@ -55,9 +55,9 @@ def shared_pieces(marks: Collection[bytes]) -> list[bytes]:
         piece, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=(b"", 1))
         if count == 1:
             break
-        pieces.append(piece)
+        groups[piece] = [mark for mark in left if piece in mark]
         left = [mark for mark in left if piece not in mark]
-    return pieces + left
+    return groups | {mark: [mark] for mark in left}
 
 
 def _read(node: ast.AST, local: set[str]) -> Iterator[str]:

@@ -105,7 +105,7 @@ class Targets:
             elif isinstance(member, Sequence) and not isinstance(target.index, ir.Slice):
                 self.put_back(target.value, _with_element(member, index, value), frame)
             elif isinstance(member, Instance):
-                call = ir.Call(target.pos, target.value, ())
+                call = ir.Call(target.mark, target.value, ())
                 self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
 
     def put_back(self, target: ir.Expr, new: Value, frame: Frame) -> None:

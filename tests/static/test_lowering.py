@@ -110,7 +110,8 @@ def shape(part: object, dedent: int = 0) -> object:
         return part
     held = {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
     if isinstance(part, ir.Node):
-        line, column, end_line, end_column = held.pop("pos")
+        del held["mark"]
+        line, column, end_line, end_column = part.pos
         held["pos"] = (line, max(column - dedent, 0), end_line, max(end_column - dedent, 0))
     return type(part).__name__, {name: shape(value, dedent) for name, value in held.items()}
 

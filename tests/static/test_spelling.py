@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from graphlint.static.spelling import Words, shared_pieces
+from graphlint.static.spelling import Words, by_shared_piece
 
 WORDS = Words(re.compile(r"\b(?:graph|compile)\b"), frozenset({"compile"}), frozenset({"mode", None}))
 
@@ -49,12 +49,15 @@ def test_a_mention_is_no_use(text: str) -> None:
 @pytest.mark.parametrize(
     ("marks", "expected"),
     [
-        ([b"CUDAGraph", b"a.Graph", b"make_graphed"], [b"Graph", b"make_graphed"]),
-        ([b"begin_capture", b"capture_begin", b"x"], [b"pture", b"x"]),
-        ([b"twice", b"twice"], [b"twice"]),
-        ([], []),
+        (
+            [b"CUDAGraph", b"a.Graph", b"make_graphed"],
+            {b"Graph": [b"CUDAGraph", b"a.Graph"], b"make_graphed": [b"make_graphed"]},
+        ),
+        ([b"begin_capture", b"capture_begin", b"x"], {b"pture": [b"begin_capture", b"capture_begin"], b"x": [b"x"]}),
+        ([b"twice", b"twice"], {b"twice": [b"twice", b"twice"]}),
+        ([], {}),
     ],
 )
-def test_what_marks_share_stands_for_them(marks: list[bytes], expected: list[bytes]) -> None:
-    """A file without any of the pieces holds none of the marks."""
-    assert expected == shared_pieces(marks)
+def test_marks_stand_below_what_they_share(marks: list[bytes], expected: dict[bytes, list[bytes]]) -> None:
+    """A file without the piece holds none of the marks below it."""
+    assert expected == by_shared_piece(marks)

@@ -15,6 +15,19 @@ from libcst._nodes.internal import CodegenState
 from graphlint.static.ir import Pos
 
 
+class Positions:
+    """The places of the nodes of a tree by their `id`, worked out for the first that is asked for."""
+
+    def __init__(self, module: cst.Module, first_line: int) -> None:
+        self._tree: tuple[cst.Module, int] | None = (module, first_line)
+        self._found: Mapping[int, Pos] = {}
+
+    def __getitem__(self, number: int, /) -> Pos:
+        if self._tree is not None:
+            self._found, self._tree = positions(*self._tree), None
+        return self._found[number]
+
+
 def positions(module: cst.Module, first_line: int) -> Mapping[int, Pos]:
     """The places of the nodes by their `id`, without the blanks around them; the first line gets that number."""
     recorder = _Recorder(module, first_line)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from graphlint.static import ir
 from graphlint.static.lowering.expressions import BINARY, Expressions
-from graphlint.static.lowering.positions import positions
+from graphlint.static.lowering.positions import Positions
 
 _WRAPPER = "if True:\n"  # gives an indented segment a parent, so that columns stay as they are in the file
 
@@ -18,11 +18,11 @@ def lower(text: str) -> ir.Block:
     """The statements of whole source lines. Raises what libcst raises for a text that it does not accept."""
     if text[:1] not in (" ", "\t"):
         module = cst.parse_module(text)
-        return Statements(positions(module, 0)).block(module.body)
+        return Statements(Positions(module, 0)).block(module.body)
     module = cst.parse_module(_WRAPPER + text)
     wrapper = module.body[0]
     assert isinstance(wrapper, cst.If)
-    return Statements(positions(module, -1)).suite(wrapper.body)
+    return Statements(Positions(module, -1)).suite(wrapper.body)
 
 
 class Statements(Expressions):
@@ -50,32 +50,32 @@ class Statements(Expressions):
     def _expression_statement(self, node: cst.Expr) -> Iterable[ir.Stmt]:
         if isinstance(node.value, (cst.SimpleString, cst.Ellipsis)):
             return ()
-        return (ir.Evaluate(self.pos(node), self.expr(node.value)),)
+        return (ir.Evaluate(self.mark(node), self.expr(node.value)),)
 
     def _assign(self, node: cst.Assign) -> Iterable[ir.Stmt]:
         targets = tuple(self.expr(t.target) for t in node.targets)
-        return (ir.Assign(self.pos(node), targets, self.expr(node.value)),)
+        return (ir.Assign(self.mark(node), targets, self.expr(node.value)),)
 
     def _annotated(self, node: cst.AnnAssign) -> Iterable[ir.Stmt]:
         annotation = self.expr(node.annotation.annotation)
-        return (ir.Assign(self.pos(node), (self.expr(node.target),), self.maybe(node.value), annotation),)
+        return (ir.Assign(self.mark(node), (self.expr(node.target),), self.maybe(node.value), annotation),)
 
     def _augmented(self, node: cst.AugAssign) -> Iterable[ir.Stmt]:
         return (
-            ir.AugAssign(self.pos(node), self.expr(node.target), BINARY[type(node.operator)], self.expr(node.value)),
+            ir.AugAssign(self.mark(node), self.expr(node.target), BINARY[type(node.operator)], self.expr(node.value)),
         )
 
     def _return(self, node: cst.Return) -> Iterable[ir.Stmt]:
-        return (ir.Return(self.pos(node), self.maybe(node.value)),)
+        return (ir.Return(self.mark(node), self.maybe(node.value)),)
 
     def _raise(self, node: cst.Raise) -> Iterable[ir.Stmt]:
-        return (ir.Raise(self.pos(node), self.maybe(node.exc)),)
+        return (ir.Raise(self.mark(node), self.maybe(node.exc)),)
 
     def _assert(self, node: cst.Assert) -> Iterable[ir.Stmt]:
-        return (ir.Assert(self.pos(node), self.expr(node.test), self.maybe(node.msg)),)
+        return (ir.Assert(self.mark(node), self.expr(node.test), self.maybe(node.msg)),)
 
     def _delete(self, node: cst.Del) -> Iterable[ir.Stmt]:
-        return (ir.Delete(self.pos(node), (self.expr(node.target),)),)
+        return (ir.Delete(self.mark(node), (self.expr(node.target),)),)
 
     def _if(self, node: cst.If) -> Iterable[ir.Stmt]:
         orelse: ir.Block = ()
@@ -83,20 +83,20 @@ class Statements(Expressions):
             orelse = tuple(self._if(node.orelse))
         elif node.orelse is not None:
             orelse = self.suite(node.orelse.body)
-        return (ir.If(self.pos(node), self.expr(node.test), self.suite(node.body), orelse),)
+        return (ir.If(self.mark(node), self.expr(node.test), self.suite(node.body), orelse),)
 
     def _for(self, node: cst.For) -> Iterable[ir.Stmt]:
         orelse = self.suite(node.orelse.body) if node.orelse else ()
         target, iterable = self.expr(node.target), self.expr(node.iter)
-        return (ir.For(self.pos(node), target, iterable, self.suite(node.body), orelse),)
+        return (ir.For(self.mark(node), target, iterable, self.suite(node.body), orelse),)
 
     def _while(self, node: cst.While) -> Iterable[ir.Stmt]:
         orelse = self.suite(node.orelse.body) if node.orelse else ()
-        return (ir.While(self.pos(node), self.expr(node.test), self.suite(node.body), orelse),)
+        return (ir.While(self.mark(node), self.expr(node.test), self.suite(node.body), orelse),)
 
     def _with(self, node: cst.With) -> Iterable[ir.Stmt]:
         items = tuple((self.expr(i.item), self.expr(i.asname.name) if i.asname else None) for i in node.items)
-        return (ir.With(self.pos(node), items, self.suite(node.body)),)
+        return (ir.With(self.mark(node), items, self.suite(node.body)),)
 
     def _try(self, node: cst.Try | cst.TryStar) -> Iterable[ir.Stmt]:
         handlers = []
@@ -105,7 +105,7 @@ class Statements(Expressions):
             handlers.append(ir.Handler(self.maybe(handler.type), name, self.suite(handler.body)))
         orelse = self.suite(node.orelse.body) if node.orelse else ()
         final = self.suite(node.finalbody.body) if node.finalbody else ()
-        return (ir.Try(self.pos(node), self.suite(node.body), tuple(handlers), orelse, final),)
+        return (ir.Try(self.mark(node), self.suite(node.body), tuple(handlers), orelse, final),)
 
     def _match(self, node: cst.Match) -> Iterable[ir.Stmt]:
         cases = []
@@ -118,11 +118,11 @@ class Statements(Expressions):
             )
             target = self.target(case.pattern)
             cases.append(ir.Case(literal, binds, self.maybe(case.guard), self.suite(case.body), target))
-        return (ir.Match(self.pos(node), self.expr(node.subject), tuple(cases)),)
+        return (ir.Match(self.mark(node), self.expr(node.subject), tuple(cases)),)
 
     def target(self, pattern: cst.CSTNode) -> ir.Expr | None:
         """The target of an assignment that binds what a pattern binds; None where there is no such target."""
-        place = self.pos(pattern)
+        place = self.mark(pattern)
         if isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
             return ir.Name(place, pattern.name.value if pattern.name else "_")
         if isinstance(pattern, cst.MatchStar):
@@ -133,30 +133,30 @@ class Statements(Expressions):
         return None
 
     def _jump(self, node: cst.CSTNode) -> Iterable[ir.Stmt]:
-        return (ir.Jump(self.pos(node), type(node).__name__.lower()),)
+        return (ir.Jump(self.mark(node), type(node).__name__.lower()),)
 
     def _scope(self, node: cst.Global | cst.Nonlocal) -> Iterable[ir.Stmt]:
         names = tuple(item.name.value for item in node.names)
-        return (ir.Scope(self.pos(node), type(node).__name__.lower(), names),)
+        return (ir.Scope(self.mark(node), type(node).__name__.lower(), names),)
 
     def _import(self, node: cst.Import) -> Iterable[ir.Stmt]:
         for alias in node.names:
             module = _dotted(alias.name)
             bound = _dotted(alias.asname.name) if alias.asname else module.split(".")[0]
-            yield ir.Import(self.pos(node), module if alias.asname else bound, None, bound, 0)
+            yield ir.Import(self.mark(node), module if alias.asname else bound, None, bound, 0)
 
     def _import_from(self, node: cst.ImportFrom) -> Iterable[ir.Stmt]:
         module = _dotted(node.module) if node.module else ""
         if isinstance(node.names, cst.ImportStar):
-            yield ir.Import(self.pos(node), module, "*", "*", len(node.relative))
+            yield ir.Import(self.mark(node), module, "*", "*", len(node.relative))
             return
         for alias in node.names:
             member = _dotted(alias.name)
             bound = _dotted(alias.asname.name) if alias.asname else member
-            yield ir.Import(self.pos(node), module, member, bound, len(node.relative))
+            yield ir.Import(self.mark(node), module, member, bound, len(node.relative))
 
     def _function(self, node: cst.FunctionDef) -> Iterable[ir.Stmt]:
-        place = self.pos(node)
+        place = self.mark(node)
         decorators = tuple(self.expr(d.decorator) for d in node.decorators)
         returns = self.expr(node.returns.annotation) if node.returns else None
         parameters = self.parameters(node.params)
@@ -169,7 +169,7 @@ class Statements(Expressions):
         bases = tuple(self.expr(base.value) for base in node.bases if not base.star)
         decorators = tuple(self.expr(d.decorator) for d in node.decorators)
         body = self.suite(node.body)
-        return (ir.DefineClass(self.pos(node), node.name.value, bases, body, decorators),)
+        return (ir.DefineClass(self.mark(node), node.name.value, bases, body, decorators),)
 
 
 _STATEMENTS: dict[type, Callable[[Statements, Any], Iterable[ir.Stmt]]] = {
