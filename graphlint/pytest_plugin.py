@@ -12,15 +12,13 @@ def test_every_batch(shape, dtype):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 
 if TYPE_CHECKING:
     from graphlint.asserting import GraphSafe
 
-ELSEWHERE = pytest.StashKey[pytest.TestReport]()
 MARKER = "graph_safe"
 WITNESSES = ("auto", "cuda", "emulator", "require-cuda")
 SEVERITIES = ("note", "warning", "error")
@@ -69,37 +67,33 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test that asserts runs where a GPU is found or emulated; what a marked one returns is asserted to be safe."""
-    is_marked = pyfuncitem.get_closest_marker(MARKER) is not None
-    if not is_marked and MARKER not in pyfuncitem.fixturenames:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A test that asserts runs where torch finds a GPU, if need be an emulated one."""
+    if not _asserts(item):
         return None
     from graphlint.emulation import run_emulated
 
-    report = run_emulated(pyfuncitem, _settings(pyfuncitem))
-    if report is not None:
-        pyfuncitem.stash[ELSEWHERE] = report
-        return True
-    if not is_marked:
+    return run_emulated(item, nextitem, _settings(item)) or None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test for which nobody can answer as asked ends here."""
+    if _asserts(item):
+        from graphlint.emulation import require_witness
+
+        require_witness(_settings(item))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """What a marked test returns is asserted to be safe."""
+    if pyfuncitem.get_closest_marker(MARKER) is None:
         return None
     names = pyfuncitem._fixtureinfo.argnames
     target = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
     if target is not None or MARKER not in names:  # one that asks for the fixture may assert by itself
         _asserter(pyfuncitem).returned(target)
     return True
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What became of a test in another process is the report of its call."""
-    report = yield
-    if call.when == "call" and ELSEWHERE in item.stash:
-        from graphlint.emulation import take_over
-
-        take_over(report, item.stash[ELSEWHERE])
-    return report
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -116,6 +110,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _id(case: object) -> str:
     return "x".join(map(str, case)) if isinstance(case, tuple) else str(case).removeprefix("torch.")
+
+
+def _asserts(item: pytest.Item) -> TypeGuard[pytest.Function]:
+    """Whether a test is marked, or asks for the fixture by name."""
+    if not isinstance(item, pytest.Function):
+        return False
+    return item.get_closest_marker(MARKER) is not None or MARKER in item.fixturenames
 
 
 def _asserter(item: pytest.Item) -> GraphSafe:

@@ -153,9 +153,10 @@ def test_required(graph_safe):
     graph_safe(torch.relu, (ones(2, 4),))
 """
     result = session(tests, "-rs")
-    result.assert_outcomes(skipped=2, xfailed=1, xpassed=1, failed=6)
+    result.assert_outcomes(skipped=2, xfailed=1, xpassed=1, failed=5, errors=1)
     result.stdout.fnmatch_lines(
         [
+            "graphlint: torch finds no GPU here*",
             "*XPASS(strict)*",
             ">*assert one == 2",
             "E*assert 1 == 2",
@@ -164,12 +165,52 @@ def test_required(graph_safe):
             "*its process ended with status 0*",
             "GL003 at test_serve.py:*late is not safe to capture",
             "*it was not done after 4 seconds*",
-            "graphlint: torch finds no GPU here*",
             "2 graph-safe assertions: 2 emulated",
             "SKIPPED * not today",
-            "SKIPPED *graphlint: torch finds no GPU here*",
+            "SKIPPED *test_serve.py:*: graphlint: torch finds no GPU here*",
         ]
     )
+
+
+def test_fixtures_find_the_gpu_too(session: Session) -> None:
+    """What was set up before, in this process, is used there and torn down here, once, when its time has come."""
+    tests = """
+@pytest.fixture(scope="module")
+def served():
+    yield Scaled().cuda()
+    with open("log", "a") as log:
+        log.write("served down\\n")
+
+@pytest.fixture(scope="class")
+def shared():
+    with open("log", "a") as log:
+        log.write("shared up\\n")
+    yield 2
+    with open("log", "a") as log:
+        log.write("shared down\\n")
+
+class TestOne:
+    def test_before(self, shared):
+        assert shared == 2
+
+    def test_safe(self, graph_safe, served, shared):
+        graph_safe(served, (ones(shared, 4),))
+
+    def test_broken(self, graph_safe, broken):
+        pass
+
+    @pytest.fixture
+    def broken(self):
+        raise ValueError("no model")
+
+class TestTwo:
+    def test_after(self):
+        with open("log") as log:
+            assert log.read().split() == "shared up served down shared down".split()
+"""
+    result = session(tests)
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["E*ValueError: no model"])
 
 
 def test_engines_capture_on_the_emulator(session: Session) -> None:

@@ -147,17 +147,17 @@ def test_settings_of_call_marker_command_and_ini_count_in_this_order(session: Se
 
 
 @pytest.mark.parametrize(
-    ("ini", "said"),
+    ("ini", "outcome", "said"),
     [
-        ("graphlint_warm_ups = 0", "`0` is no value for the setting `warm_ups` of `graph_safe`"),
-        ("graphlint_fail_on = fatal", "`fatal` is no value for the setting `fail_on` of `graph_safe`"),
-        ("graphlint_select = GL9x", "unknown code `GL9x` in `select`*"),
+        ("graphlint_warm_ups = 0", "errors", "`0` is no value for the setting `warm_ups` of `graph_safe`"),
+        ("graphlint_fail_on = fatal", "errors", "`fatal` is no value for the setting `fail_on` of `graph_safe`"),
+        ("graphlint_select = GL9x", "failed", "unknown code `GL9x` in `select`*"),
     ],
 )
-def test_a_wrong_setting_is_one_line(session: Session, ini: str, said: str) -> None:
+def test_a_wrong_setting_is_one_line(session: Session, ini: str, outcome: str, said: str) -> None:
     """It names the setting and the value."""
     result = session(RETURNS.format("safe"), ini=ini)
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(**{outcome: 1})
     result.stdout.fnmatch_lines([f"graphlint: {said}"])
 
 
