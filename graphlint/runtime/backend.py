@@ -8,7 +8,9 @@ from typing import Any, Protocol
 
 from graphlint.runtime.nodes import Node
 
+NOT_CAPTURING, ACTIVE, INVALIDATED = range(3)  # what the driver says of a stream's capture
 Refused = Callable[[str], None]
+Heard = Callable[[str, int], None]
 
 
 class Backend(Protocol):
@@ -40,6 +42,9 @@ class Backend(Protocol):
 
     def relaxed(self) -> AbstractContextManager[None]:
         """Inside, this thread may make calls that a capture under way forbids, on streams that do not capture."""
+
+    def launches(self, heard: Heard) -> AbstractContextManager[None]:
+        """Inside, pass on what launches work and on which stream, in the thread that does, as far as that is known."""
 
     def poison(self) -> None:
         """Spoil the memory that nobody owns, so that a graph which still reads it gives something else."""

@@ -6,7 +6,9 @@ import contextlib
 
 import torch
 
+from graphlint.runtime.backend import Heard
 from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.cuda.launches import listening
 from graphlint.runtime.cuda.memory import poison
 from graphlint.runtime.cuda.nodes import walk
 from graphlint.runtime.nodes import Node
@@ -20,6 +22,9 @@ class CudaDriver(Driver):
 
     def nodes(self, graph: int) -> tuple[Node, ...]:
         return walk(self, graph)
+
+    def launches(self, heard: Heard) -> contextlib.AbstractContextManager[None]:
+        return listening(heard)
 
     def poison(self) -> None:
         poison(self, torch.cuda.current_device())

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-NOT_CAPTURING = 0
+from graphlint.runtime.backend import NOT_CAPTURING
+
 _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
 _ERROR_LEVEL = 0
 _listening: list[object] = []  # callbacks that the driver may call until the process ends

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from graphlint.runtime.backend import Heard
 from graphlint.runtime.emulator.library import Emulator
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.nodes import Node
@@ -50,6 +51,10 @@ class EmulatedDriver:
             recording.end()
 
     def relaxed(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def launches(self, heard: Heard) -> contextlib.AbstractContextManager[None]:
+        """Nothing but operators and Triton launches anything."""
         return contextlib.nullcontext()
 
     def poison(self) -> None:

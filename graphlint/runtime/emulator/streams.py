@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
+from graphlint.runtime.backend import ACTIVE, INVALIDATED, NOT_CAPTURING
 from graphlint.runtime.emulator.recording import Recording
 from graphlint.runtime.emulator.residence import CUDA
 
-NOT_CAPTURING, ACTIVE, INVALIDATED = range(3)  # what the driver says of a stream's capture
 DEFAULT = 0  # the handle of the default stream
 REFUSE_WAITS = 2  # of torch's debugging of synchronisations
 _UNNUMBERED = 2**64 - 1  # the sequence number of what accumulates gradients

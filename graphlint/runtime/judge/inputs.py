@@ -66,7 +66,7 @@ class Inputs:
         for tensor in call.written():
             if tensor.is_cuda:
                 self._write(call, tensor)
-            else:
+            elif not any(one.is_cuda for one in call.tensors):  # a copy from the device comes after the replay
                 self._write_source(tensor)
         if call.schema == "aten::index":
             self._indexed(call, result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
-from graphlint.runtime.backend import Backend
+from graphlint.runtime.backend import ACTIVE, NOT_CAPTURING, Backend
 from graphlint.runtime.judge.causes import Refusal
 from graphlint.runtime.judge.divergence import Traced
 from graphlint.runtime.modes import Mode, is_composite
@@ -22,7 +23,6 @@ from graphlint.runtime.places import Place, Stack, libraries_between, user_stack
 from graphlint.runtime.watch.capture import Capture, External, Internal, Operation
 from graphlint.runtime.watch.operators import Call, storage_key, tensors
 
-ACTIVE = 1  # of a stream's capture
 SYNCHRONIZES = "called a synchronizing CUDA operation"
 _KEPT = 64  # values of one waiting operator on one line
 _REFUSE_WAITS, _ALLOW_WAITS = 2, 0  # modes of torch's debugging of synchronisations
@@ -74,6 +74,7 @@ class Recorder(Mode):
         self._past: set[Site] = set()  # operators that a capture goes past with what eager gave
         self._trace: list[Traced] | None = None
         self._running: Call | None = None
+        self._is_beside = False
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -171,6 +172,15 @@ class Recorder(Mode):
         refusal = Refusal(said=said, stack=user_stack(frame), through=through, is_from_driver=is_from_driver, **known)
         self.capture.refusals.append(refusal)
 
+    def launched(self, function: str, stream: int) -> None:
+        """Work was launched; what operators of torch launch is taken down with them."""
+        capture = self.capture
+        if capture is None or self._running is not None or self._is_beside or capture.thread != threading.get_ident():
+            return
+        if self.driver.capture(stream)[0] == NOT_CAPTURING:
+            now = self.node_count(capture)
+            capture.operations.append(Operation(function, user_stack(sys._getframe()), now, now, is_outside=True))
+
     def _go_on(self, capture: Capture, call: Call, stack: Stack) -> object:
         """What eager gave for a refused operator, so that one run finds all causes; else the error goes its way."""
         capture.is_healthy = self.driver.capture(capture.stream)[0] == ACTIVE
@@ -182,6 +192,7 @@ class Recorder(Mode):
 
     def beside(self, call: Callable[[], _Result]) -> _Result:
         """Do what a capture refuses on a stream that does not capture, and keep what it gives."""
+        self._is_beside = True
         with (
             self.driver.relaxed(),
             _disable_current_modes(),
@@ -193,6 +204,7 @@ class Recorder(Mode):
                 result = call()
             finally:
                 torch._C._cuda_set_sync_debug_mode(_REFUSE_WAITS)
+                self._is_beside = False
         if self.capture is not None:
             self.capture.made_beside += tensors(result)
         return result

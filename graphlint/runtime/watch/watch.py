@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.errors import UsageError
 from graphlint.finding import Region
-from graphlint.runtime.backend import Backend, Refused
+from graphlint.runtime.backend import ACTIVE, Backend, Refused
 from graphlint.runtime.judge.causes import Refusal
 from graphlint.runtime.places import (
     Stack,
@@ -36,7 +36,7 @@ from graphlint.runtime.watch.bindings import Bindings
 from graphlint.runtime.watch.capture import Capture
 from graphlint.runtime.watch.hooks import Hooks
 from graphlint.runtime.watch.process import Process
-from graphlint.runtime.watch.recorder import ACTIVE, Recorder, first_line
+from graphlint.runtime.watch.recorder import Recorder, first_line
 from graphlint.runtime.watch.standins import Standins, patched
 
 _ABOUT_CAPTURE = re.compile(r"captur|legacy|memory", re.I)  # the driver speaks of much else
@@ -107,6 +107,7 @@ class Watch:
             self._capturing = contextlib.ExitStack()
             self._capturing.callback(lambda: torch._C._cuda_set_sync_debug_mode(self.process.sync_mode))
             self._capturing.enter_context(patched(self.standins.patches()))
+            self._capturing.enter_context(self.driver.launches(self.recorder.launched))
             self._capturing.callback(register_optimizer_step_pre_hook(self.standins.steps).remove)
             self._capturing.callback(capture.bindings.stop)
             capture.bindings.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -13,9 +14,11 @@ from graphlint.runtime.watch.bindings import Bindings  # noqa: E402
 from graphlint.runtime.watch.capture import Capture  # noqa: E402
 from graphlint.runtime.watch.recorder import Recorder, site_of  # noqa: E402
 
+BESIDE = 9  # the stream that does not capture
+
 
 class CountingDriver:
-    """Every operator launches one node, and every stream captures."""
+    """Every operator launches one node, and every stream captures but one."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -25,7 +28,7 @@ class CountingDriver:
         return self.count
 
     def capture(self, stream: int) -> tuple[int, int | None]:
-        return 1, self.count
+        return int(stream != BESIDE), self.count
 
 
 @pytest.fixture
@@ -47,6 +50,33 @@ def test_an_operator_owns_the_nodes_that_it_launched(recorder: Recorder) -> None
     assert [one.operator for one in taken] == ["aten.ones.default", "aten.add.Tensor"]
     assert all(one.first < one.end for one in taken) and taken[0].end <= taken[1].first
     assert taken[1].stack[0].line == taken[0].stack[0].line + 1
+
+
+def test_what_is_launched_past_torch_on_another_stream_is_outside_of_the_graph(recorder: Recorder) -> None:
+    """Libraries do so that have a current stream of their own; what they give to a stream that captures is in it."""
+    recorder.launched("cuLaunchKernel", 7)
+    recorder.launched("cuLaunchKernel", BESIDE)
+    (taken,) = recorder.capture.operations
+    assert (taken.operator, taken.is_outside, taken.first) == ("cuLaunchKernel", True, taken.end)
+    assert taken.stack[0].function.endswith(
+        "test_what_is_launched_past_torch_on_another_stream_is_outside_of_the_graph"
+    )
+
+
+def test_what_operators_launch_and_what_other_threads_do_is_not_told_twice(recorder: Recorder) -> None:
+    """An operator is judged by its own stream, and another thread is not part of the region."""
+
+    @torch.library.custom_op("graphlint_tests::launching", mutates_args=())
+    def launching(x: torch.Tensor) -> torch.Tensor:
+        recorder.launched("cuLaunchKernel", BESIDE)
+        return torch.empty_like(x)
+
+    launching(torch.ones(4))
+    thread = threading.Thread(target=recorder.launched, args=("cuLaunchKernel", BESIDE))
+    thread.start()
+    thread.join()
+    operators = [one.operator for one in recorder.capture.operations]
+    assert "graphlint_tests.launching.default" in operators and "cuLaunchKernel" not in operators
 
 
 def test_memory_from_before_the_capture_is_external_and_not_kept_alive(recorder: Recorder) -> None:
