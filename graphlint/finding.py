@@ -73,7 +73,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule at one place, with every region that reaches it and the shortest way there."""
+    """One rule at one place, with every region that reaches it, and the shortest way there from the first of them."""
 
     code: str
     rule: str

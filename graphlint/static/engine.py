@@ -12,10 +12,13 @@ from graphlint.static.frames import Event, OpenRegion, reachable
 
 @dataclass
 class _Place:
+    """An event with the regions that reach it, and the shortest way, which leads from the nearest of them."""
+
     event: Event
     function: str
     chain: tuple[Hop, ...]
-    regions: dict[Region, None] = field(default_factory=dict)
+    nearest: Region
+    regions: set[Region] = field(default_factory=set)
 
 
 @dataclass
@@ -45,20 +48,20 @@ class Reached:
         self.functions |= other.functions
         self.paths |= other.paths
         self.unresolved |= other.unresolved
-        for place in other.places.values():
-            for region in place.regions:
-                self._add_event(place.event, region, place.function, place.chain)
+        for key, place in other.places.items():
+            self._add_event(place.event, place.nearest, place.function, place.chain)
+            self.places[key].regions |= place.regions
 
     def _add_event(self, event: Event, region: Region, function: str, chain: tuple[Hop, ...]) -> None:
         key = (event.effect, event.span)
         place = self.places.get(key)
         if place is None:
-            place = self.places[key] = _Place(event, function, chain)
+            place = self.places[key] = _Place(event, function, chain, region)
         if event.confidence > place.event.confidence:
             place.event = event
-        if len(chain) < len(place.chain):
-            place.chain = chain
-        place.regions.setdefault(region)
+        if (len(chain), region) < (len(place.chain), place.nearest):
+            place.chain, place.nearest = chain, region
+        place.regions.add(region)
 
 
 def gather(regions: Iterable[OpenRegion]) -> Reached:
@@ -93,6 +96,6 @@ def _finding(place: _Place, rulebook: Rulebook) -> Finding | None:
         message=event.message or rule.message.format(operation=event.operation),
         help=event.help or rule.help,
         why=rule.why,
-        regions=tuple(sorted(place.regions)),
+        regions=(place.nearest, *sorted(place.regions - {place.nearest})),
         chain=place.chain,
     )

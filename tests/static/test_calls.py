@@ -926,18 +926,18 @@ DIAMOND = """
     def one(x):
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
             right(x)
-            left(x)
     def two(x):
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
             right(x)
+            left(x)
     """
 
 
 def test_a_line_that_many_ways_lead_to_is_reported_once(tmp_path: Path) -> None:
-    """With every region that reaches it, and the shortest way."""
+    """With the shortest way, the region where it begins, and then every other region that reaches the line."""
     analysis = analyse(tmp_path, DIAMOND)
-    assert [9, 13] == [region.line - 1 for region in analysis.finding.regions]
-    assert [("main.py", 12, "main:one"), ("main.py", 6, "main:left")] == analysis.chain
+    assert [13, 10] == [region.line for region in analysis.finding.regions]
+    assert [("main.py", 15, "main:two"), ("main.py", 6, "main:left")] == analysis.chain
 
 
 def test_regions_and_functions_are_counted(tmp_path: Path) -> None:
