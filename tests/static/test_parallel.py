@@ -42,7 +42,7 @@ def test_two_processes_report_what_one_does(tmp_path: Path, monkeypatch: pytest.
     assert one.findings == two.findings
     assert {"GL001", "GL101"} == {finding.code for finding in two.findings}
     item = next(finding for finding in two.findings if finding.code == "GL101")
-    assert ["declared", "torch.cuda.graph"] == [region.kind for region in item.regions]
+    assert ["torch.cuda.graph", "declared"] == [region.kind for region in item.regions]
     for summary in (one.summary, two.summary):
         assert (3, 2, 1) == (summary.functions, summary.regions, summary.suppressed)
 
