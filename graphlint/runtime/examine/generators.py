@@ -1,0 +1,43 @@
+"""A random generator in, of PyTorch, Python or NumPy; its state out, and back."""
+
+from __future__ import annotations
+
+import copy
+import random
+import sys
+from typing import Any
+
+import torch
+
+
+def default_sources() -> dict[str, Any]:
+    """The random generators that a program uses without naming them."""
+    found = {"random": random, "torch.default_generator": torch.default_generator}
+    if torch.cuda.is_initialized():
+        devices = enumerate(torch.cuda.default_generators)
+        found |= {f"torch.cuda.default_generators[{device}]": generator for device, generator in devices}
+    if "numpy.random" in sys.modules:
+        found["numpy.random"] = sys.modules["numpy.random"]
+    return found
+
+
+def is_source(value: object) -> bool:
+    if isinstance(value, random.SystemRandom):
+        return False  # the system's entropy has no state
+    numpy = type(value).__module__.startswith("numpy.random.")
+    return isinstance(value, (torch.Generator, random.Random)) or (numpy and hasattr(value, "random"))
+
+
+def random_state(source: Any) -> Any:
+    if hasattr(source, "get_state"):
+        return source.get_state()
+    return source.getstate() if hasattr(source, "getstate") else copy.deepcopy(source.bit_generator.state)
+
+
+def set_random_state(source: Any, state: Any) -> None:
+    if hasattr(source, "set_state"):
+        source.set_state(state)
+    elif hasattr(source, "setstate"):
+        source.setstate(state)
+    else:
+        source.bit_generator.state = state
