@@ -33,6 +33,10 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
         reporting.ended(has_failed=failure is not None)
         if isinstance(failure, UsageError):
             raise failure
-        if failure is not None and not findings.explain_failure:
-            cause = raised(failure)
+        if failure is None or findings.explain_failure:
+            return
+        cause = raised(failure)
+        if isinstance(failure, AssertionError):
+            reporting.check_failed(cause.said)
+        if not findings.explain_failure:
             findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=cause.said)

@@ -129,6 +129,12 @@ class Reporting:
                 capture, Trouble("unexplained-divergence", first.stack or capture.stack, f"{first.operator}, {said}")
             )
 
+    def check_failed(self, said: str) -> None:
+        """A check of the program fails after a replay, and all that is known is that the capture may go its own way."""
+        asking = next((one for one in self.watch.captures if one.asked and one.replays), None)
+        if asking is not None:
+            self.tell(asking, Trouble("capture-only-path", branching(asking.asked[0]), said))
+
     def redecided(self, capture: Capture, divergence: Divergence, step: int) -> None:
         """Eager asks for something else in a later step, while replay repeats what was asked for at capture."""
         is_explained = self._tell_held()

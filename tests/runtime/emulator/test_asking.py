@@ -46,3 +46,41 @@ def test_a_way_that_capture_alone_takes_is_told_where_it_gives_something_else(tm
         report = runtime.verify([f"{file}:target"], Config(root=tmp_path), RULEBOOK, on="emulator")
         found[name] = [(one.code, one.span.line) for one in report.findings]
     assert {"same": [], "other": [("GL405", 11)]} == found
+
+
+PROGRAM = """\
+import torch
+
+
+def step(x):
+    if torch.cuda.is_current_stream_capturing():
+        return x * 2
+    return x.clamp(max=2.0) * 2
+
+
+if __name__ == "__main__":
+    x, graph = torch.full((4,), 3.0, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(x)
+    REPLAYS
+    CHECKS
+"""
+
+
+@pytest.mark.parametrize(
+    ("replays", "checks", "expected"),
+    [
+        ("graph.replay()", "torch.testing.assert_close(y, step(x))", ["GL405 5"]),
+        ("graph.replay()", "torch.testing.assert_close(y, x * 2)", []),
+        ("graph.replay()", "raise ValueError", ["GL003 15"]),
+        ("assert len(x) == 5", "graph.replay()", ["GL003 14"]),
+    ],
+)
+def test_a_program_is_told_where_its_own_check_fails(
+    tmp_path: Path, replays: str, checks: str, expected: list[str]
+) -> None:
+    """Nothing else compares it with eager; what fails before a replay, or is no check, has another reason."""
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM.replace("REPLAYS", replays).replace("CHECKS", checks))
+    report = runtime.verify([str(file)], Config(root=tmp_path), RULEBOOK, on="emulator")
+    assert expected == [f"{one.code} {one.span.line}" for one in report.findings]
