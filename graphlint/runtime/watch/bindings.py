@@ -23,9 +23,7 @@ from graphlint.finding import Span
 from graphlint.runtime.places import Place, place_of
 from graphlint.runtime.watch.accesses import Access, accesses
 from graphlint.runtime.watch.host_values import CONTAINERS, SCALARS, State, describe, follow
-from graphlint.runtime.watch.lines import MISSING, listener, local, running
-
-_IMPORTING = "<frozen importlib._bootstrap>"
+from graphlint.runtime.watch.lines import MISSING, Lines, local, running
 
 
 @dataclass(slots=True)
@@ -65,7 +63,7 @@ class Bindings:
         self._random: tuple[object, ...] = ()
         self._threads: dict[int, bool] = {}  # by identity, whether it runs for the region
         self._last: Place | None = None
-        self._lines = listener(self._line)
+        self._lines = Lines(self._line)
 
     def start(self) -> None:
         """Begin to listen; nothing is taken down where a debugger or the like listens already."""
@@ -92,7 +90,7 @@ class Bindings:
         self._note_draws()
         self._last = place_of(frame)
         for access in accesses(code).get(line, ()):
-            if (access, code) not in self.found and not self._is_imported(frame):
+            if (access, code) not in self.found:
                 binding = self._bind(access, frame)
                 if binding is not None:
                     self.found[access, code] = binding
@@ -114,14 +112,6 @@ class Bindings:
                 frame = frame.f_back
             self._threads[thread] = frame.f_code.co_name != threading.Thread._bootstrap.__name__  # type: ignore[attr-defined]
         return self._threads[thread]
-
-    def _is_imported(self, frame: FrameType | None) -> bool:
-        """Whether a line runs because the region imports a module, which happens once in any case."""
-        while self.opening is not None and frame is not None and frame.f_code is not self.opening:
-            if frame.f_code.co_filename == _IMPORTING:
-                return True
-            frame = frame.f_back
-        return False
 
     def _note_draws(self) -> None:
         """Random numbers of the host that the last line has drawn."""

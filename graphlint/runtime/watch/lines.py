@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, Protocol
@@ -12,22 +14,54 @@ from graphlint.runtime.places import is_user_code
 
 _TOOL = 4  # of sys.monitoring; the lower ones are debuggers, coverage and profilers
 MISSING = object()
+_loader: Any = importlib._bootstrap
 _OWN_REFERENCES = 3  # to a copy of variables: the frame's, ours, and the one that counts
 
 Told = Callable[[FrameType, int], None]
 
 
-class Listener(Protocol):
+class Lines:
     """Listens between `start` and `stop`; not at all where a debugger or the like listens in the same way."""
 
-    def start(self) -> None: ...
+    def __init__(self, told: Told) -> None:
+        way = _Monitor if hasattr(sys, "monitoring") else _Tracer
+        self._way: _Way = way(told)
+        self._thread: int | None = None  # that listens, while it does
+        self._find = _loader._find_and_load
+
+    def start(self) -> None:
+        if self._way.start():
+            self._thread = threading.get_ident()
+            _loader._find_and_load = self._import
 
     def stop(self) -> bool:
         """Whether it was listening."""
+        if self._thread is None:
+            return False
+        self._thread = None
+        _loader._find_and_load = self._find
+        return self._way.stop()
+
+    def _import(self, *args: Any) -> Any:
+        """A module that is not there yet is loaded, which happens once in any case, and runs very many lines."""
+        if self._thread != threading.get_ident() or not self._way.pause():
+            return self._find(*args)
+        try:
+            return self._find(*args)
+        finally:
+            self._way.resume()
 
 
-def listener(told: Told) -> Listener:
-    return _Monitor(told) if hasattr(sys, "monitoring") else _Tracer(told)
+class _Way(Protocol):
+    """How to listen. `start` and `pause` say whether anything has changed by them."""
+
+    def start(self) -> bool: ...
+
+    def pause(self) -> bool: ...
+
+    def resume(self) -> None: ...
+
+    def stop(self) -> bool: ...
 
 
 class _Monitor:
@@ -36,21 +70,26 @@ class _Monitor:
     def __init__(self, told: Told) -> None:
         self.told = told
         self.monitoring: Any = getattr(sys, "monitoring", None)
-        self.is_listening = False
 
-    def start(self) -> None:
-        if self.monitoring.get_tool(_TOOL) is None:
-            self.monitoring.use_tool_id(_TOOL, "graphlint")
-            self.monitoring.register_callback(_TOOL, self.monitoring.events.LINE, self._line)
-            self.monitoring.set_events(_TOOL, self.monitoring.events.LINE)
-            self.monitoring.restart_events()
-            self.is_listening = True
+    def start(self) -> bool:
+        if self.monitoring.get_tool(_TOOL) is not None:
+            return False
+        self.monitoring.use_tool_id(_TOOL, "graphlint")
+        self.monitoring.register_callback(_TOOL, self.monitoring.events.LINE, self._line)
+        self.resume()
+        self.monitoring.restart_events()
+        return True
+
+    def pause(self) -> bool:
+        is_listening = bool(self.monitoring.get_events(_TOOL))
+        self.monitoring.set_events(_TOOL, 0)
+        return is_listening
+
+    def resume(self) -> None:
+        self.monitoring.set_events(_TOOL, self.monitoring.events.LINE)
 
     def stop(self) -> bool:
-        if not self.is_listening:
-            return False
-        self.is_listening = False
-        self.monitoring.set_events(_TOOL, 0)
+        self.pause()
         self.monitoring.register_callback(_TOOL, self.monitoring.events.LINE, None)
         self.monitoring.free_tool_id(_TOOL)
         return True
@@ -68,17 +107,27 @@ class _Tracer:
     def __init__(self, told: Told) -> None:
         self.told = told
 
-    def start(self) -> None:
-        if sys.gettrace() is None:
-            sys.settrace(self._call)
-            for frame in running():
-                if is_user_code(frame.f_code.co_filename):
-                    frame.f_trace = self._line
+    def start(self) -> bool:
+        if sys.gettrace() is not None:
+            return False
+        self.resume()
+        for frame in running():
+            if is_user_code(frame.f_code.co_filename):
+                frame.f_trace = self._line
+        return True
 
-    def stop(self) -> bool:
+    def pause(self) -> bool:
         if sys.gettrace() != self._call:
             return False
         sys.settrace(None)
+        return True
+
+    def resume(self) -> None:
+        sys.settrace(self._call)
+
+    def stop(self) -> bool:
+        if not self.pause():
+            return False
         for frame in running():
             if frame.f_trace == self._line:
                 frame.f_trace = None
