@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import io
 import os
 import sys
@@ -67,6 +68,7 @@ def main() -> NoReturn:
             traceback.print_exc()
         about = f"{type(error).__name__}: {error}".splitlines()[0]
         status = fail(f"internal error: {about}; please report it with the output of a run with {DEBUG}=1")
+    gc.freeze()  # to look for reference cycles as the process ends would take a fifth of a run
     sys.exit(status)
 
 

@@ -180,6 +180,8 @@ class Expressions:
 
     def _literal(self, node: Plain) -> ir.Expr:
         text = node.value
+        if isinstance(node, cst.SimpleString) and not node.prefix and "\\" not in text:
+            return ir.Literal(self.mark(node), node.raw_value)  # as most are, and quicker than to evaluate it
         return ir.Literal(self.mark(node), int(text) if text.isdecimal() else ast.literal_eval(text))
 
     def _walrus(self, node: cst.NamedExpr) -> ir.Expr:
