@@ -71,7 +71,7 @@ class Emulator:
             setattr(_C, name, value)
         self._fill_cuda()
         self._fill_accelerator()
-        for owner, name, value in Tensors(self.residence, self.device.wait).patches():
+        for owner, name, value in Tensors(self.residence, self.device.wait, self.streams.unwaited).patches():
             _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
         if not self.has_numbers:
