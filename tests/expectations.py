@@ -2,8 +2,8 @@
 
 `# expect: GL101` is reported and right, `# missed: GL101 why` is right and not reported by `graphlint check`, and
 `# false-alarm: GL101 why` is reported and wrong. `# unseen: GL101 why` stands beside one of the first two where
-`graphlint verify` does not see it. `# needs: 1 gpu` in the header says what a program needs of the device, and after a
-comma what of it the emulator does not have.
+`graphlint verify` does not see it. `# needs: 1 gpu` in the header says what a program needs of the device, and after
+commas what of it the emulator does not have, and the releases of torch that do what the comments say: `torch>=2.10`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def test_program_does_on_a_device_what_its_comments_say(
     """The outcome agrees, and what breaks a capture is a marked line."""
     if proving is not None:
         if program.name not in proving.running:
-            pytest.skip(f"needs {program.gpus} GPUs")
+            pytest.skip("needs more GPUs, or another release of torch")
         records = [proving.record(program)]
     else:
         records = [record for device in devices if (record := device.of(program)) is not None]

@@ -41,7 +41,7 @@ def test_what_a_run_finds_is_what_the_comments_say(
     """Exact line, exact code, both directions, but for what is marked as unseen."""
     if verifying is not None:
         if program.name not in verifying.running:
-            pytest.skip(f"needs {program.gpus} GPUs")
+            pytest.skip("needs more GPUs, or another release of torch")
         records = [verifying.record(program)]
     else:
         records = [record for device in devices if (record := device.of(program)) is not None]

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "fixtures" / "evidence" / "emulator-torch.jsonl"
 TESTS = ("tests/runtime", "tests/plugin", "tests/test_emulated.py")
 _COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed)\b")
-_SHARE = re.compile(r"the emulator decides (\d+) of (\d+) programs")
+_SHARE = re.compile(r"the emulator decides (\d+) of (\d+) programs.*\nleft out, .*: (\d+)")
 
 
 def environment(version: str, folder: Path) -> Path:
@@ -49,7 +49,7 @@ def run(python: Path) -> tuple[dict[str, object], bool]:
         "build": build.stdout.strip(),
         "python": platform.python_version(),
         "tests": {name: int(number) for number, name in _COUNTS.findall(last)},
-        "programs": {"decided": int(share[1]), "of": int(share[2])} if share else {},
+        "programs": dict(zip(("decided", "of", "left_out"), map(int, share.groups()), strict=True)) if share else {},
     }, done.returncode == 0
 
 

@@ -9,12 +9,14 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from expectations import parse_expectations, parse_header, parse_needs, without_comments
+from packaging.specifiers import SpecifierSet
 
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
 
 ROOT = Path(__file__).parents[2]
 Place = tuple[str, int, str]
+_TORCH = "torch"  # begins what a program needs of it
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Program:
     `files` are the texts by path; `entry` is the one that runs. `outcome` is one of `page.OUTCOMES`, or `clean`; None
     if the program is about its source text and is not run. `rules` are codes to select, if not the default ones; `gpus`
     is how many of them the program needs, and `needs` what else of a real device, which the emulator does not have.
+    `torch` specifies the releases that do what its comments say; all of them if it is empty.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Program:
     rules: tuple[str, ...] = ()
     gpus: int = 1
     needs: str = ""
+    torch: str = ""
 
     def __str__(self) -> str:
         return self.name
@@ -42,6 +46,10 @@ class Program:
         """What identifies the code that was proven: the text without its comments, which nothing runs."""
         parts = (f"{path}\0{without_comments(text)}" for path, text in self.files)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+    def is_about(self, release: str) -> bool:
+        """Whether this release of torch does what the comments say."""
+        return SpecifierSet(self.torch).contains(release, prereleases=True)
 
     def marks(self, *words: str) -> list[Place]:
         """The (file, line, code) that the comments with these words speak of."""
@@ -77,9 +85,12 @@ def _fixtures(root: Path) -> Iterator[Program]:
 def _fixture(named: Path, main: Path, paths: list[Path], header: dict[str, str]) -> Program:
     files = tuple((path.relative_to(main.parent).as_posix(), path.read_text("utf-8")) for path in paths)
     rules = tuple(header.get("rules", "").replace(",", " ").split())
-    count, _, needs = header["needs"].partition(", ")
+    count, *besides = header["needs"].split(", ")
     gpus = int(count.removesuffix(" gpu").removesuffix(" gpus"))
-    return Program(named.relative_to(ROOT).as_posix(), files, main.name, header["outcome"], rules, gpus, needs)
+    torch = next((one for one in besides if one.startswith(_TORCH)), "")
+    needs = ", ".join(one for one in besides if one != torch)
+    name, outcome = named.relative_to(ROOT).as_posix(), header["outcome"]
+    return Program(name, files, main.name, outcome, rules, gpus, needs, torch.removeprefix(_TORCH))
 
 
 def _page_programs() -> Iterator[Program]:

@@ -36,7 +36,8 @@ class Proving:
         self.look = look
         self.lock = threading.Lock()
         self.pool = ThreadPoolExecutor(WORKERS)
-        runnable = [program for program in programs if program.gpus <= gpu_count()]
+        gpus, torch = gpu_count(), written.device["torch"]
+        runnable = [program for program in programs if program.gpus <= gpus and program.is_about(torch)]
         self.running: dict[str, Future[Record]] = {p.name: self.pool.submit(self._run, p) for p in runnable}
 
     def record(self, program: Program) -> Record:

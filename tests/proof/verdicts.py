@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from proof.device import gpu_count, present_device
+from proof.device import present_device
 from proof.evidence import VERDICTS, Evidence
 from proof.programs import Program, all_programs
 from proof.proving import Proving, Record
@@ -77,15 +77,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--verbose", action="store_true", help="print each finding")
     arguments = parser.parse_args()
-    programs = [
+    asked = [
         program
         for program in all_programs()
-        if program.outcome is not None
-        and program.gpus <= gpu_count()
-        and any(name in program.name for name in arguments.names or [""])
+        if program.outcome is not None and any(name in program.name for name in arguments.names or [""])
     ]
     look = (lambda program: verdict(program, partial(show, program))) if arguments.verbose else verdict
-    running = judging(programs, look)
+    running = judging(asked, look)
+    programs = [program for program in asked if program.name in running.running]
     differing = 0
     for program in programs:
         said = misjudgement(program, running.record(program))

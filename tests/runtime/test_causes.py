@@ -35,6 +35,18 @@ WAITING = (
 )  # fmt: skip
 
 
+def takes_shift() -> bool:
+    """Whether `roll` takes a tensor at all, which that of torch 2.6 does not."""
+    try:
+        torch.ones(2).roll(torch.tensor(1))
+    except RuntimeError:
+        return False
+    return True
+
+
+TAKES_SHIFT = takes_shift()
+
+
 class Refusing(TorchDispatchMode):
     """Takes the operators that wait for the device for refused, on the host as well."""
 
@@ -153,7 +165,9 @@ def effects(path: Path, lines: str) -> list[str]:
         ("y = torch.full((n,), 1.0)", ["tensor-size"]),
         ("y = x.topk(n)", ["tensor-size"]),
         ("y = x.view(n, 2)", ["tensor-size"]),
-        ("y = x.roll(n)", ["tensor-size"]),
+        pytest.param(
+            "y = x.roll(n)", ["tensor-size"], marks=pytest.mark.skipif(not TAKES_SHIFT, reason="`roll` fails here")
+        ),
         # the size of the result
         ("y = F.one_hot(n)", ["data-dependent-shape"]),
         ("y = x.nonzero()", ["data-dependent-shape"]),
@@ -190,7 +204,7 @@ FAMILIES = ("gl101", "gl102", "gl301", "gl302", "gl303", "gl304", "gl305")
 # Fixtures that read values in another way on the host than on a device, so that no operator is seen.
 OTHERWISE = (
     "gl101_scalar_readback/tolist", "gl102_tensor_printing/print_tensor", "gl102_tensor_printing/str_of_container",
-    "gl303_data_dependent_shape/bincount",
+    "gl303_data_dependent_shape/bincount", *(() if TAKES_SHIFT else ("gl304_tensor_as_size/roll",)),
 )  # fmt: skip
 
 
@@ -199,7 +213,7 @@ def readable() -> list[Program]:
     families = tuple(f"fixtures/{family}_" for family in FAMILIES)
     others = {f"fixtures/{name}.py" for name in OTHERWISE}
     broken = [one for one in all_programs() if one.outcome == "capture-error" and one.name not in others]
-    return [one for one in broken if one.name.startswith(families)]
+    return [one for one in broken if one.name.startswith(families) and one.is_about(torch.__version__)]
 
 
 @pytest.mark.parametrize("program", readable(), ids=str)

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from graphlint.errors import UsageError  # noqa: E402
 from graphlint.finding import Report  # noqa: E402
 from graphlint.runtime import forked, isolation  # noqa: E402
 from graphlint.verdict import judge  # noqa: E402
+
+_NO_DRIVER = 35  # an error of the CUDA runtime
 
 
 class Scaled(torch.nn.Module):
@@ -50,6 +53,18 @@ def reading(x: Any) -> Any:
 
 def uploading(x: Any) -> Any:
     return x * tensor([1.0, 2.0], device="cuda")
+
+
+def deciding(x: Any) -> Any:
+    return x / x.max().item() if x.sum() > 0 else x
+
+
+def registering(x: Any) -> Any:
+    if torch.cuda.is_current_stream_capturing():
+        torch.cuda.cudart().cudaHostRegister(0, 8, 0)
+    else:
+        torch.cuda.profiler.start()
+    return x + 1
 
 
 def aborting(x: Any) -> Any:
@@ -181,6 +196,14 @@ def test_a_device_that_is_in_use_cannot_be_emulated(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     with pytest.raises(UsageError, match="this process uses a GPU already"):
         graphlint.verify(torch.relu, (torch.ones(2),), on="emulator")
+
+
+def test_a_build_for_cuda_that_finds_no_gpu_is_emulated_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its forks are no use to it, and its runtime answers every call with an error."""
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
+    monkeypatch.setattr(torch.cuda, "_cudart", SimpleNamespace(cudaHostRegister=lambda *_: _NO_DRIVER))
+    assert ["GL101 deciding", "GL301 deciding"] == codes(graphlint.verify(deciding, (torch.ones(2),)))
+    assert ["GL609 registering"] == codes(graphlint.verify(registering, (torch.ones(2),)))
 
 
 def test_an_interrupted_process_leaves_no_fork_behind() -> None:

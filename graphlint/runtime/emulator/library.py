@@ -44,6 +44,10 @@ _PROPERTIES = SimpleNamespace(
     uuid="",
 )
 
+_RUNTIME = SimpleNamespace(
+    cudaError=SimpleNamespace(success=0), cudaProfilerStart=lambda: 0, cudaProfilerStop=lambda: 0
+)  # what a program can do without a profiler; nothing else is modelled
+
 
 class Emulator:
     """The parts of an emulated device, and their place in torch; without numbers, tensors have shapes alone."""
@@ -67,7 +71,7 @@ class Emulator:
             setattr(_C, name, value)
         self._fill_cuda()
         self._fill_accelerator()
-        for owner, name, value in Tensors(self.residence, self.device.wait).patches():
+        for owner, name, value in Tensors(self.residence, self.device.wait, self.streams.unwaited).patches():
             _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
         if not self.has_numbers:
@@ -133,6 +137,8 @@ class Emulator:
             "init": _nothing,
             "_initialized": True,
             "default_generators": (self.generators.default,),
+            "_cudart": _RUNTIME,  # that of a build for CUDA finds no GPU
+            "_is_in_bad_fork": lambda: False,  # as every fork of such a build is, once somebody has asked for GPUs
             "_exchange_device": lambda _device: 0,
             "_maybe_exchange_device": lambda _device: 0,
             "is_available": lambda: True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -33,10 +34,16 @@ def _method(name: str, standin: Callable[..., Any]) -> Patch:
 class Tensors:
     """What takes the place of methods of tensors and of constructors, for as long as the process lives."""
 
-    def __init__(self, residence: Residence, wait: Callable[[], None]) -> None:
-        """`wait` is what the host does until the device is done."""
+    def __init__(
+        self,
+        residence: Residence,
+        wait: Callable[[], None],
+        unwaited: Callable[[], contextlib.AbstractContextManager[None]],
+    ) -> None:
+        """`wait` is what the host does until the device is done, and inside of `unwaited` it does not."""
         self.residence = residence
         self.wait = wait
+        self.unwaited = unwaited
         self._by_original: dict[Any, Any] = {}
 
     def patches(self) -> list[Patch]:
@@ -58,6 +65,7 @@ class Tensors:
             _method("new_tensor", self._new_tensor),
             _method("type", self._type),
             *constructors,
+            *(self._unchecked(owner, name) for owner in (torch, _TENSOR) for name in ("quantile", "nanquantile")),
             (DeviceContext, "__torch_function__", self._default_device(DeviceContext.__torch_function__)),
             (torch.UntypedStorage, "device", property(self._device_of_storage)),
             (torch.UntypedStorage, "clone", lambda storage: self._cloned_storage(storage)),
@@ -199,6 +207,17 @@ class Tensors:
             return handle(context, self._by_original.get(func, func), types, args, kwargs)
 
         return handled
+
+    def _unchecked(self, owner: Any, name: str) -> Patch:
+        """Torch looks whether their numbers are in range, but not if they lie on a device, where it would wait."""
+        compute: Callable[..., Any] = getattr(owner, name)
+
+        @functools.wraps(compute)
+        def computed(*args: Any, **kwargs: Any) -> Any:
+            with self.unwaited():
+                return compute(*args, **kwargs)
+
+        return owner, name, computed
 
     def _one_hot(self, one_hot: Callable[..., Any]) -> Callable[..., Any]:
         """Of the device, what is out of range is not looked for where the number of classes is given."""
