@@ -7,8 +7,8 @@ import contextlib
 import torch
 
 from graphlint.runtime.backend import Heard
+from graphlint.runtime.cuda.cupti import listening
 from graphlint.runtime.cuda.driver import Driver
-from graphlint.runtime.cuda.launches import listening
 from graphlint.runtime.cuda.memory import poison
 from graphlint.runtime.cuda.nodes import walk
 from graphlint.runtime.nodes import Node
