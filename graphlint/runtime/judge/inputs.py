@@ -31,13 +31,14 @@ class Replayed:
     """What is known of a graph's requests since its last replay, which ran on `stream`.
 
     `offered` are tensors that could have been a request, `is_fed` says that it ever got one, and `is_astray` that one
-    was written to a copy of an input.
+    was written to a copy of an input. `left_out` wrote, for an earlier replay, to an input that the last one kept.
     """
 
     stream: torch.cuda.Stream | None = None
     offered: Variables = field(default_factory=dict)
     is_fed: bool = False
     is_astray: bool = False
+    left_out: Stack = ()
 
 
 class Inputs:
@@ -80,14 +81,20 @@ class Inputs:
         is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
         if not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
+        left_out = next((one.stack for one in refreshed if is_new and one.reach and not one.written), ())
         for one in refreshed:
             self._check_tail(capture, one)
-        self._replayed[id(capture)] = Replayed(torch.cuda.current_stream(), offered, replayed.is_fed or is_new)
+        is_fed = replayed.is_fed or is_new
+        self._replayed[id(capture)] = Replayed(torch.cuda.current_stream(), offered, is_fed, left_out=left_out)
         self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}
         for external in capture.externals:
             for other, _ in self._inputs.get(external, {}).values():
                 if other is not capture and capture.externals[external].is_written:
                     self._inputs[external][id(other)][1].written.append((0, sys.maxsize))
+
+    def left_out(self, capture: Capture) -> Stack:
+        """The line that wrote to an input for an earlier replay, where the last one got another input anew."""
+        return self._replayed[id(capture)].left_out
 
     def _offered(self, capture: Capture) -> Variables:
         """The variables beside the call of `replay` that hold a tensor like an input, but none of the graph's own."""

@@ -130,10 +130,12 @@ class Reporting:
             )
 
     def check_failed(self, said: str) -> None:
-        """A check of the program fails after a replay, and all that is known is that the capture may go its own way."""
-        asking = next((one for one in self.watch.captures if one.asked and one.replays), None)
-        if asking is not None:
-            self.tell(asking, Trouble("capture-only-path", branching(asking.asked[0]), said))
+        """A check of the program fails after a replay; nothing is known to be wrong, so what may be is told."""
+        for capture in (one for one in self.watch.captures if one.replays):
+            if capture.asked:
+                self.tell(capture, Trouble("capture-only-path", branching(capture.asked[0]), said))
+            elif stack := self.outside.inputs.left_out(capture):
+                self.tell(capture, Trouble("partial-copy", stack, said))
 
     def redecided(self, capture: Capture, divergence: Divergence, step: int) -> None:
         """Eager asks for something else in a later step, while replay repeats what was asked for at capture."""

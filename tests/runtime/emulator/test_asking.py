@@ -84,3 +84,29 @@ def test_a_program_is_told_where_its_own_check_fails(
     file.write_text(PROGRAM.replace("REPLAYS", replays).replace("CHECKS", checks))
     report = runtime.verify([str(file)], Config(root=tmp_path), RULEBOOK, on="emulator")
     assert expected == [f"{one.code} {one.span.line}" for one in report.findings]
+
+
+LEAVING_OUT = """\
+import torch
+
+x, bias, graph = torch.ones(4, device="cuda"), torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x + bias
+x.fill_(2.0)
+bias.fill_(1.0)
+graph.replay()
+x.fill_(3.0)
+graph.replay()
+torch.testing.assert_close(y, torch.full_like(y, EXPECTED))
+"""
+
+
+@pytest.mark.parametrize(("value", "expected"), [("4.0", []), ("3.0", ["GL511 7"])])
+def test_an_input_that_stays_is_told_where_the_program_did_not_mean_it(
+    tmp_path: Path, value: str, expected: list[str]
+) -> None:
+    """It may be a mask that holds for all requests; the program's own check says whether it is."""
+    file = tmp_path / "program.py"
+    file.write_text(LEAVING_OUT.replace("EXPECTED", value))
+    report = runtime.verify([str(file)], Config(root=tmp_path), RULEBOOK, on="emulator")
+    assert expected == [f"{one.code} {one.span.line}" for one in report.findings]
