@@ -213,6 +213,47 @@ class TestTwo:
     result.stdout.fnmatch_lines(["E*ValueError: no model"])
 
 
+GPU = """
+import os
+import graphlint
+import torch
+from graphlint.finding import Report, Summary, TargetReport
+from graphlint.runtime import inprocess
+
+HOME = os.getpid()
+torch.cuda.is_available = lambda: True
+inprocess.device = lambda: "a GPU"
+
+def verify(call, args=(), kwargs=None, **options):
+    assert os.getpid() == HOME
+    return Report("capture", (), Summary(regions=1), targets=(TargetReport("step"),))
+
+graphlint.verify = verify
+"""
+
+
+def test_where_torch_finds_a_gpu_no_test_is_forked(session: Session, pytester: pytest.Pytester) -> None:
+    """It is captured in the process of the session, where its fixtures are set up as well."""
+    pytester.makeconftest(GPU)
+    tests = """
+@pytest.fixture
+def home():
+    return os.getpid()
+
+def test_fixture(graph_safe, home):
+    from conftest import HOME
+    assert home == HOME
+    graph_safe(torch.relu, (torch.ones(2),))
+
+@pytest.mark.graph_safe(on="require-cuda")
+def test_marked():
+    return torch.relu, (torch.ones(2),)
+"""
+    result = session(tests)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["2 graph-safe assertions: 2 captured on a GPU"])
+
+
 def test_engines_capture_on_the_emulator(session: Session) -> None:
     """One that captures its buckets by itself serves what eager gives, and one that leaves its tail does not."""
     tests = """
