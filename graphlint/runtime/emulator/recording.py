@@ -14,12 +14,11 @@ from torch.utils._pytree import tree_map
 
 from graphlint.runtime.emulator.kernels import compute
 from graphlint.runtime.nodes import Node
-from graphlint.runtime.watch.operators import Call, storage_key, tensors
+from graphlint.runtime.watch.operators import UNFILLED, Call, operator, storage_key, tensors
 
 _state: Any = torch._C.Generator.get_state
 _set_state: Any = torch._C.Generator.set_state
 _clone: Any = torch.ops.aten.clone.default
-_UNFILLED = ("aten::empty", "aten::new_empty", "aten::_empty")
 
 
 @dataclass(eq=False, slots=True)
@@ -172,7 +171,7 @@ class Recording:
                 torch._C._set_grad_enabled(step.has_grad)
                 with step.around():
                     found = list(tensors(compute(step.func, args, kwargs)))
-                if step.func._schema.name.startswith(_UNFILLED):
+                if operator(step.func).schema.removeprefix("aten::").startswith(UNFILLED):
                     found = [spoiled(one) for one in found]
                 for view, tensor in zip(step.results, found, strict=True):
                     if view is None or view.memory is None:

@@ -8,8 +8,7 @@ import torch
 
 from graphlint.runtime.examine.comparison import differing, noise_floor
 from graphlint.runtime.places import Stack
-
-_UNFILLED = ("aten.empty", "aten.new_empty")  # what their results hold means nothing
+from graphlint.runtime.watch.operators import UNFILLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Divergence:
                 return expected if expected.stack else found, "path"
             if found.numbers != expected.numbers:
                 return found, "numbers"
-            if found.operator.startswith(_UNFILLED):
+            if found.operator.removeprefix("aten.").startswith(UNFILLED):
                 continue
             floor = noise_floor([expected.results, self.again[position].results] if position < len(self.again) else [])
             if any(one.is_mismatch for one in differing(found.results, expected.results, floor)):

@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _BATCH_NORMS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
 _STATISTICS = slice(3, 5)  # of a batch norm: running ones, which it writes in training and does not declare
-_UNFILLED = ("aten::empty", "aten::new_empty")
+UNFILLED = ("empty", "new_empty", "_empty")  # begin the operators of aten whose results hold nothing yet
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 _SEQUENCES = (list, tuple)
 _SINGLE = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
@@ -110,7 +110,7 @@ class Call:
 
     def computes(self, result: object) -> bool:
         """Whether something is done on the device, rather than the same memory looked at in another way."""
-        if self.operator.is_view or self.schema.startswith(_UNFILLED):
+        if self.operator.is_view or self.schema.removeprefix("aten::").startswith(UNFILLED):
             return False
         return any(tensor.is_cuda and tensor.numel() for tensor in tensors(result))
 
