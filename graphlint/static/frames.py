@@ -141,9 +141,6 @@ class Frame:
         """Whether a capture is open that torch's allocator does not know of."""
         return FOREIGN in self.surroundings
 
-    def line(self, node: ir.Node) -> int:
-        return self.function.first_line + node.pos[0]
-
     def site(self, node: ir.Node | None) -> Site:
         """A call at a node of this function."""
         return Site(self.context.path, self.context.function, self.function, node)

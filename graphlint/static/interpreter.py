@@ -144,7 +144,8 @@ class Interpreter:
 
     def open_region(self, frame: Frame, node: ir.Node, kind: str, mode: Mode, foreign: bool = False) -> OpenRegion:
         """Begin a region here; the same place is the same region for every context of its function."""
-        path, line = frame.context.path, frame.line(node)
+        hop = frame.site(node).hop
+        path, line = hop.path, hop.line
         key = (kind, path, line, None)
         region = self.regions.get(key)
         if region is None:

@@ -192,7 +192,6 @@ class Recorder(Mode):
 
     def beside(self, call: Callable[[], _Result]) -> _Result:
         """Do what a capture refuses on a stream that does not capture, and keep what it gives."""
-        self._is_beside = True
         with (
             self.driver.relaxed(),
             _disable_current_modes(),
@@ -200,6 +199,7 @@ class Recorder(Mode):
             torch.cuda.stream(torch.cuda.Stream()),
         ):
             torch._C._cuda_set_sync_debug_mode(_ALLOW_WAITS)
+            self._is_beside = True
             try:
                 result = call()
             finally:
