@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
 import urllib.parse
@@ -123,5 +122,7 @@ def fix_entry(fix: Fix, base: Path) -> Node:
 
 def fingerprint(identity: tuple[str, ...], occurrence: int) -> str:
     """What stays the same when lines move: everything but the place, and which of several alike it is."""
+    import hashlib  # loads OpenSSL, for which the other formats need not wait
+
     text = "\0".join((*identity, str(occurrence)))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -39,6 +39,8 @@ def _without_collector() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()
+        gc.unfreeze()  # what has been made so far is old now, and not looked through at once
         if was_enabled:
             gc.enable()
 
@@ -64,11 +66,14 @@ def check(
             ) from None
     for path in paths:
         if path.is_file():
-            _ = project.module_at(normal(path)).index  # whoever names a file is told if it is broken
+            project.module_at(normal(path)).parsed()  # whoever names a file is told if it is broken
 
     def declared(patterns: Sequence[str]) -> tuple[Reached, Problems]:
         declare(interpreter, patterns, files)
-        return gather(interpreter.regions.values()), project.problems()
+        opened = interpreter.regions.values()
+        for path in {Path(one.region.path) for one in opened}:
+            project.module_at(path).parsed()  # a broken function is told there, even if nothing leads to it
+        return gather(opened), project.problems()
 
     # The search for the regions that the code opens costs as much as a declared region, and shares little with it.
     half = (len(config.regions) + 1) // 2

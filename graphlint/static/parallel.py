@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import threading
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 Result = TypeVar("Result")
 
 
 def can_fork() -> bool:
     """Whether a copy of this process may go on by itself: never beside threads, which it would lose."""
-    forks = "fork" in multiprocessing.get_all_start_methods()
-    return forks and threading.active_count() == 1 and (os.cpu_count() or 1) > 1
+    return hasattr(os, "fork") and threading.active_count() == 1 and (os.cpu_count() or 1) > 1
 
 
 def begin(work: Callable[[], Result]) -> Callable[[], Result]:
     """Start the work; the call that is returned waits for it, and raises what it raised."""
     if not can_fork():
         return work
+    import multiprocessing  # takes a tenth of the time that a small project does
+
     receiver, sender = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_send, args=(work, sender), daemon=True)
     process.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.machinery
 import importlib.util
 import re
@@ -16,9 +17,11 @@ from typing import TypeAlias
 from graphlint.static import ir
 from graphlint.static.definitions import ClassDefinition, Index, Segment, index_module
 from graphlint.static.lowering import UnparsableSource, lower_segment
+from graphlint.static.outline import outline
 
 Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
 
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
 _GLOBAL = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)", re.MULTILINE)
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
@@ -59,14 +62,20 @@ class Module:
 
     @cached_property
     def index(self) -> Index:
+        short = outline(self.text)
+        if short is not None:
+            with contextlib.suppress(*_UNPARSABLE):
+                return index_module(self, _parse(short))
+        tree = self.parsed()
+        return Index() if tree is None else index_module(self, tree)
+
+    def parsed(self) -> ast.Module | None:
+        """The tree of the whole file; None if there is none, and then the engine reports why."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(self.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+            return _parse(self.text)
+        except _UNPARSABLE as problem:
             self.problem = (f"cannot be parsed: {getattr(problem, 'msg', problem)}", getattr(problem, "lineno", 1) or 1)
-            return Index()
-        return index_module(self, tree)
+        return None
 
     def deriving(self, name: str) -> list[ClassDefinition]:
         """The classes at the top level that name a class among their bases, or one of the file that does so."""
@@ -83,6 +92,7 @@ class Module:
         try:
             return lower_segment(text)
         except UnparsableSource:
+            self.parsed()
             return ()
 
     def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:
@@ -108,6 +118,12 @@ def read_source(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
 class Project:
     """Finds modules by dotted name below the folders that are checked and the packages that are followed."""
 
@@ -125,14 +141,13 @@ class Project:
         self._entries: dict[Path, frozenset[str]] = {}
 
     def raw(self, path: Path) -> bytes | None:
-        """What stands in a file, kept for the next search through all of them; None if it cannot be read."""
-        if path not in self._raw:
-            try:
-                self._raw[path] = path.read_bytes()
-            except OSError as problem:
-                self._raw[path] = None
-                self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
-        return self._raw[path]
+        """What stands in a file; None if it cannot be read. Kept by nobody, since memory costs more than reading."""
+        try:
+            with open(path, "rb", buffering=0) as file:
+                return file.readall()
+        except OSError as problem:
+            self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
+        return None
 
     def problems(self) -> Problems:
         """Why, and at which line, files could not be read or parsed when they were needed."""

@@ -233,6 +233,12 @@ def test_the_line_of_a_syntax_error_is_told(tmp_path: Path) -> None:
     assert [("GL001", 5)] == codes(tmp_path, REGION + "y = = 1\n")
 
 
+def test_a_broken_function_beside_a_region_is_a_finding(tmp_path: Path) -> None:
+    """It is told although nothing leads to it, and the other functions of the file are looked at nevertheless."""
+    program = REGION + "\ndef broken(x):\n    y = = 1\n"
+    assert [("main.py", 4, "GL101"), ("main.py", 7, "GL001")] == analyse(tmp_path, program).found
+
+
 def test_a_file_that_may_not_be_opened_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason of the system is passed on."""
     read = Path.read_bytes
