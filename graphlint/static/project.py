@@ -143,7 +143,7 @@ class Project:
     def raw(self, path: Path) -> bytes | None:
         """What stands in a file; None if it cannot be read. Kept by nobody, since memory costs more than reading."""
         try:
-            with open(path, "rb", buffering=0) as file:
+            with path.open("rb", buffering=0) as file:
                 return file.readall()
         except OSError as problem:
             self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
