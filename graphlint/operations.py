@@ -43,7 +43,8 @@ class Condition:
     fresh                 made inside the capture region
     distinct              another object than the argument that `value` names
     not-dtype             a tensor of another dtype than `value`
-    within                (of a context manager, not of an argument) the call stands inside its `with`
+    within, outside       (of a context manager or a capture that torch does not know of, not of an argument) the call
+                          stands inside it; it does not
     """
 
     predicate: str

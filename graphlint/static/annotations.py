@@ -47,7 +47,7 @@ class Annotations:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self.known: dict[tuple[Module, str], Value] = {}
+        self.known: dict[tuple[Module, str | ir.Expr], Value] = {}
 
     def quoted(self, source: str, module: Module) -> Value:
         """The value that an annotation, given as source, promises."""
@@ -61,6 +61,12 @@ class Annotations:
 
     def promised(self, node: ir.Expr, module: Module) -> Value:
         """The value that an annotation promises."""
+        key = (module, node)  # a node is equal to itself alone
+        if key not in self.known:
+            self.known[key] = self._promised(node, module)
+        return self.known[key]
+
+    def _promised(self, node: ir.Expr, module: Module) -> Value:
         if isinstance(node, ir.Literal):
             if isinstance(node.value, str) and node.value.strip():
                 return self.quoted(_quoted(node.value), module)

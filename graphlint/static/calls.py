@@ -153,12 +153,30 @@ class Calls:
         self, function: Function, receiver: Value | None, mode: Mode, frame: Frame | None = None
     ) -> Context:
         """Run a function with the arguments that its signature promises."""
-        arguments = Arguments(() if receiver is None else (receiver,), (), UNKNOWN, UNKNOWN)
+        arguments = self._promised(function, receiver)
         if frame is None:
             frame = self.interpreter.names.module_frame(function.module, function.first_line)
             frame.outer_mode = mode
             frame.depth = self.interpreter.max_depth_outside - SKIM_DEPTH if mode is Mode.OUTSIDE else 0
         return self.context(function, arguments, None, frame)
+
+    def run_every_branch(self, function: Function, receiver: Value | None) -> Context:
+        """Run a function before a region, as its signature promises, with both branches of each of its conditions."""
+        bound = self.interpreter.signatures.bind(function, self._promised(function, receiver))
+        context = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
+        depth = self.interpreter.max_depth_outside - SKIM_DEPTH
+        frame = Frame(function, context, Mode.OUTSIDE, depth, env=bound, found_before=set(self.interpreter.regions))
+        self.interpreter.execute(frame, function.code.body)
+        return context
+
+    def _promised(self, function: Function, receiver: Value | None) -> Arguments:
+        """Arguments of which nothing is known; what is passed by keyword alone may also be left out."""
+        defaults = [
+            (parameter.name, union((UNKNOWN, self.interpreter.signatures.default(parameter, function))))
+            for parameter in function.code.parameters
+            if parameter.kind == "keyword" and parameter.default is not None
+        ]
+        return Arguments(() if receiver is None else (receiver,), tuple(defaults), UNKNOWN, UNKNOWN)
 
     def run_backward(self, node: ir.Call | None, frame: Frame) -> None:
         """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""

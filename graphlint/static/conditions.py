@@ -34,7 +34,7 @@ HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 @dataclass(slots=True)
 class Facts:
-    """The arguments of one call by parameter, as values and as written, and the context managers around it."""
+    """The arguments of one call by parameter, as values and as written, and what is in force around it."""
 
     bound: dict[str, tuple[Value, ...]]
     written: dict[str, tuple[ir.Expr, ...]] = field(default_factory=dict)
@@ -83,8 +83,9 @@ class Facts:
 
     def holds(self, condition: Condition) -> Confidence | None:
         """How surely a condition holds; None if it does not."""
-        if condition.predicate == "within":
-            return HIGH if ExternalObject(condition.argument) in self.around else None
+        if condition.predicate in ("within", "outside"):
+            is_inside = ExternalObject(condition.argument) in self.around
+            return HIGH if is_inside == (condition.predicate == "within") else None
         if condition.predicate == "distinct":
             return None if self._are_one(condition.argument, condition.value or "") else HIGH
         test = TESTS[condition.predicate]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
 # Context managers that change what the operations inside them do.
-_SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu"})
+_SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu", "warp.ScopedStream"})
 GRAPHING_KEYWORDS = ("mode", "backend", "options")
 
 

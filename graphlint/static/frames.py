@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.static import ir
 from graphlint.static.project import Module
-from graphlint.static.values import UNKNOWN, Class, Const, Function, Instance, Value
+from graphlint.static.values import UNKNOWN, Class, Const, ExternalObject, Function, Instance, Value
 
 FOREIGN = Const("foreign capture")
 
@@ -83,6 +83,7 @@ class OpenRegion:
     foreign: bool = False
 
 
+RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared
 Key: TypeAlias = "str | tuple[Instance, str]"
 Env: TypeAlias = "dict[Key, Value]"
 
@@ -117,6 +118,7 @@ class Frame:
     scopes: dict[str, str] = field(default_factory=dict)
     constructing: Instance | None = None
     doubtful: bool = False  # whether what runs now stands behind a comparison that is not known
+    found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for
 
     @property
     def module(self) -> Module:
@@ -127,6 +129,11 @@ class Frame:
         return self.regions[-1].mode if self.regions else self.outer_mode
 
     @property
+    def searches(self) -> bool:
+        """Whether both branches of every condition are run: in a search for regions, until one is open."""
+        return self.found_before is not None and not self.regions
+
+    @property
     def sink(self) -> Context:
         """Where events of the moment belong."""
         return self.regions[-1].context if self.regions else self.context
@@ -134,7 +141,8 @@ class Frame:
     @property
     def surroundings(self) -> frozenset[Value]:
         """What is in force for a function that is called now."""
-        return self.around | {FOREIGN} if any(region.foreign for region in self.regions) else self.around
+        foreign = [ExternalObject(region.region.kind) for region in self.regions if region.foreign]
+        return self.around.union([FOREIGN], foreign) if foreign else self.around
 
     @property
     def is_foreign(self) -> bool:

@@ -1,4 +1,4 @@
-"""The conditions around an assignment in, whether it enlarges storage on demand out."""
+"""What stands around a place where something is kept in, whether it grows from one run to the next out."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def enlarges(target: ir.Expr, conditions: Iterable[ir.Expr]) -> bool:
             ):
                 return True
     return False
+
+
+def is_replaced(container: ir.Expr, code: ir.Code) -> bool:
+    """Whether a function makes the container anew that it fills: `self.rows = []; self.rows.append(...)`."""
+    assigned = (part for part in ir.walk(code.body) if isinstance(part, ir.Assign))
+    made = (part for part in assigned if isinstance(part.value, (ir.Display, ir.DictDisplay, ir.Comprehension)))
+    return any(_is_same(target, container) for part in made for target in part.targets)
 
 
 def _parts(node: ir.Expr) -> Iterator[ir.Expr]:

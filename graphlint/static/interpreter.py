@@ -16,7 +16,7 @@ from graphlint.static.comparisons import Comparisons
 from graphlint.static.decorators import Decorators
 from graphlint.static.entries import Entries
 from graphlint.static.expressions import Expressions
-from graphlint.static.frames import Context, Env, Event, Frame, Mode, OpenRegion
+from graphlint.static.frames import Context, Env, Event, Frame, Mode, OpenRegion, RegionKey
 from graphlint.static.instances import Instances
 from graphlint.static.items import Items
 from graphlint.static.logic import Logic
@@ -84,7 +84,7 @@ class Interpreter:
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
-        self.regions: dict[tuple[str, str, int, str | None], OpenRegion] = {}
+        self.regions: dict[RegionKey, OpenRegion] = {}
 
     # Functions
 
@@ -148,9 +148,11 @@ class Interpreter:
         path, line = hop.path, hop.line
         key = (kind, path, line, None)
         region = self.regions.get(key)
-        if region is None:
+        is_known = frame.found_before is not None and key in frame.found_before
+        if region is None or is_known:  # what a search for others makes of a known one is nobody's
             described = Region(kind, path, line, None, mode is Mode.SOFT)
-            region = self.regions[key] = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
+            region = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
+            self.regions.setdefault(key, region)
         if frame.mode is not Mode.OUTSIDE:
             frame.sink.calls.setdefault(region.context, frame.site(node))
         frame.regions.append(region)

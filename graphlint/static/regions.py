@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+from graphlint.static import ir
 from graphlint.static.declarations import marked, nested_class, run_declared, targets
 from graphlint.static.definitions import ClassDefinition, Definition
+from graphlint.static.entries import GRAPHING_KEYWORDS
 from graphlint.static.frames import Context, Mode, OpenRegion
 from graphlint.static.interpreter import Interpreter
 from graphlint.static.project import Module
@@ -133,31 +136,68 @@ class Search:
             return set()
         self.done.add(definition)
         owner = _owner(definition, classes)
+        run = partial(self.interpreter.calls.run_promised, mode=Mode.OUTSIDE)
+        helpers: set[str] = set()
+        for function in _raw(self.interpreter.names.definition(definition, owner)):
+            helpers |= self._run_function(function, definition, owner, words, run)
+        code = definition.code
+        if code is not None:
+            written = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+            if self._misses_entry(written):
+                run_all = self.interpreter.calls.run_every_branch
+                helpers |= self._run_function(written, definition, owner, words, run_all)
+        return helpers
+
+    def _run_function(
+        self,
+        function: Function,
+        definition: Definition,
+        owner: ClassDefinition | None,
+        words: Words,
+        run: Callable[[Function, Value | None], Context],
+    ) -> set[str]:
+        """Run a function, and what is defined inside; the names under which it passes a region on."""
         helpers: set[str] = set()
         before = len(self.interpreter.regions)
-        for function in _raw(self.interpreter.names.definition(definition, owner)):
-            receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
-            if owner is not None and not _takes_self(function):
-                receiver = None
-            known = len(self.interpreter.calls.closures)
-            context = self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
-            # What is defined inside is run as well: it is returned, kept or handed on, and called somewhere else.
-            for made in dict.fromkeys(self.interpreter.calls.closures[known:]):
-                inside = made.module is function.module and made.qualname.startswith(f"{function.qualname}.<locals>")
-                returned = made in members(context.result)
-                if inside and (returned or words.used_in(_inner(made))):
-                    self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
-            if self._passes_on(context, function, before):
+        receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
+        if owner is not None and not _takes_self(function):
+            receiver = None
+        known = len(self.interpreter.calls.closures)
+        context = run(function, receiver)
+        # What is defined inside is run as well: it is returned, kept or handed on, and called somewhere else.
+        for made in dict.fromkeys(self.interpreter.calls.closures[known:]):
+            inside = made.module is function.module and made.qualname.startswith(f"{function.qualname}.<locals>")
+            returned = made in members(context.result)
+            if inside and (returned or words.used_in(_inner(made))):
+                self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
+        if self._passes_on(context, function, before):
+            helpers.add(_called_as(definition))
+        if owner is not None and receiver is not None and self._runs_what_it_holds(receiver, context, before):
+            helpers.add(owner.name)
+            self.methods.setdefault(owner.name, set()).add(definition.name)
+        if definition.name == "__init__" and receiver is not None:
+            held = (m for value in self.interpreter.objects.attributes(receiver).values() for m in members(value))
+            if any(self.interpreter.entries.is_manager(value) for value in held):
                 helpers.add(_called_as(definition))
-            holder = receiver if isinstance(receiver, Instance) else None
-            if owner is not None and holder is not None and self._runs_what_it_holds(holder, context, before):
-                helpers.add(owner.name)
-                self.methods.setdefault(owner.name, set()).add(definition.name)
-            if definition.name == "__init__" and isinstance(receiver, Instance):
-                held = (m for value in self.interpreter.objects.attributes(receiver).values() for m in members(value))
-                if any(self.interpreter.entries.is_manager(value) for value in held):
-                    helpers.add(_called_as(definition))
         return helpers
+
+    def _misses_entry(self, function: Function) -> bool:
+        """Whether a function calls an entry where no region was found: behind a condition or a decorator."""
+        calls = [part for part in ir.walk(function.code.body) if isinstance(part, ir.Call)]
+        lines = {function.first_line + c.pos[0] for c in calls if self._is_entry(c, function.module)}
+        path = str(function.module.path)
+        return bool(lines - {r.region.line for r in self.interpreter.regions.values() if r.region.path == path})
+
+    def _is_entry(self, call: ir.Call, module: Module) -> bool:
+        """Whether a call opens a region under a name that the file knows, or one that tells enough."""
+        entries = self.interpreter.entries
+        value = self.interpreter.names.static_value(call.func, module)
+        entry = entries.find(value.name) if isinstance(value, External) else None
+        if entry is None and isinstance(call.func, ir.Attribute):
+            entry = entries.by_last_name.get(call.func.attr)
+        if entry is None or entry.form == "compile":
+            return entry is not None and any(argument.keyword in GRAPHING_KEYWORDS for argument in call.arguments)
+        return entry.form in ("context", "begin", "callable")
 
     def _opens(self, value: Value) -> bool:
         """Whether a name stands for one of the table, or for a class derived from one."""

@@ -12,6 +12,7 @@ from graphlint.finding import Confidence
 from graphlint.operations import Operation
 from graphlint.static import conditions
 from graphlint.static.values import (
+    FALSE,
     NONE,
     TRUE,
     UNKNOWN,
@@ -265,7 +266,8 @@ def _made(call: Call) -> Value:
     dtype = dtype_name(facts.value("dtype")) or _factory_dtype(call)
     rank = _factory_rank(call)
     literal = data is not None and call.name in ("tensor", "scalar_tensor") and not any(True for _ in tensors_in(data))
-    pinned = facts.value("pin_memory") == TRUE
+    # A flag that is worked out stands for "where there is a GPU", and what captures has one.
+    pinned = truth(facts.value("pin_memory") or FALSE) is not False
     named = place_of_device(facts.value("device"))
     where = [(named, Confidence.MEDIUM if named is Place.ANYWHERE else Confidence.HIGH)] if named is not None else []
     if named is None:

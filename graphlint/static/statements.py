@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static import ir, narrowing
 from graphlint.static.frames import Env, Frame, Mode
-from graphlint.static.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members
+from graphlint.static.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter import Interpreter
@@ -43,8 +44,12 @@ class Statements:
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
         left, right = self.interpreter.eval(node.target, frame), self.interpreter.eval(node.value, frame)
         value = self.interpreter.operators.apply(node, node.operator, left, right, frame)
-        in_place = all(isinstance(member, Tensor) for member in members(left))
-        self.interpreter.targets.store(node.target, left if in_place else value, frame)
+        kinds = {type(member) for member in members(left) if member != NONE}
+        if kinds == {Tensor}:
+            value = left
+        elif kinds <= {Tensor, Unknown}:  # a tensor would be changed in place
+            value = union(replace(m, fresh=False) if isinstance(m, Tensor) else m for m in members(value))
+        self.interpreter.targets.store(node.target, value, frame)
         return True
 
     def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:
@@ -66,7 +71,7 @@ class Statements:
 
     def _assert(self, node: ir.Assert, frame: Frame) -> bool:
         outcome = self.interpreter.logic.condition(node.test, frame)
-        if node.message is not None and outcome is False:
+        if node.message is not None and outcome is False and not frame.searches:
             return False
         frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
         return True
@@ -85,7 +90,7 @@ class Statements:
         return goes_on
 
     def _branches(self, node: ir.If, outcome: bool | None, frame: Frame) -> bool:
-        if outcome is not None:
+        if outcome is not None and not frame.searches:
             frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
         before = frame.env

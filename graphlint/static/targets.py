@@ -138,9 +138,10 @@ class Targets:
             self.interpreter.event(frame, target, effect, fresh[0].sure)
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
-        """Whether a container is held by an object or module that was there before the region."""
+        """Whether a container is held by something that was there before the region, and is not made anew in it."""
         if isinstance(node, ir.Attribute):
-            return any(
+            is_new = not frame.regions and growth.is_replaced(node, frame.function.code)
+            return not is_new and any(
                 isinstance(m, Instance) and not m.in_region for m in members(self.interpreter.eval(node.value, frame))
             )
         return isinstance(node, ir.Name) and node.id not in frame.env and frame.mode is not Mode.OUTSIDE

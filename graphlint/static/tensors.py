@@ -117,12 +117,12 @@ class Tensors:
             bound |= [("device", (default,)) for default in frame.around if isinstance(default, DeviceName)]
         watched = node if frame.mode is not Mode.OUTSIDE else None
         written = operands.written(operation, watched, receiver) if watched and operation.effects else {}
-        facts = conditions.Facts(bound, written, frame.around)
+        facts = conditions.Facts(bound, written, frame.surroundings)
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
         result = results.result(results.Call(operation, facts, receiver, _in_region(frame), is_view))
         if watched is not None:
             self._report(operation, facts, watched, frame)
-            if operation.returns != "self" and facts.value("out") is None and facts.device() is not None:
+            if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
         return result
 

@@ -214,6 +214,82 @@ PROGRAMS = {
                 with torch.cuda.graph(torch.cuda.CUDAGraph()):
                     self.inner.apply(x)
         """,
+    "what is changed in place is not kept anew": """
+        import torch
+        class Runner:
+            def __init__(self, scores):
+                self.scores = scores
+                self.last = None
+            def step(self, x):
+                self.scores += x * 2
+                self.last = x * 2  # expect: GL501
+            def other(self, x):
+                self.scores = self.scores + x  # expect: GL501
+            def capture(self):
+                x = torch.ones(8, device="cuda")
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    self.step(x)
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    self.other(x)
+        """,
+    "a list that is made anew does not grow": """
+        import torch
+        class Runner:
+            def __init__(self):
+                self.rows = []
+                self.history = []
+            def step(self, x):
+                self.rows = []
+                self.rows.append(x * 2)
+                self.history.append(x * 2)  # expect: GL505
+            def capture(self):
+                x = torch.ones(8, device="cuda")
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    self.step(x)
+        """,
+    "a branch of `torch.where` that may be None is given": """
+        import torch
+        def pick(mask, x, given=None):
+            if given is None:
+                torch.where(mask)  # expect: GL303
+            return torch.where(mask, given, 0)
+        def capture(mask: torch.Tensor, x: torch.Tensor):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                pick(mask, x)
+        """,
+    "a flag that is worked out pins where there is a GPU": """
+        import torch
+        class Writer:
+            def __init__(self, device):
+                self.pinned = torch.empty(8, pin_memory=device.type == "cuda")
+                self.pageable = torch.empty(8)
+            def capture(self, x: torch.Tensor):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    self.pinned.copy_(x, non_blocking=True)
+                    self.pageable.copy_(x, non_blocking=True)  # expect: GL201
+        """,
+    "memory of Warp belongs to its own capture": """
+        import torch
+        import warp as wp
+        def fill():
+            return wp.zeros(8)
+        def scratch(array):
+            return wp.empty_like(array)  # expect: GL503
+        def captured(stream):
+            with wp.ScopedCapture() as capture:
+                fill()
+            with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=stream):
+                with wp.ScopedStream(wp.stream_from_torch(stream)):
+                    fill()
+        def foreign():
+            wp.capture_begin()
+            fill()
+            torch.ones(8, device="cuda")  # expect: GL503
+            wp.capture_end()
+            array = fill()
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                scratch(array)
+        """,
     "recursion over what nests ever deeper ends": """
         import torch
         def flatten(value):

@@ -328,6 +328,47 @@ LEXICAL = {
             with Capture(torch.cuda.CUDAGraph()):
                 step(x)
         """,
+    "behind a flag that is passed by keyword alone": """
+        def main(x, *, captured=False):
+            if captured:
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    step(x)
+        """,
+    "behind a default that somebody else replaces": """
+        class Settings:
+            mode: int = 0
+        def settings() -> Settings:
+            return CURRENT[-1]
+        def main(x):
+            if settings().mode == 0:
+                return step(x)
+            assert settings().mode, "no mode"
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x)
+        """,
+    "behind a decorator that refuses": """
+        AVAILABLE = False
+        def required(function):
+            if AVAILABLE:
+                return function
+            def refuse(*args, **kwargs):
+                raise ImportError("cuda")
+            return refuse
+        @required
+        def main(x):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x)
+        """,
+    "of a pool that is not there yet": """
+        POOL = []
+        def main(x):
+            if POOL:
+                with torch.cuda.graph(torch.cuda.CUDAGraph(), pool=POOL[0]):
+                    step(x)
+            else:
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    x + 1
+        """,
     "a subclass of the graph": """
         class Graph(torch.cuda.CUDAGraph):
             pass
@@ -404,6 +445,17 @@ NO_REGION = {
                 stack.enter_context(torch.cuda.graph(torch.cuda.CUDAGraph()))
                 x + 1
             step(x)
+        """,
+    "a branch that a region never takes": """
+        DEBUG = False
+        def main(x):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                if DEBUG:
+                    step(x)
+            if DEBUG:
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    if DEBUG:
+                        step(x)
         """,
     "after the callables": """
         def other(x):

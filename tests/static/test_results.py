@@ -16,7 +16,7 @@ from graphlint.static.values import Const, DeviceName, ExternalObject, Place, Se
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
-SPECIAL = {"within", "distinct"}  # speak of the call instead of one argument
+SPECIAL = {"within", "outside", "distinct"}  # speak of the call instead of one argument
 
 
 def documented(text: str | None, first_word: str) -> set[str]:
@@ -90,6 +90,9 @@ def test_within_asks_for_a_context_manager_in_force() -> None:
     inside = Facts({}, {}, frozenset({ExternalObject("torch.autograd.detect_anomaly")}))
     assert inside.holds(condition) is Confidence.HIGH
     assert Facts({}).holds(condition) is None
+    outside = Condition("outside", "torch.autograd.detect_anomaly")
+    assert inside.holds(outside) is None
+    assert Facts({}).holds(outside) is Confidence.HIGH
 
 
 def test_one_name_given_twice_is_one_object() -> None:
