@@ -117,6 +117,7 @@ def run_declared(interpreter: Interpreter, module: Module, target: _Target) -> N
         receiver = interpreter.objects.instance(target.owner, None, False)
     arguments = entry_arguments(interpreter, signature, receiver)
     call = ir.Call(code.mark, ir.Name(code.mark, ""), ())
+    interpreter.outside = 0
     interpreter.calls.call(method, arguments, call, frame)
 
 

@@ -46,6 +46,7 @@ from graphlint.static.values import (
 
 MAX_DEPTH = 70  # calls inside calls
 MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new
+MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late tells nothing of it
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
@@ -84,6 +85,7 @@ class Interpreter:
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
+        self.outside = 0  # contexts that were made before a region since the search began with this function
         self.regions: dict[RegionKey, OpenRegion] = {}
 
     # Functions
@@ -116,7 +118,10 @@ class Interpreter:
         self.variants[where, mode] += 1
         name = f"{function.module.name}:{function.qualname}"
         context = Context(name, str(function.module.path))
-        too_many = running >= 2 * MAX_RECURSION or (mode is Mode.OUTSIDE and variants >= MAX_VARIANTS_OUTSIDE)
+        too_many = running >= 2 * MAX_RECURSION
+        if mode is Mode.OUTSIDE:
+            self.outside += 1
+            too_many |= variants >= MAX_VARIANTS_OUTSIDE or self.outside > MAX_OUTSIDE
         if depth > limit or too_many:
             return context
         self.contexts[key] = context

@@ -12,6 +12,7 @@ from analysis import analyse
 from graphlint import graph_safe
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_rules
+from graphlint.static import interpreter
 
 ROWS = tomllib.loads((builtin_rules() / "regions.toml").read_text("utf-8"))["entry"]
 # What stands before a program of the tables below: `step` is what regions capture.
@@ -390,6 +391,28 @@ def program(source: str, head: str = HEAD) -> str:
 def test_a_region_is_found(tmp_path: Path, source: str) -> None:
     """What is called inside is followed."""
     assert [STEP] == analyse(tmp_path, program(source)).found
+
+
+def test_a_region_is_found_behind_code_that_takes_too_long_to_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The values that it would have made are not known; each function that opens a region begins anew."""
+    source = """
+        def number(n: int):
+            return n
+        def other(x):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x)
+        def main(x):
+            for n in (1, 2, 3, 4):
+                kept = number(n)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x)
+        """
+    monkeypatch.setattr(interpreter, "MAX_OUTSIDE", 2)
+    analysis = analyse(tmp_path, program(source))
+    assert [STEP] == analysis.found
+    assert 2 == analysis.report.summary.regions
 
 
 NO_REGION = {
