@@ -32,12 +32,13 @@ class Search:
     progress: Callable[[int, int], None] | None = None
     done: set[Definition | Module] = field(default_factory=set)
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
+    candidates: list[Path] = field(default_factory=list)  # the files that hold a mark
 
     def lexical(self) -> None:
         """Run every function that can open a region, its callers in the same file, and the users of helpers."""
         entries = self.interpreter.entries
-        candidates = self._files_with(entries.marks)
-        pending = dict.fromkeys(candidates, entries.words)
+        self.candidates = self._files_with(entries.marks, self.files)
+        pending = dict.fromkeys(self.candidates, entries.words)
         helpers: set[str] = set()
         for _ in range(MAX_ROUNDS):
             found: set[str] = set()
@@ -51,7 +52,7 @@ class Search:
                 return
             helpers |= new
             pattern = _any_of(new)
-            users = self._files_with([name.encode() for name in new], pattern)[:MAX_USERS]
+            users = self._files_with([name.encode() for name in new], self.files, pattern)[:MAX_USERS]
             methods = {method for name in new for method in self.methods.get(name, ())}
             pending = dict.fromkeys(users, Words(_any_of(new | methods)))
 
@@ -60,10 +61,12 @@ class Search:
         known: set[str] = set()
         new = self.interpreter.entries.declaring
         looked_at: set[Path] = set()
+        files = self.candidates  # the decorator's own name is a mark; what it is called elsewhere is none
         while new:
             known |= new
-            paths = [p for p in self._files_with([name.encode() for name in new], _any_of(new)) if p not in looked_at]
+            paths = [p for p in self._files_with([n.encode() for n in new], files, _any_of(new)) if p not in looked_at]
             looked_at.update(paths)
+            files = self.files
             modules = [self.interpreter.project.module_at(path) for path in paths]
             for module in modules:
                 for qualname in marked(self.interpreter, module):
@@ -71,11 +74,13 @@ class Search:
                         run_declared(self.interpreter, module, target)
             new = {name for module in modules for name in _aliases(module, known)} - known
 
-    def _files_with(self, marks: Collection[bytes], pattern: re.Pattern[str] | None = None) -> list[Path]:
-        """The files that hold one of the marks and, if there is one, match the pattern."""
+    def _files_with(
+        self, marks: Collection[bytes], files: Iterable[Path], pattern: re.Pattern[str] | None = None
+    ) -> list[Path]:
+        """Those of the files that hold one of the marks and, if there is one, match the pattern."""
         found = []
         groups = by_shared_piece(marks).items()
-        for path in self.files:
+        for path in files:
             raw = self.interpreter.project.raw(path) or b""
             # A plain search for each mark is faster than one expression for all of them.
             if not any(piece in raw and any(mark in raw for mark in group) for piece, group in groups):
