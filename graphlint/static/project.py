@@ -133,7 +133,6 @@ class Project:
         self.modules: dict[str, Module | None] = {}
         self.by_path: dict[Path, Module] = {}
         self.unreadable: dict[Path, str] = {}
-        self._raw: dict[Path, bytes | None] = {}
         self._packages: dict[Path, bool] = {}
         self._bases: dict[bytes, list[Path]] | None = None
         for folder in dict.fromkeys(file.parent for file in self.files):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.static import ir
@@ -32,13 +32,15 @@ class Search:
     progress: Callable[[int, int], None] | None = None
     done: set[Definition | Module] = field(default_factory=set)
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
-    candidates: list[Path] = field(default_factory=list)  # the files that hold a mark
+
+    @cached_property
+    def candidates(self) -> list[Path]:
+        """The files that hold a mark."""
+        return self._files_with(self.interpreter.entries.marks, self.files)
 
     def lexical(self) -> None:
         """Run every function that can open a region, its callers in the same file, and the users of helpers."""
-        entries = self.interpreter.entries
-        self.candidates = self._files_with(entries.marks, self.files)
-        pending = dict.fromkeys(self.candidates, entries.words)
+        pending = dict.fromkeys(self.candidates, self.interpreter.entries.words)
         helpers: set[str] = set()
         for _ in range(MAX_ROUNDS):
             found: set[str] = set()
