@@ -66,13 +66,13 @@ def check(
             ) from None
     for path in paths:
         if path.is_file():
-            project.module_at(normal(path)).parsed()  # whoever names a file is told if it is broken
+            project.module_at(normal(path)).check_syntax()  # whoever names a file is told if it is broken
 
     def declared(patterns: Sequence[str]) -> tuple[Reached, Problems]:
         declare(interpreter, patterns, files)
         opened = interpreter.regions.values()
         for path in {Path(one.region.path) for one in opened}:
-            project.module_at(path).parsed()  # a broken function is told there, even if nothing leads to it
+            project.module_at(path).check_syntax()  # a broken function is told there, even if nothing leads to it
         return gather(opened), project.problems()
 
     # The search for the regions that the code opens costs as much as a declared region, and shares little with it.

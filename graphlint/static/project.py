@@ -35,6 +35,7 @@ class Module:
         self.path = path
         self.is_package = path.name == "__init__.py"
         self.problem: tuple[str, int] | None = None  # what is wrong with the file, and at which line
+        self.is_checked = False
 
     def __repr__(self) -> str:
         return f"Module({self.name})"
@@ -66,11 +67,16 @@ class Module:
         if short is not None:
             with contextlib.suppress(*_UNPARSABLE):
                 return index_module(self, _parse(short))
-        tree = self.parsed()
+        tree = self._whole_tree()
         return Index() if tree is None else index_module(self, tree)
 
-    def parsed(self) -> ast.Module | None:
-        """The tree of the whole file; None if there is none, and then the engine reports why."""
+    def check_syntax(self) -> None:
+        """Note what is wrong anywhere in the file, for the engine to report: an index looks past functions."""
+        if not self.is_checked:
+            self._whole_tree()
+
+    def _whole_tree(self) -> ast.Module | None:
+        self.is_checked = True
         try:
             return _parse(self.text)
         except _UNPARSABLE as problem:
@@ -92,7 +98,7 @@ class Module:
         try:
             return lower_segment(text)
         except UnparsableSource:
-            self.parsed()
+            self.check_syntax()
             return ()
 
     def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:

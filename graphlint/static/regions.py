@@ -204,8 +204,10 @@ class Search:
         entry = entries.find(value.name) if isinstance(value, External) else None
         if entry is None and isinstance(call.func, ir.Attribute):
             entry = entries.by_last_name.get(call.func.attr)
-        if entry is None or entry.form == "compile":
-            return entry is not None and any(argument.keyword in GRAPHING_KEYWORDS for argument in call.arguments)
+        if entry is None:
+            return False
+        if entry.form == "compile":
+            return any(argument.keyword in GRAPHING_KEYWORDS for argument in call.arguments)
         return entry.form in ("context", "begin", "callable")
 
     def _opens(self, value: Value) -> bool:

@@ -403,15 +403,18 @@ def test_a_region_is_found_behind_code_that_takes_too_long_to_follow(
         def other(x):
             with torch.cuda.graph(torch.cuda.CUDAGraph()):
                 step(x)
-        def main(x):
+        def main(x: torch.Tensor):
             for n in (1, 2, 3, 4):
                 kept = number(n)
             with torch.cuda.graph(torch.cuda.CUDAGraph()):
                 step(x)
+                if kept != 4:
+                    x.tolist()
         """
+    assert [STEP] == analyse(tmp_path, program(source)).found
     monkeypatch.setattr(interpreter, "MAX_OUTSIDE", 2)
     analysis = analyse(tmp_path, program(source))
-    assert [STEP] == analysis.found
+    assert [STEP, ("main.py", 18, "GL101")] == analysis.found
     assert 2 == analysis.report.summary.regions
 
 
