@@ -13,7 +13,7 @@ from graphlint.errors import UsageError
 from graphlint.report.place import counted, shown_region
 
 if TYPE_CHECKING:
-    from graphlint.static.survey import Survey
+    from graphlint.static.regions.survey import Survey
 
 NAMED = 5  # regions in a comment
 DECLARED = 10  # models that are proposed

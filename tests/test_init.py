@@ -13,7 +13,7 @@ from graphlint.cli import commands
 from graphlint.config import Config, load_config
 from graphlint.errors import UsageError
 from graphlint.initial import DECLARED, propose
-from graphlint.static.survey import Survey
+from graphlint.static.regions.survey import Survey
 
 MODELS = """
 # file: serve/__init__.py

@@ -17,16 +17,16 @@ from graphlint.finding import Report, Summary
 from graphlint.operations import load_catalogue
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook, builtin_rules
-from graphlint.static.declarations import declare
-from graphlint.static.engine import Reached, collect_findings, gather
-from graphlint.static.entries import load_entries
-from graphlint.static.interpreter import Interpreter
-from graphlint.static.parallel import begin
-from graphlint.static.project import Problems, Project
-from graphlint.static.regions import Search
-from graphlint.static.sources import discover
-from graphlint.static.survey import Survey, look_around
-from graphlint.static.verdicts import settle_findings
+from graphlint.static.findings.collect import Reached, collect_findings, gather
+from graphlint.static.findings.select import settle_findings
+from graphlint.static.index.parallel import begin
+from graphlint.static.index.project import Problems, Project
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.models.capture import load_entries
+from graphlint.static.regions.declarations import declare
+from graphlint.static.regions.search import Search
+from graphlint.static.regions.survey import Survey, look_around
+from graphlint.static.syntax.paths import discover
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
 

@@ -28,8 +28,8 @@ import libcst
 from graphlint import static
 from graphlint.config import Config
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
-from graphlint.static.engine import Reached, collect_findings
-from graphlint.static.sources import discover
+from graphlint.static.findings.collect import Reached, collect_findings
+from graphlint.static.syntax.paths import discover
 from tests.zoo import read_records
 
 

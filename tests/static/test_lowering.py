@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphlint.static import ir
-from graphlint.static.lowering import UnparsableSource, lower_segment
-from graphlint.static.project import Module
+from graphlint.static.index.project import Module
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering import UnparsableSource, lower_segment
 
 STATEMENTS = {
     "x = 1": ir.Assign,

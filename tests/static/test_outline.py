@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from graphlint.static.definitions import index_module
-from graphlint.static.outline import outline
-from graphlint.static.project import Module, read_source
+from graphlint.static.index.definitions import index_module
+from graphlint.static.index.project import Module, read_source
+from graphlint.static.syntax.outline import outline
 
 LIBRARY = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
 MODULE = Module("library", Path("library.py"))

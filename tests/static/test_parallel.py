@@ -10,7 +10,7 @@ import pytest
 from analysis import analyse
 
 from graphlint.errors import UsageError
-from graphlint.static import parallel
+from graphlint.static.index import parallel
 
 PROGRAM = """
 import torch

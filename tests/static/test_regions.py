@@ -12,7 +12,7 @@ from analysis import analyse
 from graphlint import graph_safe
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_rules
-from graphlint.static import interpreter
+from graphlint.static.interpreter import interpreter
 
 ROWS = tomllib.loads((builtin_rules() / "regions.toml").read_text("utf-8"))["entry"]
 # What stands before a program of the tables below: `step` is what regions capture.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphlint.errors import UsageError
-from graphlint.static.sources import discover
+from graphlint.static.syntax.paths import discover
 
 
 def plant(root: Path, *files: str) -> Path:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from graphlint.static.spelling import Words, by_shared_piece
+from graphlint.static.syntax.words import Words, by_shared_piece
 
 WORDS = Words(re.compile(r"\b(?:graph|compile)\b"), frozenset({"compile"}), frozenset({"mode", None}))
 

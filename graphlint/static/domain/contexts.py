@@ -1,0 +1,178 @@
+"""What running a function leaves behind: events, the calls that it makes, the regions that it opens, its result."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from graphlint.finding import Confidence, Hop, Region, Span
+from graphlint.static.domain.values import UNKNOWN, Class, Const, ExternalObject, Function, Instance, Value
+from graphlint.static.index.project import Module
+from graphlint.static.syntax import ir
+
+FOREIGN = Const("foreign capture")
+
+
+class Mode(enum.Enum):
+    """Whether code runs before a capture, inside one, or inside a region that falls back instead of failing."""
+
+    OUTSIDE = 0
+    CAPTURE = 1
+    SOFT = 2
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One operation with an effect under capture. `message` and `help` replace those of the rule if they are set."""
+
+    effect: str
+    span: Span
+    operation: str
+    confidence: Confidence
+    message: str | None = None
+    help: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A node of a function, None for all of it: where it stands is worked out for those that are told of."""
+
+    path: str
+    name: str
+    function: Function
+    node: ir.Node | None
+
+    @property
+    def hop(self) -> Hop:
+        line = self.function.first_line + (self.node.pos[0] if self.node is not None else 0)
+        return Hop(self.path, line, self.name)
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    """A function run with certain arguments, or the inside of a region; `applied` are autograd functions."""
+
+    function: str
+    path: str
+    events: dict[tuple[str, Span], Event] = field(default_factory=dict)
+    calls: dict[Context, Site] = field(default_factory=dict)
+    unresolved: dict[Span, str] = field(default_factory=dict)
+    applied: dict[Class, None] = field(default_factory=dict)
+    result: Value = UNKNOWN
+    left_open: list[OpenRegion] = field(default_factory=list)
+    open_at_yield: list[OpenRegion] = field(default_factory=list)
+    closes: int = 0
+
+    def add(self, event: Event) -> None:
+        """Keep the surer of two events of one effect at one place."""
+        key = (event.effect, event.span)
+        known = self.events.get(key)
+        if known is None or known.confidence < event.confidence:
+            self.events[key] = event
+
+
+@dataclass(slots=True, eq=False)
+class OpenRegion:
+    """A capture region that has begun: what it is, and the context that collects what happens inside."""
+
+    region: Region
+    context: Context
+    mode: Mode
+    foreign: bool = False
+
+
+RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared
+Key: TypeAlias = "str | tuple[Instance, str]"
+Env: TypeAlias = "dict[Key, Value]"
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """The environments that leave a loop early."""
+
+    breaks: list[Env] = field(default_factory=list)
+    continues: list[Env] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A function while it runs. The environment maps names, and attributes assigned here, to values.
+
+    `around` are the context managers in force that matter to what runs inside, those of the callers included.
+    `tests` are the conditions of the statements that hold the one that runs.
+    """
+
+    function: Function
+    context: Context
+    outer_mode: Mode
+    depth: int
+    around: frozenset[Value] = frozenset()
+    env: Env = field(default_factory=dict)
+    regions: list[OpenRegion] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    tests: list[ir.Expr] = field(default_factory=list)
+    returns: list[Value] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    scopes: dict[str, str] = field(default_factory=dict)
+    constructing: Instance | None = None
+    doubtful: bool = False  # whether what runs now stands behind a comparison that is not known
+    found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for
+
+    @property
+    def module(self) -> Module:
+        return self.function.module
+
+    @property
+    def mode(self) -> Mode:
+        return self.regions[-1].mode if self.regions else self.outer_mode
+
+    @property
+    def searches(self) -> bool:
+        """Whether both branches of every condition are run: in a search for regions, until one is open."""
+        return self.found_before is not None and not self.regions
+
+    @property
+    def sink(self) -> Context:
+        """Where events of the moment belong."""
+        return self.regions[-1].context if self.regions else self.context
+
+    @property
+    def surroundings(self) -> frozenset[Value]:
+        """What is in force for a function that is called now."""
+        foreign = [ExternalObject(region.region.kind) for region in self.regions if region.foreign]
+        return self.around.union([FOREIGN], foreign) if foreign else self.around
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a capture is open that torch's allocator does not know of."""
+        return FOREIGN in self.surroundings
+
+    def site(self, node: ir.Node | None) -> Site:
+        """A call at a node of this function."""
+        return Site(self.context.path, self.context.function, self.function, node)
+
+    def span(self, node: ir.Node) -> Span:
+        first = self.function.first_line
+        line, column, end_line, end_column = node.pos
+        return Span(self.context.path, first + line, column + 1, first + end_line, end_column + 1)
+
+    def source(self, node: ir.Node) -> str:
+        """The source text of a node on one line, cut where it gets long."""
+        first = self.function.first_line
+        line, column, end_line, end_column = node.pos
+        text = " ".join(self.module.source_at(first + line, column, first + end_line, end_column).split())
+        return text if len(text) <= 72 else text[:69] + "..."
+
+
+def reachable(start: Context) -> Iterator[tuple[Context, tuple[Site, ...]]]:
+    """Every context that a context reaches, nearest first, with the calls on the shortest way."""
+    seen = {start}
+    queue: list[tuple[Context, tuple[Site, ...]]] = [(start, ())]
+    for context, way in queue:
+        yield context, way
+        for callee, site in context.calls.items():
+            if callee not in seen:
+                seen.add(callee)
+                queue.append((callee, (*way, site)))

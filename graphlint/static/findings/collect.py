@@ -1,0 +1,101 @@
+"""Regions and what they reach in, findings out: one for each rule and place, with every region and the shortest way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
+from graphlint.rulebook import Rulebook
+from graphlint.static.domain.contexts import Event, OpenRegion, reachable
+
+
+@dataclass
+class _Place:
+    """An event with the regions that reach it, and the shortest way, which leads from the nearest of them."""
+
+    event: Event
+    function: str
+    chain: tuple[Hop, ...]
+    nearest: Region
+    regions: set[Region] = field(default_factory=set)
+
+
+@dataclass
+class Reached:
+    """What regions reach: plain data, which may come from another process."""
+
+    regions: set[Region] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+    unresolved: dict[Span, str] = field(default_factory=dict)
+    places: dict[tuple[str, Span], _Place] = field(default_factory=dict)
+
+    def add(self, opened: OpenRegion) -> None:
+        """Add what one region reaches."""
+        self.regions.add(opened.region)
+        for context, way in reachable(opened.context):
+            self.functions.add(context.function)
+            self.paths.add(context.path)
+            self.unresolved.update(context.unresolved)
+            chain = tuple(site.hop for site in way) if context.events else ()
+            for event in context.events.values():
+                self._add_event(event, opened.region, context.function, chain)
+
+    def merge(self, other: Reached) -> None:
+        """Add what other regions reach."""
+        self.regions |= other.regions
+        self.functions |= other.functions
+        self.paths |= other.paths
+        self.unresolved |= other.unresolved
+        for key, place in other.places.items():
+            self._add_event(place.event, place.nearest, place.function, place.chain)
+            self.places[key].regions |= place.regions
+
+    def _add_event(self, event: Event, region: Region, function: str, chain: tuple[Hop, ...]) -> None:
+        key = (event.effect, event.span)
+        place = self.places.get(key)
+        if place is None:
+            place = self.places[key] = _Place(event, function, chain, region)
+        if event.confidence > place.event.confidence:
+            place.event = event
+        if (len(chain), region) < (len(place.chain), place.nearest):
+            place.chain, place.nearest = chain, region
+        place.regions.add(region)
+
+
+def gather(regions: Iterable[OpenRegion]) -> Reached:
+    """What all of these regions reach."""
+    reached = Reached()
+    for opened in regions:
+        reached.add(opened)
+    return reached
+
+
+def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
+    """Every finding that the rulebook has a rule for."""
+    findings = [found for place in reached.places.values() if (found := _finding(place, rulebook)) is not None]
+    return sorted(findings, key=lambda f: (f.span, f.code))
+
+
+def _finding(place: _Place, rulebook: Rulebook) -> Finding | None:
+    event = place.event
+    rule = rulebook.for_effect(event.effect)
+    if rule is None:
+        return None
+    severity = rule.severity
+    if severity is Severity.ERROR and all(region.soft for region in place.regions):
+        severity = Severity.WARNING
+    return Finding(
+        code=rule.code,
+        rule=rule.slug,
+        severity=severity,
+        confidence=Confidence(event.confidence),
+        span=event.span,
+        function=place.function,
+        message=event.message or rule.message.format(operation=event.operation),
+        help=event.help or rule.help,
+        why=rule.why,
+        regions=(place.nearest, *sorted(place.regions - {place.nearest})),
+        chain=place.chain,
+    )

@@ -1,0 +1,52 @@
+"""All findings in, those that the user wants to see out: selection, suppression, confidence, unreadable files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from graphlint.config import Config, selected_codes
+from graphlint.finding import Confidence, Finding, Span
+from graphlint.rulebook import Rulebook
+from graphlint.static.index.project import Problems, Project
+from graphlint.suppression import apply
+
+_UNREADABLE = "GL001"
+
+
+def settle_findings(
+    found: list[Finding],
+    reached: Iterable[str],
+    problems: Problems,
+    project: Project,
+    config: Config,
+    rulebook: Rulebook,
+) -> tuple[tuple[Finding, ...], int]:
+    """The findings to report, in order of place, and how many a comment suppresses."""
+    selected = selected_codes(config, rulebook)
+    findings = [finding for finding in found if finding.code in selected]
+    if _UNREADABLE in selected:
+        findings += unreadable_sources(problems, project, rulebook)
+    texts = {path: project.module_at(Path(path)).text for path in reached}
+    kept, suppressed, unused = apply(findings, texts, rulebook, selected)
+    shown = filter(config.shows, (*kept, *unused))
+    return tuple(sorted(shown, key=lambda f: (f.span, f.code))), suppressed
+
+
+def unreadable_sources(problems: Problems, project: Project, rulebook: Rulebook) -> list[Finding]:
+    """One finding for each file that could not be read or parsed."""
+    rule = rulebook.rule(_UNREADABLE)
+    return [
+        Finding(
+            code=rule.code,
+            rule=rule.slug,
+            severity=rule.severity,
+            confidence=Confidence.HIGH,
+            span=Span(str(path), line, 1, line, 1),
+            function=project.module_at(path).name if path.suffix == ".py" else path.stem,
+            message=f"this file {text}",
+            help=rule.help,
+            why=rule.why,
+        )
+        for path, (text, line) in problems.items()
+    ]

@@ -1,0 +1,257 @@
+"""Files in, modules found by name and indexed by definition out; nothing is parsed before something asks for it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.machinery
+import importlib.util
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from graphlint.static.index.definitions import ClassDefinition, Index, Segment, index_module
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering import UnparsableSource, lower_segment
+from graphlint.static.syntax.outline import outline
+
+Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
+
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+_CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
+_GLOBAL = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)", re.MULTILINE)
+_BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
+
+
+class Module:
+    """One source file under its dotted name."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self.path = path
+        self.is_package = path.name == "__init__.py"
+        self.problem: tuple[str, int] | None = None  # what is wrong with the file, and at which line
+        self.is_checked = False
+
+    def __repr__(self) -> str:
+        return f"Module({self.name})"
+
+    @cached_property
+    def text(self) -> str:
+        """The source; empty if it cannot be read or decoded (the engine reports why)."""
+        try:
+            return read_source(self.path)
+        except OSError as problem:
+            self.problem = (f"cannot be read: {problem.strerror or problem}", 1)
+        except (UnicodeError, SyntaxError) as problem:
+            self.problem = (f"cannot be decoded: {problem}", 1)
+        return ""
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def rebound(self) -> frozenset[str]:
+        """The names that functions of the module declare `global`: their values at its top level do not last."""
+        lists = _GLOBAL.findall(self.text)
+        return frozenset(name.strip() for names in lists for name in names.split(","))
+
+    @cached_property
+    def index(self) -> Index:
+        short = outline(self.text)
+        if short is not None:
+            with contextlib.suppress(*_UNPARSABLE):
+                return index_module(self, _parse(short))
+        tree = self._whole_tree()
+        return Index() if tree is None else index_module(self, tree)
+
+    def check_syntax(self) -> None:
+        """Note what is wrong anywhere in the file, for the engine to report: an index looks past functions."""
+        if not self.is_checked:
+            self._whole_tree()
+
+    def _whole_tree(self) -> ast.Module | None:
+        self.is_checked = True
+        try:
+            return _parse(self.text)
+        except _UNPARSABLE as problem:
+            self.problem = (f"cannot be parsed: {getattr(problem, 'msg', problem)}", getattr(problem, "lineno", 1) or 1)
+        return None
+
+    def deriving(self, name: str) -> list[ClassDefinition]:
+        """The classes at the top level that name a class among their bases, or one of the file that does so."""
+        names, found = {name}, []
+        for cls in self.index.classes.values():
+            if any(base.partition("[")[0].rpartition(".")[2] in names for base in cls.bases):
+                names.add(cls.name)
+                found.append(cls)
+        return found
+
+    def lowered(self, segment: Segment) -> ir.Block:
+        """The compact form of a segment; empty if libcst does not accept it."""
+        text = "\n".join(self.lines[segment.first - 1 : segment.last]) + "\n"
+        try:
+            return lower_segment(text)
+        except UnparsableSource:
+            self.check_syntax()
+            return ()
+
+    def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:
+        """The source text of a place; lines count from 1, columns from 0."""
+        if line == end_line:
+            return self.lines[line - 1][column:end_column] if line <= len(self.lines) else ""
+        parts = [self.lines[line - 1][column:], *self.lines[line : end_line - 1], self.lines[end_line - 1][:end_column]]
+        return " ".join(part.strip() for part in parts)
+
+    def absolute(self, module: str, level: int) -> str:
+        """The dotted name that a relative import means here."""
+        if level == 0:
+            return module
+        package = self.name.split(".")
+        drop = level - 1 if self.is_package else level
+        base = package[: len(package) - drop] if drop else package
+        return ".".join([*base, module] if module else base)
+
+
+def read_source(path: Path) -> str:
+    """The text of a source file. Raises OSError, UnicodeError or SyntaxError (an unknown encoding declared)."""
+    text = importlib.util.decode_source(path.read_bytes())  # honours coding comments and the byte order mark
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+class Project:
+    """Finds modules by dotted name below the folders that are checked and the packages that are followed."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self.files = list(files)
+        self.roots: dict[Path, None] = {}
+        self.modules: dict[str, Module | None] = {}
+        self.by_path: dict[Path, Module] = {}
+        self.unreadable: dict[Path, str] = {}
+        self._packages: dict[Path, bool] = {}
+        self._bases: dict[bytes, list[Path]] | None = None
+        for folder in dict.fromkeys(file.parent for file in self.files):
+            self.roots.setdefault(self.root_of(folder))
+        self._entries: dict[Path, frozenset[str]] = {}
+
+    def raw(self, path: Path) -> bytes | None:
+        """What stands in a file; None if it cannot be read. Kept by nobody, since memory costs more than reading."""
+        try:
+            with path.open("rb", buffering=0) as file:
+                return file.readall()
+        except OSError as problem:
+            self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
+        return None
+
+    def problems(self) -> Problems:
+        """Why, and at which line, files could not be read or parsed when they were needed."""
+        found: Problems = {path: (text, 1) for path, text in self.unreadable.items()}
+        return found | {path: m.problem for path, m in self.by_path.items() if m.problem is not None}
+
+    def root_of(self, folder: Path) -> Path:
+        """The nearest folder above that is not part of a package."""
+        while self.is_package(folder):
+            folder = folder.parent
+        return folder
+
+    def is_package(self, folder: Path) -> bool:
+        known = self._packages.get(folder)
+        if known is None:
+            inside = (folder / "__init__.py").is_file()
+            # A folder without __init__.py between packages belongs to them: large trees forget one now and then.
+            known = inside or (folder.parent != folder and (folder.parent / "__init__.py").is_file())
+            self._packages[folder] = known
+        return known
+
+    def add_installed(self, package: str | Path) -> None:
+        """Make an installed package, or one in a folder, followable. Raises LookupError if there is none."""
+        folder = Path(package)
+        if folder.is_dir():
+            self.roots.setdefault(self.root_of(folder.resolve()))
+            return
+        spec = importlib.machinery.PathFinder.find_spec(str(package).partition(".")[0], sys.path)
+        if spec is None:
+            raise LookupError(str(package))
+        origin = Path(spec.origin).parent if spec.origin else Path(next(iter(spec.submodule_search_locations or ())))
+        is_module = spec.submodule_search_locations is None
+        self.roots.setdefault(origin if is_module else origin.parent)
+
+    def module_at(self, path: Path) -> Module:
+        """The module of a file."""
+        known = self.by_path.get(path)
+        if known is not None:
+            return known
+        parts = list(path.relative_to(self.root_of(path.parent)).with_suffix("").parts)
+        if parts[-1] == "__init__" and len(parts) > 1:
+            parts.pop()
+        name = ".".join(parts)
+        registered = self.modules.get(name)
+        module = registered if registered is not None and registered.path == path else Module(name, path)
+        if registered is None:
+            self.modules[name] = module
+        self.by_path[path] = module
+        return module
+
+    def module(self, name: str) -> Module | None:
+        """The module of that dotted name, if its source lies below a root; a folder without __init__ has none."""
+        if name in self.modules:
+            return self.modules[name]
+        module = None
+        parts = name.split(".")
+        for root in self.roots:
+            if not self._holds(root, parts[0]):
+                continue
+            path = self._locate(root, parts)
+            if path is not None:
+                module = self.by_path.get(path) or Module(name, path)
+                self.by_path[path] = module
+                break
+        self.modules[name] = module
+        return module
+
+    def subclass_modules(self, name: str) -> Iterator[Module]:
+        """The modules of the checked files in which a class statement names a class among its bases."""
+        if self._bases is None:
+            self._bases = {}
+            for path in self.files:
+                bases = b",".join(_CLASS_BASES.findall(self.raw(path) or b""))
+                for word in set(_BASE.findall(bases)):
+                    self._bases.setdefault(word, []).append(path)
+        for path in self._bases.get(name.encode(), ()):
+            yield self.module_at(path)
+
+    def has_package(self, name: str) -> bool:
+        """Whether a module or a folder of modules has that dotted name."""
+        if self.module(name) is not None:
+            return True
+        parts = name.split(".")
+        return any(self._holds(root, parts[0]) and root.joinpath(*parts).is_dir() for root in self.roots)
+
+    def _holds(self, root: Path, top: str) -> bool:
+        entries = self._entries.get(root)
+        if entries is None:
+            try:
+                entries = frozenset(p.name.removesuffix(".py") for p in root.iterdir())
+            except OSError:
+                entries = frozenset()
+            self._entries[root] = entries
+        return top in entries
+
+    @staticmethod
+    def _locate(root: Path, parts: list[str]) -> Path | None:
+        base = root.joinpath(*parts)
+        for candidate in (base / "__init__.py", base.with_name(base.name + ".py")):
+            if candidate.is_file():
+                return candidate
+        return None

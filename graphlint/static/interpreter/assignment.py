@@ -1,0 +1,161 @@
+"""The targets of assignments: a value in, names, attributes and items bound; what outlives the region is noticed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Class,
+    Const,
+    Instance,
+    Mapping,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    join,
+    members,
+    tensors_in,
+    union,
+)
+from graphlint.static.interpreter import registries
+from graphlint.static.models import growth
+from graphlint.static.models.containers import with_item
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+
+class Targets:
+    """Stores values where assignments say."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def store(self, target: ir.Expr, value: Value, frame: Frame) -> None:
+        """Assign a value to a name, attribute, item, or several of these."""
+        if isinstance(target, ir.Name):
+            if frame.scopes.get(target.id) == "global":
+                self._keep(target, value, frame)
+            frame.env[target.id] = value
+        elif isinstance(target, ir.Display):
+            self._unpack(target, value, frame)
+        elif isinstance(target, ir.Attribute):
+            self._store_attribute(target, value, frame)
+        elif isinstance(target, ir.Subscript):
+            self._store_item(target, value, frame)
+
+    def _unpack(self, target: ir.Display, value: Value, frame: Frame) -> None:
+        rows = [self._columns(target, member) for member in members(value) if member != NONE]
+        fitting = [row for row in rows if row]
+        columns = [union(column) for column in zip(*fitting, strict=True)] or [UNKNOWN] * len(target.elements)
+        for element, column in zip(target.elements, columns, strict=True):
+            self.store(element.value if isinstance(element, ir.Starred) else element, column, frame)
+
+    def _columns(self, target: ir.Display, value: Value) -> list[Value]:
+        """What each target gets of a value; nothing if the value is too long or too short."""
+        count = len(target.elements)
+        star = next((i for i, element in enumerate(target.elements) if isinstance(element, ir.Starred)), None)
+        if isinstance(value, Sequence) and value.elements is not None:
+            behind = 0 if star is None else count - star - 1
+            middle = len(value.elements) - behind
+            if star is None:
+                return list(value.elements) if len(value.elements) == count else []
+            if middle < star:
+                return []
+            starred = Sequence("list", value.elements[star:middle])
+            return [*value.elements[:star], starred, *value.elements[middle:]]
+        rest = self.interpreter.expressions.element(value)
+        columns = [rest] * count
+        if isinstance(value, Sequence):
+            known = value.prefix[: count if star is None else star]
+            columns[: len(known)] = known
+        if star is not None:
+            columns[star] = Sequence("list", None, rest)
+        return columns
+
+    def _store_attribute(self, target: ir.Attribute, value: Value, frame: Frame) -> None:
+        receiver = self.interpreter.eval(target.value, frame)
+        for member in members(receiver):
+            if isinstance(member, Instance):
+                frame.env[(member, target.attr)] = value
+                self.interpreter.objects.write(member, target.attr, value)
+                if not member.in_region:
+                    self._keep(target, value, frame)
+            elif isinstance(member, Class):
+                self.interpreter.classes.patch(member.definition, target.attr, value)
+            elif isinstance(member, Tensor) and target.attr == "data" and isinstance(target.value, ir.Name):
+                frame.env[target.value.id] = value
+
+    def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
+        container = self.interpreter.eval(target.value, frame)
+        index = self.interpreter.eval(target.index, frame)
+        for member in members(container):
+            if isinstance(member, (Tensor, Unknown)):
+                self.interpreter.tensors.store_item(member, target, index, value, frame)
+            elif isinstance(member, Mapping):
+                registries.keep(self.interpreter, target.value, index, value, frame)
+                if self.outlives_region(target.value, frame):
+                    self._keep(target, value, frame)
+                self.put_back(target.value, with_item(member, index, value), frame)
+            elif isinstance(member, Sequence) and not isinstance(target.index, ir.Slice):
+                self.put_back(target.value, _with_element(member, index, value), frame)
+            elif isinstance(member, Instance):
+                call = ir.Call(target.mark, target.value, ())
+                self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
+
+    def put_back(self, target: ir.Expr, new: Value, frame: Frame) -> None:
+        """Store a changed container where the old one was read from."""
+        if isinstance(target, ir.Name):
+            frame.env[target.id] = new
+        elif isinstance(target, ir.Attribute):
+            for member in members(self.interpreter.eval(target.value, frame)):
+                if isinstance(member, Instance):
+                    frame.env[(member, target.attr)] = new
+                    self.interpreter.objects.write(member, target.attr, new)
+        elif isinstance(target, ir.Subscript) and isinstance(target.value, (ir.Name, ir.Attribute)):
+            outer = self.interpreter.eval(target.value, frame)
+            index = self.interpreter.eval(target.index, frame)
+            if isinstance(outer, Mapping):
+                self.put_back(target.value, with_item(outer, index, new), frame)
+            elif isinstance(outer, Sequence):
+                self.put_back(target.value, _with_element(outer, index, new), frame)
+
+    def _keep(self, target: ir.Expr, value: Value, frame: Frame) -> None:
+        """A tensor allocated in the region and kept by something that outlives it.
+
+        The function that opens the region is the one to keep its static outputs; whatever it calls is not.
+        """
+        if frame.mode is Mode.OUTSIDE or frame.regions:
+            return
+        fresh = [tensor for tensor in tensors_in(value) if tensor.fresh and tensor.place is Place.DEVICE]
+        if fresh:
+            effect = "growing-memory" if growth.enlarges(target, frame.tests) else "escaping-allocation"
+            self.interpreter.event(frame, target, effect, fresh[0].sure)
+
+    def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
+        """Whether a container is held by something that was there before the region, and is not made anew in it."""
+        if isinstance(node, ir.Attribute):
+            is_new = not frame.regions and growth.is_replaced(node, frame.function.code)
+            return not is_new and any(
+                isinstance(m, Instance) and not m.in_region for m in members(self.interpreter.eval(node.value, frame))
+            )
+        return isinstance(node, ir.Name) and node.id not in frame.env and frame.mode is not Mode.OUTSIDE
+
+
+def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:
+    """The sequence after `sequence[index] = value`; an unknown index may be any of them."""
+    if sequence.elements is None:
+        return Sequence(sequence.kind, None, join(sequence.element, value))
+    elements = list(sequence.elements)
+    if isinstance(index, Const) and isinstance(index.value, int):
+        if -len(elements) <= index.value < len(elements):
+            elements[index.value] = value
+        return Sequence(sequence.kind, tuple(elements))
+    return Sequence(sequence.kind, tuple(join(element, value) for element in elements))

@@ -1,0 +1,135 @@
+"""A value and a name in, the attribute of that name out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    DeviceName,
+    External,
+    ExternalObject,
+    Function,
+    Host,
+    Instance,
+    Mapping,
+    Method,
+    ModuleValue,
+    PackageValue,
+    Partial,
+    Place,
+    Sequence,
+    Super,
+    Tensor,
+    Value,
+    members,
+    placed_by_name,
+    union,
+)
+from graphlint.static.models import results
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+# The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
+ACCELERATOR = External("torch.device:type")
+_DEVICE_TYPES: dict[Place, Value] = {
+    Place.HOST: Const("cpu"), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str"),
+}  # fmt: skip
+# What every tensor, and hardly anything else, has: enough to go by when the object is not known.
+_TENSOR_ATTRIBUTES: dict[str, Value] = {
+    "device": DeviceName(Place.ANYWHERE), "dtype": Host("dtype"), "shape": Sequence("tuple", None, Host("int")),
+    "ndim": Host("int"), "is_cuda": Host("bool"), "is_cpu": Host("bool"),
+}  # fmt: skip
+
+
+class Attributes:
+    """Reads attributes."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
+        return placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
+
+    def load(self, value: Value, name: str, frame: Frame) -> Value:
+        """An attribute of a value."""
+        found = [self._attribute_of(member, name, frame) for member in members(value) if member != NONE]
+        return union(found) if found else UNKNOWN
+
+    def _attribute_of(self, value: Value, name: str, frame: Frame) -> Value:
+        interpreter = self.interpreter
+        if isinstance(value, Instance):
+            return self._instance_attribute(value, name, frame)
+        if isinstance(value, External) and name == "__name__":
+            return Const(value.name.rpartition(".")[2])
+        if isinstance(value, (ModuleValue, PackageValue, External)):
+            return interpreter.names.attribute_of_module(value, name)
+        if isinstance(value, Tensor):
+            return self.interpreter.tensors.attribute(value, name)
+        if isinstance(value, DeviceName) and name == "type":
+            return _DEVICE_TYPES[value.place]
+        if isinstance(value, Class):
+            return self._class_member(value, name, frame)
+        if isinstance(value, Super):
+            if isinstance(value.receiver, Instance):
+                found = interpreter.objects.member(value.receiver, name, frame, value.after)
+                return found if found is not None else UNKNOWN
+            return UNKNOWN
+        if isinstance(value, ExternalObject):
+            return self._external_attribute(value, name)
+        if isinstance(value, (Sequence, Mapping, Const, Host)):
+            return Method(value, name) if not isinstance(value, Host) or value.kind != "object" else UNKNOWN
+        if isinstance(value, Partial) and name == "func":
+            return value.function
+        if isinstance(value, Function) and name == "__code__":
+            names = tuple(Const(parameter.name) for parameter in value.code.parameters)
+            return ExternalObject("types.CodeType", (("co_varnames", Sequence("tuple", names)),))
+        if isinstance(value, Bound) and name == "__self__":
+            return value.receiver
+        if isinstance(value, (Function, Bound, Partial)):
+            return value if name == "__call__" else UNKNOWN
+        return _TENSOR_ATTRIBUTES.get(name, UNKNOWN)
+
+    def _instance_attribute(self, value: Instance, name: str, frame: Frame) -> Value:
+        objects = self.interpreter.objects
+        if name == "__class__":
+            return Class(value.cls)
+        if name == "__dict__":
+            return Mapping(tuple((Const(k), v) for k, v in objects.attributes(value).items()), UNKNOWN)
+        if name == "__call__":
+            return value
+        found = objects.load(value, name, frame)
+        if found == UNKNOWN and name in _TENSOR_ATTRIBUTES:
+            return _TENSOR_ATTRIBUTES[name]
+        return found
+
+    def _class_member(self, value: Class, name: str, frame: Frame) -> Value:
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        cls = value.definition
+        method = classes.method(cls, name)
+        if method is not None:
+            return union(objects.bind(m, value, frame) for m in members(method))
+        found = classes.class_attribute(cls, name)
+        if found is not None:
+            return found
+        if name == "apply" and any("autograd" in base for base in classes.external_bases(cls)):
+            return Bound(External("autograd.apply"), value)
+        return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN
+
+    def _external_attribute(self, value: ExternalObject, name: str) -> Value:
+        operation = self.interpreter.catalogue.find(f"{value.cls}.{name}")
+        if operation is not None and operation.attribute:
+            return results.plain(operation.returns)
+        if value.cls.startswith("torch.nn.") and name in ("weight", "bias", "running_mean", "running_var"):
+            return self.interpreter.tensors.parameter()
+        for key, held in value.arguments:
+            if key == name:
+                return held
+        return Method(value, name)

@@ -1,0 +1,247 @@
+"""A callable and arguments in, a result out: functions are run, whatever lies outside of the project is looked up."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence
+from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Bound,
+    Class,
+    Const,
+    External,
+    ExternalObject,
+    Function,
+    Host,
+    Instance,
+    Method,
+    ModuleValue,
+    Partial,
+    Place,
+    Sequence,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    union,
+)
+from graphlint.static.interpreter.decorators import METHOD_KINDS
+from graphlint.static.interpreter.instances import CHAINS
+from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+MAX_TARGETS = 24  # functions that one call may go to
+SKIM_DEPTH = 3  # calls that are followed for the kinds of values alone
+_STANDARD = sys.stdlib_module_names | {"numpy", "torch", "triton", "packaging", "tqdm", "typing_extensions"}
+
+
+class Calls:
+    """Everything that happens between a call and its result."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.closures: list[Function] = []
+
+    # Definitions
+
+    def closure(self, code: ir.Code, frame: Frame) -> Function:
+        """A nested function with the values that it reads from around it."""
+        outer = frame.function
+        held = {name: value for name, value in outer.closure if name in code.loads}
+        held.update({name: frame.env[name] for name in code.loads if name in frame.env})
+        if outer.code is MODULE_CODE:
+            held = {}
+        qualname = code.name if outer.code is MODULE_CODE else f"{outer.qualname}.<locals>.{code.name}"
+        made = Function(code, outer.module, qualname, outer.first_line, outer.owner, tuple(sorted(held.items())))
+        if frame.mode is Mode.OUTSIDE:
+            self.closures.append(made)
+        return made
+
+    # Calls
+
+    def call(self, target: Value, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """The result of calling a value."""
+        targets = list(members(target))
+        if len(targets) > 1:
+            functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))][:MAX_TARGETS]
+            return union(self.call(t, arguments, node, frame) for t in functions) if functions else UNKNOWN
+        target = targets[0]
+        if isinstance(target, Function):
+            return self.call_function(target, arguments, node, frame)
+        if isinstance(target, Bound):
+            return self._call_bound(target, arguments, node, frame)
+        if isinstance(target, Method):
+            return self.interpreter.methods.call(target.receiver, target.name, arguments, node, frame)
+        if isinstance(target, External):
+            return self.call_external(target.name, arguments, node, frame)
+        if isinstance(target, Class):
+            return self.interpreter.instances.construct(target.definition, arguments, node, frame)
+        if isinstance(target, Instance):
+            return self.interpreter.instances.call(target, arguments, node, frame)
+        if isinstance(target, Partial):
+            keywords = dict(target.keywords) | dict(arguments.keywords)
+            merged = Arguments(
+                target.arguments + arguments.positional, tuple(keywords.items()), arguments.star, arguments.double_star
+            )
+            return self.call(target.function, merged, node, frame)
+        if isinstance(target, ExternalObject):
+            return self.call_external_object(target, arguments, node, frame)
+        if isinstance(target, Sequence) and target.kind == "sequential":
+            return self.interpreter.instances.call_chain(target, arguments, node, frame)
+        if isinstance(target, (Unknown, Super, ModuleValue)):
+            self.unresolved(node, frame)
+        return UNKNOWN
+
+    def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
+        """Count a call that could not be followed."""
+        if node is not None and frame.mode is not Mode.OUTSIDE:
+            frame.sink.unresolved.setdefault(frame.span(node), frame.source(node.func))
+
+    def _call_bound(self, target: Bound, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        function = target.function
+        if isinstance(function, External):
+            if function.name == "contextlib.contextmanager":
+                held = Partial(target.receiver, arguments.positional, arguments.keywords)
+                return ExternalObject("contextlib.contextmanager", (("generator", held),))
+            if function.name in METHOD_KINDS:
+                return self.call(target.receiver, arguments, node, frame)
+            return self.call_external_method(function.name, target.receiver, arguments, node, frame)
+        if isinstance(function, Bound) and isinstance(function.function, External):
+            return self._call_bound(function, arguments.prepend(target.receiver), node, frame)
+        return self.call(function, arguments.prepend(target.receiver), node, frame)
+
+    def call_function(
+        self,
+        function: Function,
+        arguments: Arguments,
+        node: ir.Call | None,
+        frame: Frame,
+        constructing: Instance | None = None,
+    ) -> Value:
+        """Run a function of the project."""
+        context = self.context(function, arguments, node, frame, constructing)
+        return context.result
+
+    def context(
+        self,
+        function: Function,
+        arguments: Arguments,
+        node: ir.Call | None,
+        frame: Frame,
+        constructing: Instance | None = None,
+    ) -> Context:
+        """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
+        bound = self.interpreter.signatures.bind(function, arguments)
+        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings)
+        if frame.mode is not Mode.OUTSIDE:
+            frame.sink.calls.setdefault(context, frame.site(node))
+        for _ in range(context.closes):
+            self.interpreter.close_region(frame)
+        frame.regions.extend(context.left_open)
+        return context
+
+    def run_promised(
+        self, function: Function, receiver: Value | None, mode: Mode, frame: Frame | None = None
+    ) -> Context:
+        """Run a function with the arguments that its signature promises."""
+        arguments = self._promised(function, receiver)
+        if frame is None:
+            frame = self.interpreter.names.module_frame(function.module, function.first_line)
+            frame.outer_mode = mode
+            frame.depth = self.interpreter.max_depth_outside - SKIM_DEPTH if mode is Mode.OUTSIDE else 0
+        return self.context(function, arguments, None, frame)
+
+    def run_every_branch(self, function: Function, receiver: Value | None) -> Context:
+        """Run a function before a region, as its signature promises, with both branches of each of its conditions."""
+        bound = self.interpreter.signatures.bind(function, self._promised(function, receiver))
+        context = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
+        depth = self.interpreter.max_depth_outside - SKIM_DEPTH
+        frame = Frame(function, context, Mode.OUTSIDE, depth, env=bound, found_before=set(self.interpreter.regions))
+        self.interpreter.execute(frame, function.code.body)
+        return context
+
+    def _promised(self, function: Function, receiver: Value | None) -> Arguments:
+        """Arguments of which nothing is known; what is passed by keyword alone may also be left out."""
+        defaults = [
+            (parameter.name, union((UNKNOWN, self.interpreter.signatures.default(parameter, function))))
+            for parameter in function.code.parameters
+            if parameter.kind == "keyword" and parameter.default is not None
+        ]
+        return Arguments(() if receiver is None else (receiver,), tuple(defaults), UNKNOWN, UNKNOWN)
+
+    def run_backward(self, node: ir.Call | None, frame: Frame) -> None:
+        """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""
+        if frame.mode is Mode.OUTSIDE:
+            return
+        for applied in dict.fromkeys(cls for context, _ in reachable(frame.sink) for cls in context.applied):
+            method = self.interpreter.classes.method(applied.definition, "backward")
+            gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
+            for function in members(method) if method is not None else ():
+                context = ExternalObject("torch.autograd.function.FunctionCtx")
+                inner = function.receiver if isinstance(function, Bound) else function
+                self.call(inner, Arguments((context,), (), gradients), node, frame)
+
+    # Outside of the project
+
+    def call_external(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Call a function or class outside the project."""
+        interpreter = self.interpreter
+        if name in METHOD_KINDS and arguments.positional:
+            return Bound(External(name), arguments.positional[0])
+        handled = interpreter.entries.call(interpreter, name, arguments, node, frame)
+        if handled is None:
+            handled = interpreter.builtins.call(name, arguments, node, frame)
+        if handled is None:
+            handled = interpreter.tensors.call_operation(name, None, arguments, node, frame)
+        if handled is None:
+            if name.partition(".")[0] not in _STANDARD:
+                self.unresolved(node, frame)
+            for argument in arguments.all_values():
+                self._escape(argument, node, frame)
+            return interpreter.builtins.made_by_unknown(name, arguments)
+        return handled
+
+    def _escape(self, argument: Value, node: ir.Call | None, frame: Frame) -> None:
+        """A function handed to something that is not followed may be called there."""
+        if frame.mode is Mode.OUTSIDE:
+            return
+        for member in members(argument):
+            if isinstance(member, Function) and "<locals>" in member.qualname:
+                self.context(member, Arguments((), (), UNKNOWN, UNKNOWN), node, frame)
+
+    def call_external_method(
+        self, name: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        """Call a method of an external object, or one that a project class inherits from an external class."""
+        interpreter = self.interpreter
+        handled = interpreter.entries.call_method(interpreter, name, receiver, arguments, node, frame)
+        if handled is None:
+            handled = interpreter.builtins.modules.call_method(name, receiver, arguments, node, frame)
+        if handled is None:
+            handled = interpreter.tensors.call_operation(name, receiver, arguments, node, frame)
+        if handled is None and isinstance(receiver, ExternalObject) and receiver.cls.partition(".")[0] not in _STANDARD:
+            self.unresolved(node, frame)
+        return UNKNOWN if handled is None else handled
+
+    def call_external_object(
+        self, target: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        if target.cls == "functools.lru_cache":
+            return self.interpreter.decorators.call_cached(target, arguments, node, frame)
+        operation = self.interpreter.catalogue.call(target.cls)
+        if operation is not None:
+            return self.interpreter.tensors.apply(operation, target, arguments, node, frame)
+        if target.cls in CHAINS or target.cls.startswith("torch.nn."):
+            return self.interpreter.tensors.like_arguments(arguments, frame)
+        if not target.cls.startswith("torch."):
+            self.unresolved(node, frame)
+        return UNKNOWN

@@ -1,0 +1,223 @@
+"""A class of the project and a name in, the member out: bases in order, methods, class bodies, subclasses."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    External,
+    Function,
+    Host,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    union,
+)
+from graphlint.static.index.definitions import ClassDefinition, Definition
+from graphlint.static.index.project import Module
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering import lower_expression
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+Base: TypeAlias = "ClassDefinition | str"
+MAX_OVERRIDES = 40  # modules with subclasses; a class with more is a framework's root, and says nothing about a call
+MODULE_METHODS = frozenset({
+    "add_module", "apply", "bfloat16", "buffers", "children", "compile", "cuda", "double", "eval", "extra_repr",
+    "float", "get_buffer", "get_extra_state", "get_parameter", "get_submodule", "half", "ipu", "load_state_dict",
+    "modules", "mtia", "named_buffers", "named_children", "named_modules", "named_parameters", "parameters",
+    "register_backward_hook", "register_buffer", "register_forward_hook", "register_forward_pre_hook",
+    "register_full_backward_hook", "register_full_backward_pre_hook", "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook", "register_module", "register_parameter", "register_state_dict_post_hook",
+    "register_state_dict_pre_hook", "requires_grad_", "set_extra_state", "set_submodule", "share_memory",
+    "state_dict", "to", "to_empty", "train", "type", "xpu", "zero_grad",
+})  # fmt: skip
+_CALLABLE = (Function, Bound)
+_ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
+
+
+class Classes:
+    """The classes of the project, as their definitions say."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.orders: dict[ClassDefinition, tuple[Base, ...]] = {}
+        self._patches: dict[ClassDefinition, dict[str, Value]] = {}
+        self.attributes: dict[tuple[ClassDefinition, str], Value] = {}
+        self.overrides: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
+
+    def order(self, cls: ClassDefinition) -> tuple[Base, ...]:
+        """The class and its bases in the order in which attributes are looked up; external bases by name."""
+        known = self.orders.get(cls)
+        if known is None:
+            self.orders[cls] = (cls,)  # for a class that inherits from itself by mistake
+            parents = [base for source in cls.bases for base in self._bases(source, cls.module)]
+            chains: list[list[Base]] = [
+                list(self.order(base)) if isinstance(base, ClassDefinition) else [base] for base in parents
+            ]
+            known = (cls, *_linearise([*chains, parents]))
+            self.orders[cls] = known
+        return known
+
+    def _bases(self, source: str, module: Module) -> list[Base]:
+        node = lower_expression(source)
+        if isinstance(node, ir.Subscript):
+            node = node.value
+        if node is None:
+            return []
+        found: list[Base] = []
+        for value in members(self.interpreter.names.static_value(node, module)):
+            if isinstance(value, Class):
+                found.append(value.definition)
+            elif isinstance(value, External):
+                found.append(value.name)
+        return found[:1]
+
+    def external_bases(self, cls: ClassDefinition) -> list[str]:
+        return [base for base in self.order(cls) if isinstance(base, str)]
+
+    def is_a(self, cls: ClassDefinition, name: str) -> bool:
+        return any(name in (base, base.rpartition(".")[2]) for base in self.external_bases(cls))
+
+    def is_enum(self, cls: ClassDefinition) -> bool:
+        return any(self.is_a(cls, base) for base in _ENUMS)
+
+    def find(self, cls: ClassDefinition, name: str, after: ClassDefinition | None = None) -> tuple[Base, object] | None:
+        """The first class in order that defines a member, and the definitions, segments or nested class of it."""
+        order = self.order(cls)
+        start = order.index(after) + 1 if after in order else 0
+        for base in order[start:]:
+            if isinstance(base, str):
+                inherited = base.startswith("torch.nn.") and name in MODULE_METHODS
+                inherited = inherited or self.interpreter.entries.find_method(base, name) is not None
+                if inherited or self.interpreter.catalogue.find(f"{base}.{name}") is not None:
+                    return base, None
+                continue
+            patched = self.patches(base).get(name)
+            if patched is not None:
+                return base, patched
+            if name in base.methods:
+                return base, base.methods[name]
+            if name in base.classes:
+                return base, base.classes[name]
+            if name in base.assignments or name in base.annotations:
+                return base, base.assignments.get(name)
+        return None
+
+    def method(self, cls: ClassDefinition, name: str, after: ClassDefinition | None = None) -> Value | None:
+        """A method of a class as it stands there: bound to nothing, its decorators applied."""
+        found = self.find(cls, name, after)
+        if found is None:
+            return None
+        owner, definitions = found
+        if isinstance(owner, str):
+            return None
+        if isinstance(definitions, _CALLABLE):
+            return definitions
+        if not isinstance(definitions, list) or not definitions or not isinstance(definitions[0], Definition):
+            return None
+        return union(self.interpreter.names.definition(d, owner) for d in self._real(definitions))
+
+    def patches(self, cls: ClassDefinition) -> dict[str, Value]:
+        """The members that a class decorator of the project put in place of those in the body."""
+        known = self._patches.get(cls)
+        if known is None:
+            known = self._patches[cls] = {}
+            for source in reversed(cls.decorators):
+                frame = self.interpreter.names.module_frame(cls.module, cls.segment.first)
+                self.interpreter.decorators.apply_to_class(source, cls, frame)
+        return known
+
+    def patch(self, cls: ClassDefinition, name: str, value: Value) -> None:
+        """An assignment to an attribute of a class; what is not known takes no method's place."""
+        if isinstance(value, _CALLABLE) and not (isinstance(value, Bound) and isinstance(value.receiver, Unknown)):
+            self._patches.setdefault(cls, {})[name] = value
+
+    def _real(self, definitions: list[Definition]) -> list[Definition]:
+        """Without the setters of properties and the overloads: the first property, or the last function."""
+        if len(definitions) == 1:
+            return definitions
+        first = self.interpreter.names.definition(definitions[0])
+        is_property = isinstance(first, Bound) and isinstance(first.function, External)
+        return definitions[:1] if is_property else definitions[-1:]
+
+    def class_attribute(self, cls: ClassDefinition, name: str, after: ClassDefinition | None = None) -> Value | None:
+        """A member of a class that is not a method."""
+        found = self.find(cls, name, after)
+        if found is None:
+            return None
+        owner, what = found
+        if isinstance(owner, str):
+            return None
+        if isinstance(what, ClassDefinition):
+            return Class(what)
+        key = (owner, name)
+        if key not in self.attributes:
+            self.attributes[key] = UNKNOWN
+            self.attributes[key] = self._evaluate_class_attribute(owner, name)
+        return self.attributes[key]
+
+    def _evaluate_class_attribute(self, owner: ClassDefinition, name: str) -> Value:
+        if self.is_enum(owner) and name in owner.assignments:
+            return External(f"{owner.module.name}:{owner.qualname}.{name}")
+        names = self.interpreter.names
+        value: Value = UNKNOWN
+        for segment in owner.assignments.get(name, ()):
+            frame = names.module_frame(owner.module, segment.first)
+            self.interpreter.block(owner.module.lowered(segment), frame)
+            value = frame.env.get(name, UNKNOWN)
+        annotation = owner.annotations.get(name)
+        if annotation is not None and not isinstance(value, (Function, Class)):
+            # An annotated default says what kind of value it is; the instance holds another one.
+            promised = self.interpreter.annotations.quoted(annotation, owner.module)
+            if promised != UNKNOWN:
+                return promised if value in (UNKNOWN, NONE) else _general(value)
+            return _general(value)
+        return value
+
+    def annotated(self, cls: ClassDefinition, name: str) -> Value:
+        """What a class says of an attribute; its methods call by that name what they keep in it."""
+        for base in self.order(cls):
+            if isinstance(base, ClassDefinition) and name in base.annotations:
+                return self.interpreter.annotations.quoted(base.annotations[name], base.module)
+        return UNKNOWN
+
+    def subclasses(self, cls: ClassDefinition) -> tuple[ClassDefinition, ...]:
+        """The classes of the project that name this one as a base, found by text first."""
+        if cls not in self.overrides:
+            self.overrides[cls] = ()
+            modules = list(islice(self.interpreter.project.subclass_modules(cls.name), MAX_OVERRIDES + 1))
+            if len(modules) <= MAX_OVERRIDES:
+                candidates = (c for module in modules for c in module.deriving(cls.name))
+                self.overrides[cls] = tuple(c for c in candidates if c is not cls and cls in self.order(c))
+        return self.overrides[cls]
+
+
+def _general(value: Value) -> Value:
+    """The kind of a default value."""
+    if isinstance(value, Const) and isinstance(value.value, (bool, int, float, str)):
+        return Host(type(value.value).__name__)
+    return UNKNOWN if isinstance(value, Tensor) else value
+
+
+def _linearise(chains: list[list[Base]]) -> list[Base]:
+    """Merge the orders of the bases so that each class comes before its own bases; where that fails, as they come."""
+    merged: list[Base] = []
+    chains = [chain for chain in chains if chain]
+    while chains:
+        head = next(
+            (chain[0] for chain in chains if not any(chain[0] in other[1:] for other in chains)),
+            chains[0][0],
+        )
+        merged.append(head)
+        chains = [[c for c in chain if c is not head and c != head] for chain in chains]
+        chains = [chain for chain in chains if chain]
+    return merged

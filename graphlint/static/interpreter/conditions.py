@@ -1,0 +1,100 @@
+"""Conditions in, their truth out: `and`, `or`, `not`, `if` ... `else`, and what holds behind each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence
+from graphlint.static.domain.contexts import Env, Frame
+from graphlint.static.domain.values import Arguments, Tensor, Value, device_tensor, members, truth, union
+from graphlint.static.interpreter import narrowing
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+
+class Logic:
+    """Decides conditions, as far as they can be."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def boolean(self, node: ir.Boolean, frame: Frame) -> Value:
+        left = self.interpreter.eval(node.left, frame)
+        outcome = self.test(node.left, left, frame)
+        goes_on = node.operator == "and"
+        if outcome is not None and outcome is not goes_on:
+            return left
+        with self._behind(node, outcome, goes_on, frame):
+            right = self.interpreter.eval(node.right, frame)
+        if outcome is goes_on:
+            return right
+        kept = [m for m in members(left) if truth(m) is not goes_on]
+        return union((*kept, right)) if kept else right
+
+    def conditional(self, node: ir.Conditional, frame: Frame) -> Value:
+        outcome = self.condition(node.test, frame)
+        before = frame.env
+        results = []
+        for answer, branch in ((True, node.body), (False, node.orelse)):
+            if outcome is not None and outcome is not answer:
+                continue
+            frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
+            results.append(self.interpreter.eval(branch, frame))
+            before = frame.env = _with_new_names(before, frame.env)
+        return union(results)
+
+    def condition(self, node: ir.Expr, frame: Frame, effect: str = "tensor-branch") -> bool | None:
+        """The truth of a condition if it is known; a device tensor asked for its truth is an event."""
+        if isinstance(node, ir.Boolean):
+            goes_on = node.operator == "and"
+            left = self.condition(node.left, frame, effect)
+            if left is not None and left is not goes_on:
+                return left
+            with self._behind(node, left, goes_on, frame):
+                right = self.condition(node.right, frame, effect)
+            if left is goes_on:
+                return right
+            return right if right is not None and right is not goes_on else None
+        if isinstance(node, ir.Unary) and node.operator == "not":
+            outcome = self.condition(node.operand, frame, effect)
+            return None if outcome is None else not outcome
+        return self.test(node, self.interpreter.eval(node, frame), frame, effect)
+
+    def test(self, node: ir.Expr, value: Value, frame: Frame, effect: str = "tensor-branch") -> bool | None:
+        """The truth of an evaluated expression."""
+        tensor = device_tensor(value)
+        if tensor is not None:
+            sure = self.interpreter.tensors.sureness(value, tensor)
+            if isinstance(node, ir.Name) and tensor == Tensor(tensor.place):
+                sure = Confidence.LOW  # a bare name of which nothing else is known is a flag more often than a tensor
+            self.interpreter.event(frame, node, effect, sure)
+            return None
+        given = None
+        for name in ("__bool__", "__len__"):
+            if given is None:
+                given = self.interpreter.methods.special(value, name, Arguments(), node, frame)
+        return truth(value) if given is None else truth(given)
+
+    @contextmanager
+    def _behind(self, node: ir.Boolean, outcome: bool | None, goes_on: bool, frame: Frame) -> Iterator[None]:
+        """The right side of `and` and `or`: what the left side says holds there; if that is not known, it is a doubt.
+
+        `x is not None and x.any()` leaves none: the left side only says what kind of value the right side asks.
+        """
+        before, doubtful = frame.env, frame.doubtful
+        frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
+        if outcome is None and isinstance(node.left, ir.Compare):
+            says_kind = node.left.comparisons[0][0] in ("is", "is not")
+            frame.doubtful = doubtful or not says_kind or ir.names(node.left).isdisjoint(ir.names(node.right))
+        yield
+        frame.env, frame.doubtful = _with_new_names(before, frame.env), doubtful
+
+
+def _with_new_names(before: Env, after: Env) -> Env:
+    """The environment before an operand that may not be evaluated, with the names that only `:=` in it binds."""
+    new = {key: value for key, value in after.items() if key not in before}
+    return {**before, **new} if new else before

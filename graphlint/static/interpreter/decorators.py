@@ -1,0 +1,147 @@
+"""A decorator and what it decorates in, what it makes of it out; caches are called here, too."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence
+from graphlint.static.domain.contexts import Context, Frame, Mode
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Bound,
+    Class,
+    Const,
+    External,
+    ExternalObject,
+    Function,
+    Instance,
+    Partial,
+    Place,
+    Value,
+    members,
+    tensors_in,
+)
+from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering import lower_expression
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+_TRANSPARENT_DEPTH = 2  # a decorator that does more than define and return a wrapper is taken as it stands
+METHOD_KINDS = frozenset(
+    {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
+)
+CACHES = frozenset({"functools.lru_cache", "functools.cache"})
+
+
+class Decorators:
+    """Applies decorators."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.transparent: dict[Value, bool] = {}
+
+    def apply(self, decorator: Value, value: Value, frame: Frame, node: ir.Expr | None = None) -> Value:
+        """What a decorator makes of a function; the function itself where that is not known."""
+        for member in members(decorator):
+            if isinstance(member, External):
+                if member.name in METHOD_KINDS:
+                    return Bound(member, value)
+                if member.name.endswith("contextmanager"):
+                    return Bound(External("contextlib.contextmanager"), value)
+                if member.name in CACHES:
+                    maxsize: Value = NONE if member.name == "functools.cache" else Const(128)
+                    return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
+                if member.name == "typing.overload":
+                    return member
+                entries = self.interpreter.entries
+                # Functions that are not inside of others are found without running what is around them.
+                is_inner = isinstance(value, Function) and "<locals>" in value.qualname
+                if is_inner and node is not None and entries.declares(member.name):
+                    assert isinstance(value, Function)
+                    entries.declare(self.interpreter, value, node, self._outside(frame))
+            if isinstance(member, Partial) and isinstance(member.function, External):
+                keywords = dict(member.keywords)
+                if member.function.name in CACHES:
+                    maxsize = member.arguments[0] if member.arguments else keywords.get("maxsize", Const(128))
+                    return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
+                if node is not None and self.interpreter.entries.find(member.function.name) is not None:
+                    call = ir.Call(node.mark, node, ())
+                    return self.interpreter.calls.call(member, Arguments((value,)), call, self._outside(frame))
+            made = self._decorated(member, value, frame)
+            if made is not None:
+                return made
+        return value
+
+    def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
+        if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or self.transparent.get(decorator):
+            return None
+        if isinstance(decorator, Class) and self.interpreter.classes.method(decorator.definition, "__call__") is None:
+            return None
+        outside = self._outside(frame)
+        made = self.interpreter.calls.call(decorator, Arguments((value,)), None, outside)
+        useful = all(isinstance(m, (Function, Bound, Partial, Instance, ExternalObject)) for m in members(made))
+        if not useful or made == value:
+            self.transparent[decorator] = True
+            return None
+        return made
+
+    def apply_to_class(self, source: str, cls: ClassDefinition, frame: Frame) -> None:
+        """Run a class decorator of the project if it assigns to the class that it is given, or stores it somewhere."""
+        node = lower_expression(source)
+        name = node.func if isinstance(node, ir.Call) else node
+        if node is None or name is None:
+            return
+        found = members(self.interpreter.eval(name, frame))
+        if any(isinstance(m, Function) and assigns_members(m.code) for m in found):
+            decorator = self.interpreter.eval(node, frame)
+            self.interpreter.calls.call(decorator, Arguments((Class(cls),)), None, self._outside(frame))
+
+    def _outside(self, frame: Frame) -> Frame:
+        """A frame for what runs before any capture, and only skims it."""
+        depth = self.interpreter.max_depth_outside - _TRANSPARENT_DEPTH
+        function = Function(MODULE_CODE, frame.module, "<module>", frame.function.first_line)
+        return Frame(function, Context(frame.context.function, frame.context.path), Mode.OUTSIDE, depth)
+
+    def call_cached(self, cache: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Call a cached function; a bounded cache drops device tensors that a graph still reads."""
+        function, maxsize = cache.argument("function") or UNKNOWN, cache.argument("maxsize")
+        if not isinstance(function, Function):
+            return self.interpreter.calls.call(function, arguments, node, frame)
+        context = self.interpreter.calls.context(function, arguments, node, frame)
+        found = [tensor for tensor in tensors_in(context.result) if tensor.place is Place.DEVICE]
+        if found and maxsize != NONE and frame.mode is not Mode.OUTSIDE:
+            sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
+            inside = Frame(function, context, frame.mode, frame.depth)
+            decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
+            if decorator is not None:
+                self.interpreter.event(inside, decorator, "evictable-cache", sure)
+            elif node is not None:
+                self.interpreter.event(frame, node, "evictable-cache", sure)
+        return context.result
+
+    def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:
+        name = decorator.func if isinstance(decorator, ir.Call) else decorator
+        return any(isinstance(m, External) and m.name in CACHES for m in members(self.interpreter.eval(name, frame)))
+
+
+@cache
+def assigns_members(code: ir.Code) -> bool:
+    """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores one as an item."""
+    parameters = {parameter.name for parameter in code.parameters}
+    for statement in code.body:
+        if isinstance(statement, ir.Define) and assigns_members(statement.code):
+            return True
+        targets = statement.targets if isinstance(statement, ir.Assign) else ()
+        for target in targets:
+            if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id in parameters:
+                return True
+            stored = getattr(statement, "value", None)
+            if isinstance(target, ir.Subscript) and isinstance(stored, ir.Name) and stored.id in parameters:
+                return True
+    return False

@@ -1,0 +1,254 @@
+"""Expressions in, values out: literals, names, displays, comprehensions and calls; the rest has modules of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Class,
+    Const,
+    External,
+    Host,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    members,
+    union,
+)
+from graphlint.static.interpreter import narrowing
+from graphlint.static.interpreter.heap import CONTENT
+from graphlint.static.models.containers import with_item
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+MAX_KNOWN = 1024  # elements of a comprehension over constants
+
+
+class Expressions:
+    """Evaluates expressions."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.tensors = interpreter.tensors
+        self._by_type: dict[type, Callable[[Any, Frame], Value]] = {
+            ir.Literal: self._literal, ir.Name: self._name, ir.Lambda: self._lambda, ir.Display: self._display,
+            ir.DictDisplay: self._dict, ir.Slice: self._slice, ir.Starred: self._starred,
+            ir.Formatted: self._formatted, ir.Walrus: self._walrus, ir.Await: self._await, ir.Yield: self._yield,
+            ir.Comprehension: self._comprehension, ir.Call: self._call, ir.Attribute: interpreter.attributes.attribute,
+            ir.Subscript: interpreter.items.subscript, ir.Binary: interpreter.operators.binary,
+            ir.Unary: interpreter.operators.unary, ir.Compare: interpreter.comparisons.compare,
+            ir.Boolean: interpreter.logic.boolean, ir.Conditional: interpreter.logic.conditional,
+        }  # fmt: skip
+
+    def eval(self, node: ir.Expr, frame: Frame) -> Value:
+        return self._by_type[type(node)](node, frame)
+
+    # Literals, names and displays
+
+    def _literal(self, node: ir.Literal, frame: Frame) -> Value:
+        return Const(node.value)
+
+    def _name(self, node: ir.Name, frame: Frame) -> Value:
+        return self.interpreter.names.load(node.id, frame)
+
+    def _lambda(self, node: ir.Lambda, frame: Frame) -> Value:
+        return self.interpreter.calls.closure(node.code, frame)
+
+    def _display(self, node: ir.Display, frame: Frame) -> Value:
+        elements: list[Value] = []
+        known = True
+        for element in node.elements:
+            if not isinstance(element, ir.Starred):
+                elements.append(self.eval(element, frame))
+                continue
+            value = self.eval(element.value, frame)
+            if isinstance(value, Sequence) and value.elements is not None:
+                elements.extend(value.elements)
+            else:
+                known = False
+                elements.append(self.element(value))
+        if known:
+            return Sequence(node.kind, tuple(elements))
+        return Sequence(node.kind, None, union(elements))
+
+    def _dict(self, node: ir.DictDisplay, frame: Frame) -> Value:
+        mapping = Mapping()
+        for key, item in node.items:
+            value = self.eval(item, frame)
+            if key is not None:
+                mapping = with_item(mapping, self.eval(key, frame), value)
+                continue
+            for member in members(value):
+                if isinstance(member, Mapping):
+                    other = member.other if mapping.other is None else union((mapping.other, member.any_value))
+                    mapping = Mapping(tuple((dict(mapping.items) | dict(member.items)).items()), other)
+                elif member != NONE:
+                    mapping = Mapping(mapping.items, UNKNOWN)
+        return mapping
+
+    def _slice(self, node: ir.Slice, frame: Frame) -> Value:
+        for bound in node.bounds:
+            if bound is not None:
+                self.tensors.check_bound(bound, self.eval(bound, frame), frame)
+        return Host("slice")
+
+    def _starred(self, node: ir.Starred, frame: Frame) -> Value:
+        return self.element(self.eval(node.value, frame))
+
+    def _formatted(self, node: ir.Formatted, frame: Frame) -> Value:
+        texts: list[str] | None = [] if node.plain else None
+        for part in node.parts:
+            value = Const(part) if isinstance(part, str) else self.eval(part, frame)
+            if not isinstance(part, str):
+                self.tensors.check_printed(part, value, frame)
+            if texts is not None and isinstance(value, Const) and isinstance(value.value, (str, int)):
+                texts.append(str(value.value))
+            else:
+                texts = None
+        return Host("str") if texts is None else Const("".join(texts))
+
+    def _walrus(self, node: ir.Walrus, frame: Frame) -> Value:
+        value = self.eval(node.value, frame)
+        self.interpreter.targets.store(node.target, value, frame)
+        return value
+
+    def _await(self, node: ir.Await, frame: Frame) -> Value:
+        return self.eval(node.value, frame)
+
+    def _yield(self, node: ir.Yield, frame: Frame) -> Value:
+        value = NONE if node.value is None else self.eval(node.value, frame)
+        frame.yields.append(self.element(value) if node.delegated else value)
+        if frame.regions:
+            frame.context.open_at_yield = list(frame.regions)
+        return UNKNOWN
+
+    def _comprehension(self, node: ir.Comprehension, frame: Frame) -> Value:
+        before = frame.env
+        frame.env = dict(before)
+        known = self._known_comprehension(node, frame)
+        if known is not None:
+            frame.env = before
+            return known
+        for target, iterable, tests in node.clauses:
+            value = self.eval(iterable, frame)
+            self.interpreter.targets.store(target, self.iterate(iterable, value, frame), frame)
+            for test in tests:
+                self.interpreter.logic.condition(test, frame)
+                frame.env = narrowing.narrow(self.interpreter, test, True, frame)
+        element = self.eval(node.element, frame)
+        key = self.eval(node.key, frame) if node.key is not None else None
+        frame.env = before
+        if key is not None:
+            return Mapping((), element)
+        return Sequence(node.kind, None, element)
+
+    def _known_comprehension(self, node: ir.Comprehension, frame: Frame) -> Value | None:
+        """A comprehension over constants, element by element: what registries are made of."""
+        target, iterable, tests = node.clauses[0]
+        if len(node.clauses) > 1 or node.kind == "iterator":
+            return None
+        value = self.eval(iterable, frame)
+        if not isinstance(value, Sequence) or value.elements is None or len(value.elements) > MAX_KNOWN:
+            return None
+        if not value.elements or not all(_is_constant(element) for element in value.elements):
+            return None
+        items: dict[Value, Value] = {}
+        elements: list[Value] = []
+        for element in value.elements:
+            self.interpreter.targets.store(target, element, frame)
+            outcomes = [self.interpreter.logic.condition(test, frame) for test in tests]
+            if None in outcomes:
+                return None
+            if False in outcomes:
+                continue
+            held = self.eval(node.element, frame)
+            if node.key is None:
+                elements.append(held)
+            else:
+                items[self.eval(node.key, frame)] = held
+        return Sequence(node.kind, tuple(elements)) if node.key is None else Mapping(tuple(items.items()))
+
+    # Items
+
+    def element(self, value: Value) -> Value:
+        """What iterating over a value gives."""
+        found = []
+        for member in members(value):
+            if isinstance(member, Sequence):
+                found.append(member.any_element)
+            elif isinstance(member, Mapping):
+                found.append(union([key for key, _ in member.items] or [UNKNOWN]))
+            elif isinstance(member, Tensor):
+                found.append(self.tensors.row(member))
+            elif isinstance(member, Instance):
+                content = self.interpreter.objects.attributes(member).get(CONTENT)
+                found.append(self.element(content) if content is not None else UNKNOWN)
+            elif member != NONE:
+                found.append(Host("str") if member == Host("str") else UNKNOWN)
+        return union(found) if found else UNKNOWN
+
+    def iterate(self, node: ir.Expr, value: Value, frame: Frame) -> Value:
+        """What a loop over an evaluated expression binds; objects are asked for their iterator."""
+        for member in members(value):
+            if isinstance(member, Instance) and self.interpreter.classes.method(member.cls, "__iter__") is not None:
+                call = ir.Call(node.mark, node, ())
+                return self.element(self.interpreter.methods.call(member, "__iter__", Arguments(), call, frame))
+        return self.element(value)
+
+    # Calls
+
+    def _call(self, node: ir.Call, frame: Frame) -> Value:
+        if isinstance(node.func, ir.Attribute):
+            receiver = self.eval(node.func.value, frame)
+            arguments = self.arguments(node, frame)
+            return self.interpreter.methods.call(receiver, node.func.attr, arguments, node, frame)
+        target = self.eval(node.func, frame)
+        return self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)
+
+    def arguments(self, node: ir.Call, frame: Frame) -> Arguments:
+        positional: list[Value] = []
+        keywords: dict[str, Value] = {}
+        star: Value | None = None
+        double_star: Value | None = None
+        for argument in node.arguments:
+            value = self.eval(argument.value, frame)
+            if argument.star == "*":
+                if isinstance(value, Sequence) and value.elements is not None and star is None:
+                    positional.extend(value.elements)
+                else:
+                    if isinstance(value, Sequence) and star is None:
+                        positional.extend(value.prefix)
+                    star = self.element(value) if star is None else union((star, self.element(value)))
+            elif argument.star == "**":
+                for member in members(value):
+                    if isinstance(member, Mapping):
+                        for key, held in member.items:
+                            if isinstance(key, Const) and isinstance(key.value, str):
+                                keywords[key.value] = held
+                        rest = member.other
+                    else:
+                        rest = None if member == NONE else UNKNOWN
+                    if rest is not None:
+                        double_star = rest if double_star is None else union((double_star, rest))
+            elif argument.keyword is not None:
+                keywords[argument.keyword] = value
+            elif star is not None:
+                star = union((star, value))
+            else:
+                positional.append(value)
+        return Arguments(tuple(positional), tuple(keywords.items()), star, double_star)
+
+
+def _is_constant(value: Value) -> bool:
+    if isinstance(value, Sequence):
+        return value.elements is not None and all(_is_constant(element) for element in value.elements)
+    return isinstance(value, (Const, Class, External))

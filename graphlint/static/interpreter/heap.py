@@ -1,0 +1,184 @@
+"""Objects of project classes: attributes from the constructor, from methods, from assignments seen on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Env, Frame, Mode
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Bound,
+    Class,
+    Const,
+    External,
+    Function,
+    Host,
+    Instance,
+    Value,
+    join,
+    limit_depth,
+    members,
+    union,
+)
+from graphlint.static.index.definitions import ClassDefinition, Definition
+from graphlint.static.interpreter.names import loosened
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+CONTENT = "<content>"  # what an object that is a container holds
+ANY = "<any>"  # what is stored under names that are not known
+SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
+PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "torch.utils._functools.cache_method"})
+
+
+class Objects:
+    """The instances of the classes of the project, and everything known of them."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.instances: dict[tuple[ClassDefinition, Arguments | None, bool], Instance] = {}
+        self.heap: dict[Instance, dict[str, Value]] = {}
+        self.versions: dict[Instance, int] = {}
+        self.searched: set[tuple[Instance, str]] = set()
+
+    def instance(self, cls: ClassDefinition, arguments: Arguments | None, in_region: bool) -> Instance:
+        key = (cls, arguments, in_region)
+        found = self.instances.get(key)
+        if found is None:
+            found = self.instances[key] = Instance(cls, arguments, in_region)
+        return found
+
+    def promised(self, cls: ClassDefinition) -> Value:
+        """An object that an annotation speaks of."""
+        if self.interpreter.classes.is_enum(cls):
+            return Host("object")
+        return self.instance(cls, None, False)
+
+    def version(self, instance: Instance) -> int:
+        return self.versions.get(instance, 0)
+
+    def attributes(self, instance: Instance) -> dict[str, Value]:
+        """What the constructor left, run when it is first asked for."""
+        known = self.heap.get(instance)
+        if known is None:
+            known = self.heap[instance] = {}
+            if not instance.in_region:
+                self.interpreter.instances.initialise(instance)
+                self._loosen(instance, known)
+        return known
+
+    def _loosen(self, instance: Instance, attributes: dict[str, Value]) -> None:
+        """What was None after construction may have been set since, as may a constant that is assigned elsewhere."""
+        for name, value in attributes.items():
+            if value == NONE or (isinstance(value, Const) and self._is_reassigned(instance.cls, name)):
+                attributes[name] = loosened(value)
+
+    def _is_reassigned(self, cls: ClassDefinition, name: str) -> bool:
+        modules = {base.module for base in self.interpreter.classes.order(cls) if isinstance(base, ClassDefinition)}
+        return sum(module.text.count(f".{name} = ") for module in modules) > 1
+
+    def settle(self, instance: Instance, env: Env) -> None:
+        """At the end of a constructor: what it assigned last is what the object holds."""
+        attributes = self.heap.setdefault(instance, {})
+        for key, value in env.items():
+            if not isinstance(key, str) and key[0] is instance:
+                attributes[key[1]] = value
+
+    def write(self, instance: Instance, name: str, value: Value) -> None:
+        """An assignment to an attribute, seen by whoever reads it later."""
+        attributes = self.attributes(instance)
+        known = attributes.get(name)
+        joined = value if known is None else limit_depth(join(known, value))
+        if joined != known:
+            attributes[name] = joined
+            self.versions[instance] = self.versions.get(instance, 0) + 1
+
+    def joined(self, key: tuple[Instance, str], value: Value) -> Value:
+        """A value assigned on one of two paths, with what the attribute holds on the other."""
+        instance, name = key
+        known = self.heap.get(instance, {}).get(name)
+        return value if known is None else join(known, value)
+
+    def load(self, instance: Instance, name: str, frame: Frame) -> Value:
+        """An attribute of an object."""
+        assigned = frame.env.get((instance, name))
+        if assigned is not None:
+            return assigned
+        attributes = self.attributes(instance)
+        if name in attributes:
+            return attributes[name]
+        value = self.member(instance, name, frame)
+        if value is not None:
+            return value
+        skims = frame.mode is Mode.OUTSIDE and frame.depth > self.interpreter.max_depth_outside - SEARCH_DEPTH
+        if (instance, name) not in self.searched and not skims:
+            self.searched.add((instance, name))
+            self._search_methods(instance, name)
+            if name in attributes:
+                return attributes[name]
+        return attributes.get(ANY, UNKNOWN)
+
+    def member(self, instance: Instance, name: str, frame: Frame, after: ClassDefinition | None = None) -> Value | None:
+        """A member of the object's class: a bound method, a property's value, or a class attribute."""
+        found = self.interpreter.classes.find(instance.cls, name, after)
+        if found is None:
+            return None
+        if isinstance(found[0], str):
+            return Bound(External(f"{found[0]}.{name}"), instance)
+        method = self.interpreter.classes.method(instance.cls, name, after)
+        if method is not None:
+            return union(self.bind(member, instance, frame) for member in members(method))
+        value = self.interpreter.classes.class_attribute(instance.cls, name, after)
+        if isinstance(value, (Function, Bound)):
+            return self.bind(value, instance, frame)
+        if isinstance(value, Const) and self._is_reassigned(instance.cls, name):
+            return loosened(value)
+        return value
+
+    def bind(self, method: Value, receiver: Value, frame: Frame) -> Value:
+        """A function found on a class, as the object sees it."""
+        if isinstance(method, Bound) and isinstance(method.function, External):
+            name = method.function.name
+            if name in PROPERTIES:
+                return self.interpreter.calls.call(method.receiver, Arguments((receiver,)), None, frame)
+            if name == "builtins.staticmethod":
+                return method.receiver
+            if name == "builtins.classmethod":
+                cls = Class(receiver.cls) if isinstance(receiver, Instance) else receiver
+                return Bound(method.receiver, cls)
+        if isinstance(receiver, Class):
+            return method
+        return Bound(method, receiver)
+
+    def _search_methods(self, instance: Instance, name: str) -> None:
+        """Run the methods that assign an attribute which the constructor does not set, to learn its kind."""
+        wanted = f"self.{name}"
+        for base in self.interpreter.classes.order(instance.cls):
+            if isinstance(base, str) or wanted not in base.module.text:
+                continue
+            for definitions in base.methods.values():
+                for definition in definitions:
+                    if definition.name != "__init__" and self._assigns(definition, wanted):
+                        method = self.interpreter.names.definition(definition, base)
+                        for function in _functions(method):
+                            self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
+                        if name in self.heap[instance]:
+                            return
+
+    @staticmethod
+    def _assigns(definition: Definition, wanted: str) -> bool:
+        lines = definition.module.lines[definition.segment.first - 1 : definition.segment.last]
+        return any(wanted in line and "=" in line.partition(wanted)[2][:40] for line in lines)
+
+
+def _functions(value: Value) -> list[Function]:
+    found = []
+    for member in members(value):
+        if isinstance(member, Bound):
+            member = member.receiver if isinstance(member.function, External) else member.function
+        if isinstance(member, Function):
+            found.append(member)
+    return found

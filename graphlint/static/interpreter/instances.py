@@ -1,0 +1,141 @@
+"""A class and arguments in, an object out; and what calling an object runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.values import (
+    UNKNOWN,
+    Arguments,
+    Class,
+    ExternalObject,
+    Function,
+    Instance,
+    Sequence,
+    Union,
+    Unknown,
+    Value,
+    join,
+    members,
+)
+from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.interpreter.classes import Base
+from graphlint.static.interpreter.heap import CONTENT
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+CONSTRUCTOR_DEPTH = 7  # factories and registries stand between a constructor and the classes that it picks
+# Calling an object of these classes calls what it holds, one after the other.
+CHAINS = frozenset({"torch.nn.Sequential", "torch.nn.modules.container.Sequential"})
+
+
+class Instances:
+    """Makes objects and calls them."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """An object of a project class; inside a region its constructor is part of the region."""
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        in_region = frame.mode is not Mode.OUTSIDE
+        metaclass = classes.method(cls, "__new__")
+        if metaclass is not None and classes.method(cls, "__init__") is None and not isinstance(metaclass, Union):
+            result = self.interpreter.calls.call(metaclass, arguments.prepend(Class(cls)), node, frame)
+            if any(not isinstance(m, Unknown) for m in members(result)):
+                return result
+        instance = objects.instance(cls, arguments, in_region)
+        if in_region and instance not in objects.heap:
+            objects.heap[instance] = {}
+        if in_region:
+            self.initialise(instance, node, frame)
+        return instance
+
+    def initialise(self, instance: Instance, node: ir.Call | None = None, frame: Frame | None = None) -> None:
+        """Run the constructor; a class without one keeps its arguments under the names of its fields."""
+        interpreter = self.interpreter
+        cls = instance.cls
+        if frame is None:
+            frame = interpreter.names.module_frame(cls.module, cls.segment.first)
+            frame.depth = interpreter.max_depth_outside - CONSTRUCTOR_DEPTH
+        arguments = instance.arguments or Arguments((), (), UNKNOWN, UNKNOWN)
+        constructor = interpreter.classes.method(cls, "__init__")
+        if constructor is None:
+            self._fill_fields(instance, arguments)
+        for function in members(constructor) if constructor is not None else ():
+            if isinstance(function, Function):
+                self.interpreter.calls.call_function(function, arguments.prepend(instance), node, frame, instance)
+        finish = interpreter.classes.method(cls, "__post_init__")
+        if finish is not None:
+            self.interpreter.calls.call(finish, Arguments((instance,)), node, frame)
+
+    def _fill_fields(self, instance: Instance, arguments: Arguments) -> None:
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        order = [base for base in classes.order(instance.cls) if isinstance(base, ClassDefinition)]
+        fields = [name for base in reversed(order) for name in base.annotations]
+        attributes = objects.heap.setdefault(instance, {})
+        for name, value in zip(dict.fromkeys(fields), arguments.positional, strict=False):
+            attributes[name] = value
+        attributes.update(dict(arguments.keywords))
+        if classes.external_bases(instance.cls) and arguments.positional:
+            attributes[CONTENT] = self.interpreter.builtins.content_of(arguments)
+
+    def call(self, instance: Instance, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Call an object: its `__call__`, or the `forward` of a module."""
+        classes = self.interpreter.classes
+        found = classes.find(instance.cls, "__call__")
+        if found is None or isinstance(found[0], str):
+            forward = classes.find(instance.cls, "forward")
+            found = forward if forward is not None else found
+            name = "forward" if forward is not None else "__call__"
+        else:
+            name = "__call__"
+        chain = next((base for base in classes.external_bases(instance.cls) if base in CHAINS), None)
+        if found is None and chain is not None:
+            return self.call_inherited(instance, chain, arguments, node, frame)
+        if found is None:
+            self.interpreter.calls.unresolved(node, frame)
+            return UNKNOWN
+        if isinstance(found[0], str):
+            return self.call_inherited(instance, found[0], arguments, node, frame)
+        return self.interpreter.methods.call(instance, name, arguments, node, frame)
+
+    def call_inherited(
+        self, instance: Instance, base: Base, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        """Call an object whose `forward` is that of an external class."""
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        if any(chain in classes.external_bases(instance.cls) for chain in CHAINS):
+            attributes = objects.attributes(instance)
+            content = attributes.get(CONTENT)
+            parts = [content] if content is not None else []
+            parts += [v for k, v in attributes.items() if k != CONTENT and _is_module(v)]
+            chain: list[Value] = []
+            for part in parts:
+                if isinstance(part, Sequence) and part.elements is not None and part is content:
+                    chain.extend(part.elements)
+                else:
+                    chain.append(part.element if isinstance(part, Sequence) and part is content else part)
+            return self.call_chain(Sequence("sequential", tuple(chain)), arguments, node, frame)
+        made_with = self.interpreter.objects.attributes(instance).get(CONTENT)
+        held = (("content", made_with),) if made_with is not None else ()
+        return self.interpreter.calls.call_external_object(ExternalObject(str(base), held), arguments, node, frame)
+
+    def call_chain(self, chain: Sequence, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        if chain.elements is None:
+            first = self.interpreter.calls.call(chain.element, arguments, node, frame)
+            return join(first, self.interpreter.calls.call(chain.element, Arguments((first,)), node, frame))
+        value: Value = UNKNOWN
+        for index, part in enumerate(chain.elements):
+            value = self.interpreter.calls.call(part, arguments if index == 0 else Arguments((value,)), node, frame)
+        return value if chain.elements else (arguments.positional[0] if arguments.positional else UNKNOWN)
+
+
+def _is_module(value: Value) -> bool:
+    return any(
+        isinstance(m, (Instance, ExternalObject)) or (isinstance(m, Sequence) and m.kind == "sequential")
+        for m in members(value)
+    )

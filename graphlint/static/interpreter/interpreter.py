@@ -1,0 +1,225 @@
+"""Functions in, contexts out: each is run over abstract values, once for every kind of arguments."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from graphlint.finding import Confidence, Region
+from graphlint.operations import Catalogue
+from graphlint.static.domain.contexts import Context, Env, Event, Frame, Mode, OpenRegion, RegionKey
+from graphlint.static.domain.values import (
+    NONE,
+    Const,
+    Function,
+    Host,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    join,
+    limit_depth,
+    union,
+)
+from graphlint.static.index.project import Project
+from graphlint.static.interpreter.annotations import Annotations
+from graphlint.static.interpreter.assignment import Targets
+from graphlint.static.interpreter.attributes import Attributes
+from graphlint.static.interpreter.calls import Calls
+from graphlint.static.interpreter.classes import Classes
+from graphlint.static.interpreter.conditions import Logic
+from graphlint.static.interpreter.decorators import Decorators
+from graphlint.static.interpreter.expressions import Expressions
+from graphlint.static.interpreter.heap import Objects
+from graphlint.static.interpreter.instances import Instances
+from graphlint.static.interpreter.items import Items
+from graphlint.static.interpreter.loops import Loops
+from graphlint.static.interpreter.methods import Methods
+from graphlint.static.interpreter.names import Names
+from graphlint.static.interpreter.signatures import Signatures
+from graphlint.static.interpreter.statements import Statements
+from graphlint.static.models.builtins import Builtins
+from graphlint.static.models.capture import Entries
+from graphlint.static.models.comparisons import Comparisons
+from graphlint.static.models.operators import Operators
+from graphlint.static.models.tensors import Tensors
+from graphlint.static.syntax import ir
+
+MAX_DEPTH = 70  # calls inside calls
+MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new
+MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late tells nothing of it
+MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
+MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
+MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
+
+
+class Interpreter:
+    """Runs functions, each once for every kind of arguments, and remembers what came of it."""
+
+    def __init__(self, project: Project, catalogue: Catalogue, entries: Entries) -> None:
+        self.max_depth_outside = MAX_DEPTH_OUTSIDE
+        self.project = project
+        self.catalogue = catalogue
+        self.entries = entries
+        self.names = Names(self)
+        self.annotations = Annotations(self)
+        self.classes = Classes(self)
+        self.objects = Objects(self)
+        self.builtins = Builtins(self)
+        self.calls = Calls(self)
+        self.signatures = Signatures(self)
+        self.decorators = Decorators(self)
+        self.instances = Instances(self)
+        self.methods = Methods(self)
+        self.tensors = Tensors(self)
+        self.targets = Targets(self)
+        self.attributes = Attributes(self)
+        self.items = Items(self)
+        self.operators = Operators(self)
+        self.comparisons = Comparisons(self)
+        self.logic = Logic(self)
+        self.expressions = Expressions(self)
+        self.loops = Loops(self)
+        self.statements = Statements(self)
+        self.eval = self.expressions.eval
+        self.block = self.statements.block
+        self.contexts: dict[tuple[object, ...], Context] = {}
+        self.variants: Counter[object] = Counter()
+        self.running: Counter[object] = Counter()
+        self.outside = 0  # contexts that were made before a region since the search began with this function
+        self.regions: dict[RegionKey, OpenRegion] = {}
+
+    # Functions
+
+    def run(
+        self,
+        function: Function,
+        bound: Env,
+        mode: Mode,
+        depth: int,
+        constructing: Instance | None,
+        around: frozenset[Value] = frozenset(),
+    ) -> Context:
+        """The context of a function with these parameters; a call that is already under way has no result yet."""
+        limit = MAX_DEPTH_OUTSIDE if mode is Mode.OUTSIDE else MAX_DEPTH
+        versions = tuple(self.objects.version(v) for v in bound.values() if isinstance(v, Instance))
+        receiver = next((value for value in bound.values() if isinstance(value, Instance)), None)
+        where = (function, receiver)
+        key: tuple[object, ...] = (function, tuple(bound.items()), mode, versions, constructing, around)
+        context = self.contexts.get(key)
+        if context is not None:
+            return context
+        variants, running = self.variants[where, mode], self.running[where]
+        if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
+            bound = {name: widen(value) for name, value in bound.items()}
+            key = (where, tuple(bound.items()), mode, None, constructing, around)
+            context = self.contexts.get(key)
+            if context is not None:
+                return context
+        self.variants[where, mode] += 1
+        name = f"{function.module.name}:{function.qualname}"
+        context = Context(name, str(function.module.path))
+        too_many = running >= 2 * MAX_RECURSION
+        if mode is Mode.OUTSIDE:
+            self.outside += 1
+            too_many |= variants >= MAX_VARIANTS_OUTSIDE or self.outside > MAX_OUTSIDE
+        if depth > limit or too_many:
+            return context
+        self.contexts[key] = context
+        frame = Frame(function, context, mode, depth, around, dict(bound))
+        frame.constructing = constructing
+        self.running[where] += 1
+        self.execute(frame, function.code.body)
+        self.running[where] -= 1
+        return context
+
+    def execute(self, frame: Frame, body: ir.Block) -> None:
+        """Run the body and settle what the frame's context says about it."""
+        context = frame.context
+        if self.block(body, frame):
+            frame.returns.append(NONE)
+        context.left_open = list(frame.regions)
+        if frame.function.code.is_generator:
+            context.result = Sequence("iterator", None, union(frame.yields))
+        else:
+            context.result = limit_depth(union(frame.returns))
+        if frame.constructing is not None:
+            self.objects.settle(frame.constructing, frame.env)
+
+    # Regions
+
+    def open_region(self, frame: Frame, node: ir.Node, kind: str, mode: Mode, foreign: bool = False) -> OpenRegion:
+        """Begin a region here; the same place is the same region for every context of its function."""
+        hop = frame.site(node).hop
+        path, line = hop.path, hop.line
+        key = (kind, path, line, None)
+        region = self.regions.get(key)
+        is_known = frame.found_before is not None and key in frame.found_before
+        if region is None or is_known:  # what a search for others makes of a known one is nobody's
+            described = Region(kind, path, line, None, mode is Mode.SOFT)
+            region = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
+            self.regions.setdefault(key, region)
+        if frame.mode is not Mode.OUTSIDE:
+            frame.sink.calls.setdefault(region.context, frame.site(node))
+        frame.regions.append(region)
+        return region
+
+    def close_region(self, frame: Frame) -> None:
+        if frame.regions:
+            frame.regions.pop()
+        else:
+            frame.context.closes += 1
+
+    def event(
+        self,
+        frame: Frame,
+        node: ir.Node,
+        effect: str,
+        confidence: Confidence = Confidence.HIGH,
+        message: str | None = None,
+        help: str | None = None,
+    ) -> None:
+        """Record that an operation has an effect, if a region is open."""
+        if frame.mode is not Mode.OUTSIDE:
+            if frame.doubtful:
+                confidence = Confidence(max(confidence - 1, Confidence.LOW))
+            event = Event(effect, frame.span(node), frame.source(node), confidence, message, help)
+            frame.sink.add(event)
+
+    # Where paths meet
+
+    def merge(self, left: Env, right: Env) -> Env:
+        """The environment where two paths meet; what only one of them has bound stays bound."""
+        if left is right:
+            return left
+        merged = dict(left)
+        for key, value in right.items():
+            known = left.get(key)
+            if known is None:
+                merged[key] = value if isinstance(key, str) else self.objects.joined(key, value)
+            elif known is not value:
+                merged[key] = join(known, value)
+        for key, value in left.items():
+            if not isinstance(key, str) and key not in right:
+                merged[key] = self.objects.joined(key, value)
+        return merged
+
+    def merge_all(self, envs: list[Env]) -> Env:
+        merged = envs[0]
+        for env in envs[1:]:
+            merged = self.merge(merged, env)
+        return merged
+
+
+def widen(value: Value) -> Value:
+    """A kind of value that stands for many; how many there are of them in a tuple stays."""
+    if isinstance(value, Const) and value.value is not None and not isinstance(value.value, str):
+        return Host(type(value.value).__name__)
+    if isinstance(value, Sequence):
+        if value.elements is None or value.kind != "tuple":
+            prefix = tuple(map(widen, value.prefix)) if value.kind == "tuple" else ()
+            return Sequence(value.kind, None, widen(value.any_element), prefix)
+        return Sequence(value.kind, tuple(map(widen, value.elements)))
+    if isinstance(value, Mapping):
+        items = tuple((key, widen(held)) for key, held in value.items)
+        return Mapping(items, None if value.other is None else widen(value.other))
+    return value

@@ -1,0 +1,114 @@
+"""Loops in, the environments behind them out: bodies are run until their values settle, or as often as is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Frame, Loop
+from graphlint.static.domain.values import Class, Const, External, Function, Sequence, Value, limit_depth
+from graphlint.static.interpreter import narrowing
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+MAX_ROUNDS = 3  # of a loop body; values have settled by then, or are cut by the limits on containers
+MAX_UNROLLED = 12  # loops over known constants that are run as they would run
+
+
+class Loops:
+    """Runs loops."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def run_for(self, node: ir.For, frame: Frame) -> bool:
+        iterable = self.interpreter.eval(node.iterable, frame)
+        elements = iterable.elements if isinstance(iterable, Sequence) else None
+        if elements is not None and len(elements) <= MAX_UNROLLED and all(map(_is_plain, elements)):
+            return self._unrolled(node, elements, frame)
+        element = self.interpreter.expressions.iterate(node.iterable, iterable, frame)
+
+        def enter() -> bool:
+            self.interpreter.targets.store(node.target, element, frame)
+            return True
+
+        return self._settle(node, frame, enter, lambda: False)
+
+    def _unrolled(self, node: ir.For, elements: tuple[Value, ...], frame: Frame) -> bool:
+        """Run a loop over a few known constants as it would run."""
+        loop = Loop()
+        frame.loops.append(loop)
+        goes_on = True
+        for element in elements:
+            self.interpreter.targets.store(node.target, element, frame)
+            loop.continues.clear()
+            goes_on = self.interpreter.block(node.body, frame)
+            ends = [*([frame.env] if goes_on else []), *loop.continues]
+            goes_on = bool(ends)
+            if not ends:
+                break
+            frame.env = self.interpreter.merge_all(ends)
+        frame.loops.pop()
+        return self._leave(node.orelse, loop, frame, goes_on)
+
+    def _leave(self, orelse: ir.Block, loop: Loop, frame: Frame, goes_on: bool) -> bool:
+        """Behind a loop: where it ended by itself, and where it was left."""
+        goes_on = goes_on and self.interpreter.block(orelse, frame)
+        exits = [*([frame.env] if goes_on else []), *loop.breaks]
+        if exits:
+            frame.env = self.interpreter.merge_all(exits)
+        return bool(exits)
+
+    def run_while(self, node: ir.While, frame: Frame) -> bool:
+        outcomes: list[bool | None] = []
+
+        def enter() -> bool:
+            outcomes.append(self.interpreter.logic.condition(node.test, frame, effect="tensor-loop"))
+            if outcomes[-1] is not False:
+                frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
+            return outcomes[-1] is not False
+
+        return self._settle(node, frame, enter, lambda: outcomes[0] is True)
+
+    def _settle(
+        self, node: ir.For | ir.While, frame: Frame, enter: Callable[[], bool], endless: Callable[[], bool]
+    ) -> bool:
+        """Run a body until its environment settles."""
+        env = frame.env
+        loop = Loop()
+        frame.loops.append(loop)
+        for _ in range(MAX_ROUNDS):
+            frame.env = dict(env)
+            if not enter():
+                break
+            loop.continues.clear()
+            ends = [env, *([frame.env] if self.interpreter.block(node.body, frame) else []), *loop.continues]
+            merged = {key: limit_depth(value) for key, value in self.interpreter.merge_all(ends).items()}
+            if merged == env:
+                break
+            env = merged
+        frame.loops.pop()
+        frame.env = env
+        if endless():
+            if not loop.breaks:
+                return False
+            frame.env = self.interpreter.merge_all(loop.breaks)
+            return True
+        return self._leave(node.orelse, loop, frame, True)
+
+    def jump(self, node: ir.Jump, frame: Frame) -> bool:
+        if node.kind == "pass":
+            return True
+        if frame.loops:
+            loop = frame.loops[-1]
+            (loop.breaks if node.kind == "break" else loop.continues).append(frame.env)
+        return False
+
+
+def _is_plain(value: Value) -> bool:
+    """A constant, a function or class, or a tuple of these."""
+    if isinstance(value, Sequence):
+        return value.elements is not None and any(_is_plain(element) for element in value.elements)
+    return isinstance(value, (Const, External, Function, Class))

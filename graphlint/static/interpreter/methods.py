@@ -1,0 +1,180 @@
+"""A receiver, the name of a method and arguments in, the result out: own, inherited, overriding and special methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Bound,
+    Class,
+    External,
+    ExternalObject,
+    Function,
+    Instance,
+    ModuleValue,
+    Partial,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    union,
+    without,
+)
+from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.interpreter.calls import MAX_TARGETS
+from graphlint.static.interpreter.heap import CONTENT
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+_ABSTRACT = (ir.Raise, ir.Jump)
+
+
+class Methods:
+    """Finds methods and calls them."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def call(self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Call a method by name; each thing that the receiver can be answers for itself."""
+        results: list[Value] = []
+        targets = [m for m in members(receiver) if m != NONE] or [receiver]
+        known = [m for m in targets if not isinstance(m, Unknown)]
+        for member in targets[:MAX_TARGETS]:
+            if isinstance(member, Unknown) and known and name not in self.interpreter.catalogue.telling:
+                results.append(UNKNOWN)
+            else:
+                results.append(self._call_method_of(member, name, arguments, node, frame))
+        return union(results)
+
+    def _call_method_of(
+        self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        interpreter = self.interpreter
+        if isinstance(receiver, (Tensor, Unknown)):
+            return interpreter.tensors.call_method(receiver, name, arguments, node, frame)
+        if isinstance(receiver, Instance):
+            return self._call_own_method(receiver, name, arguments, node, frame)
+        if isinstance(receiver, Super):
+            return self._call_super(receiver, name, arguments, node, frame)
+        if isinstance(receiver, (ModuleValue, External, Class, Function, Bound, Partial)):
+            target = interpreter.attributes.load(receiver, name, frame)
+            is_apply = isinstance(target, Bound) and target.function == External("autograd.apply")
+            if isinstance(receiver, Class) and is_apply:
+                return self._apply(receiver.definition, arguments, node, frame)
+            return interpreter.calls.call(target, arguments, node, frame)
+        if isinstance(receiver, ExternalObject):
+            return interpreter.calls.call_external_method(f"{receiver.cls}.{name}", receiver, arguments, node, frame)
+        return interpreter.builtins.containers.call_method(receiver, name, arguments, node, frame)
+
+    def _call_own_method(
+        self, receiver: Instance, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        objects = self.interpreter.objects
+        if receiver.arguments is None:
+            held = name in objects.attributes(receiver)
+            overriding = None if held else self._overriding(receiver.cls, name)
+            if overriding is not None:
+                return union(
+                    self.interpreter.calls.call(method, arguments.prepend(objects.promised(cls)), node, frame)
+                    for method, cls in overriding.items()
+                )
+        # An attribute that stands for the object itself would go round in circles.
+        target = without(objects.load(receiver, name, frame), receiver)
+        if target in (UNKNOWN, receiver):
+            content = objects.attributes(receiver).get(CONTENT)
+            if content is not None or name == "get":
+                return self._call_external_super(receiver, name, arguments, node, frame)
+            self.interpreter.calls.unresolved(node, frame)
+            return UNKNOWN
+        return self.interpreter.calls.call(target, arguments, node, frame)
+
+    def _overriding(self, cls: ClassDefinition, name: str) -> dict[Value, ClassDefinition] | None:
+        """The methods that stand in for an abstract one of a base class, each with a class that has it."""
+        classes = self.interpreter.classes
+        own = classes.method(cls, name)
+        if own is not None and not all(isinstance(m, Function) and is_abstract(m.code) for m in members(own)):
+            return None
+        if own is None and classes.find(cls, name) is not None:
+            return None
+        found: dict[Value, ClassDefinition] = {}
+        for subclass in classes.subclasses(cls):
+            method = classes.method(subclass, name)
+            if method is not None and method != own:
+                found.setdefault(method, subclass)
+        return found or None
+
+    def special(self, value: Value, name: str, arguments: Arguments, node: ir.Node, frame: Frame) -> Value | None:
+        """What an operator gives that a class of the project defines; None where none does."""
+        results = []
+        for member in members(value):
+            found = self.interpreter.classes.find(member.cls, name) if isinstance(member, Instance) else None
+            if found is not None and isinstance(found[0], ClassDefinition):
+                call = ir.Call(node.mark, ir.Name(node.mark, name), ())
+                results.append(self.call(member, name, arguments, call, frame))
+        return union(results) if results else None
+
+    def _call_super(
+        self, receiver: Super, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        instance = receiver.receiver
+        if not isinstance(instance, (Instance, Class)):
+            return UNKNOWN
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        cls = instance.cls if isinstance(instance, Instance) else instance.definition
+        method = classes.method(cls, name, receiver.after)
+        if method is not None:
+            bound = union(objects.bind(m, instance, frame) for m in members(method))
+            return self.interpreter.calls.call(bound, arguments, node, frame)
+        if not isinstance(instance, Instance):
+            return UNKNOWN
+        return self._call_external_super(instance, name, arguments, node, frame)
+
+    def _call_external_super(
+        self, instance: Instance, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        classes, objects = self.interpreter.classes, self.interpreter.objects
+        bases = classes.external_bases(instance.cls)
+        if name == "__init__":
+            if arguments.positional or arguments.star is not None:
+                objects.attributes(instance).setdefault(CONTENT, self.interpreter.builtins.content_of(arguments))
+            return NONE
+        if name == "__call__" and classes.method(instance.cls, "forward") is not None:
+            return self.call(instance, "forward", arguments, node, frame)
+        if name in ("forward", "__call__") and bases:
+            return self.interpreter.instances.call_inherited(instance, bases[0], arguments, node, frame)
+        content = objects.attributes(instance).get(CONTENT)
+        if content is not None:
+            return self.interpreter.builtins.containers.call_method(content, name, arguments, node, frame)
+        if name == "get" and arguments.positional and classes.method(instance.cls, "__getitem__") is not None:
+            # What a mapping class inherits is made of its own items.
+            key = Arguments(arguments.positional[:1])
+            found = self.call(instance, "__getitem__", key, node, frame)
+            return union((found, *(arguments.positional[1:] or (NONE,))))
+        for base in bases:
+            if self.interpreter.catalogue.find(f"{base}.{name}") is not None:
+                return self.interpreter.calls.call_external_method(f"{base}.{name}", instance, arguments, node, frame)
+        return UNKNOWN
+
+    def _apply(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """`Function.apply` runs `forward`; its `backward` waits for the backward pass."""
+        forward = self.interpreter.classes.method(cls, "forward")
+        if forward is None:
+            return UNKNOWN
+        if frame.mode is not Mode.OUTSIDE:
+            frame.sink.applied.setdefault(Class(cls))
+        takes_context = self.interpreter.classes.method(cls, "setup_context") is None
+        given = arguments.prepend(ExternalObject("torch.autograd.function.FunctionCtx")) if takes_context else arguments
+        return self.interpreter.calls.call(forward, given, node, frame)
+
+
+def is_abstract(code: ir.Code) -> bool:
+    """Whether a method only says that a subclass has it."""
+    return all(isinstance(statement, _ABSTRACT) for statement in code.body)

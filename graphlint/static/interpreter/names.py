@@ -1,0 +1,268 @@
+"""A name and a module in, a value out: imports, definitions and the state of modules."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Context, Frame, Mode
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Function,
+    Host,
+    Instance,
+    Mapping,
+    ModuleValue,
+    PackageValue,
+    Sequence,
+    Value,
+    members,
+    union,
+)
+from graphlint.static.index.definitions import ClassDefinition, Definition, ImportedName, Segment
+from graphlint.static.index.project import Module
+from graphlint.static.interpreter import registries
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+MODULE_CODE = ir.Code(ir.NOWHERE, "<module>", (), ())
+_BUILTINS = frozenset(dir(builtins))
+# Names whose value does not depend on who runs the code.
+_KNOWN: dict[str, Value] = {
+    "typing.TYPE_CHECKING": Const(False),
+    "sys.platform": Const("linux"),
+    "sys.version_info": Host("object"),
+}
+
+
+class Names:
+    """Resolves names; each is worked out once."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.project = interpreter.project
+        self.globals: dict[tuple[Module, str], Value] = {}
+        self.decorated: dict[Definition, Value] = {}
+
+    def load(self, name: str, frame: Frame) -> Value:
+        """What a name means in a frame."""
+        value = frame.env.get(name)
+        if value is not None:
+            return value
+        for captured, held in frame.function.closure:
+            if captured == name:
+                return held
+        if name == frame.function.code.name and frame.function.closure:
+            return frame.function
+        return self.resolve(frame.module, name)
+
+    def resolve(self, module: Module, name: str) -> Value:
+        """What a name means at the top level of a module, built-ins included."""
+        found = self.member(module, name)
+        if found is not None:
+            return found
+        if name in _BUILTINS:
+            return External(f"builtins.{name}")
+        if name == "__name__":
+            return Const(module.name)
+        return UNKNOWN
+
+    def member(self, module: Module, name: str) -> Value | None:
+        """What a module binds a name to; None if it does not."""
+        key = (module, name)
+        if key not in self.globals:
+            self.globals[key] = UNKNOWN  # for whoever asks while this is worked out
+            found = self._find(module, name)
+            if found is None:
+                del self.globals[key]
+                return None
+            self.globals[key] = found
+        return self.globals[key]
+
+    def _find(self, module: Module, name: str) -> Value | None:
+        index = module.index
+        found: list[Value] = []
+        if name in index.classes:
+            found.append(Class(index.classes[name]))
+        if name in index.functions:
+            found.append(self.function(index.functions[name]))
+        for imported in index.imports.get(name, ()):
+            value = self.follow_import(imported)
+            if value not in found:
+                found.append(value)
+        known = [value for value in found if value not in (UNKNOWN, NONE)]
+        for segment in index.assignments.get(name, ()):
+            before = [value for value in found if value != UNKNOWN]
+            value = self.assigned(module, name, segment, union(before) if before else None)
+            # `NAMES = {**NAMES, ...}` takes the place of what was there; other assignments are alternatives.
+            found = [value] if before and self._mentions(module, segment, name) else [*found, value]
+            known = [v for v in known if v in found]
+        if name in index.annotations and all(value == UNKNOWN for value in found):
+            found = [self.interpreter.annotations.quoted(index.annotations[name], module)]
+        if not found:
+            return self._elsewhere(module, name)
+        if known and len(found) > len(known):
+            # `try: from x import f` with `except ImportError: f = None` means f where there is one.
+            found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
+        value = self.mutated(module, name, union(found))
+        if name in module.rebound:
+            promised = (
+                self.interpreter.annotations.quoted(index.annotations[name], module)
+                if name in index.annotations
+                else UNKNOWN
+            )
+            return loosened(value, promised)
+        return value
+
+    def _elsewhere(self, module: Module, name: str) -> Value | None:
+        """A module of the package, or a name that a star import brings."""
+        if module.is_package:
+            inner = self.project.module(f"{module.name}.{name}")
+            if inner is not None:
+                return ModuleValue(inner)
+        for source in module.index.stars:
+            inner = self.project.module(source)
+            if inner is not None and inner is not module and (name in inner.text or "import *" in inner.text):
+                value = self.member(inner, name)
+                if value is not None:
+                    return value
+        return None
+
+    @staticmethod
+    def _mentions(module: Module, segment: Segment, name: str) -> bool:
+        text = "\n".join(module.lines[segment.first - 1 : segment.last])
+        return len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1
+
+    def assigned(self, module: Module, name: str, segment: Segment, before: Value | None) -> Value:
+        """The value that a module-level statement gives a name, which may have had another before."""
+        frame = self.module_frame(module, segment.first)
+        if before is not None:
+            frame.env[name] = before
+        for statement in module.lowered(segment):
+            if isinstance(statement, (ir.Assign, ir.AugAssign)):
+                self.interpreter.block((statement,), frame)
+        return frame.env.get(name, UNKNOWN)
+
+    def mutated(self, module: Module, name: str, value: Value) -> Value:
+        """The value after the module-level statements that fill it: `name["key"] = f`, `name.register(...)`."""
+        value = registries.fill(self.interpreter, module, name, value)
+        segments = module.index.mutations.get(name, ())
+        if not segments or not any(isinstance(m, (Mapping, Sequence, Instance)) for m in members(value)):
+            return value
+        self.globals[(module, name)] = value
+        for segment in segments:
+            frame = self.module_frame(module, segment.first)
+            frame.env[name] = value
+            self.interpreter.block(module.lowered(segment), frame)
+            value = frame.env[name]
+        return value
+
+    def module_frame(self, module: Module, first_line: int) -> Frame:
+        """A frame for statements at a module's top level."""
+        function = Function(MODULE_CODE, module, "<module>", first_line)
+        return Frame(function, Context(f"{module.name}:<module>", str(module.path)), Mode.OUTSIDE, 0)
+
+    def imported(self, module: Module, node: ir.Import) -> Value:
+        """The value that an import statement binds."""
+        return self.follow_import(ImportedName(module.absolute(node.module, node.level), node.member))
+
+    def follow_import(self, imported: ImportedName) -> Value:
+        source = self.module_value(imported.module)
+        if imported.member is None:
+            return source
+        return self.attribute_of_module(source, imported.member)
+
+    def module_value(self, name: str) -> Value:
+        if self.is_catalogued(name):
+            return External(name)
+        module = self.project.module(name)
+        if module is not None:
+            return ModuleValue(module)
+        return PackageValue(name) if self.project.has_package(name) else External(name)
+
+    def attribute_of_module(self, source: Value, member: str) -> Value:
+        """An attribute of a module, package or external name."""
+        if isinstance(source, ModuleValue):
+            found = self.member(source.module, member)
+            if found is not None:
+                return found
+            if source.module.is_package:
+                inner = self.module_value(f"{source.module.name}.{member}")
+                if not isinstance(inner, External):
+                    return inner
+            getter = source.module.index.functions.get("__getattr__")
+            return UNKNOWN if getter or not source.module.text else External(f"{source.module.name}.{member}")
+        if isinstance(source, PackageValue):
+            return self.module_value(f"{source.name}.{member}")
+        if isinstance(source, External):
+            return self.external(f"{source.name}.{member}")
+        return UNKNOWN
+
+    def external(self, name: str) -> Value:
+        """A dotted name outside the project, or what the project knows it as."""
+        if name in _KNOWN:
+            return _KNOWN[name]
+        return External(name)
+
+    def is_catalogued(self, name: str) -> bool:
+        """Whether the catalogue speaks for a module, so that its source is not followed: torch itself, first of all."""
+        return name.partition(".")[0] == "torch"
+
+    # Definitions
+
+    def function(self, definitions: list[Definition]) -> Value:
+        """A function with its decorators applied; overloads give way to the implementation."""
+        values = [self.definition(definition) for definition in definitions[-4:]]
+        real = [value for value in values if value != External("typing.overload")]
+        return union(real)
+
+    def definition(self, definition: Definition, owner: ClassDefinition | None = None) -> Value:
+        known = self.decorated.get(definition)
+        if known is not None:
+            return known
+        code = definition.code
+        if code is None:
+            return UNKNOWN
+        raw = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+        self.decorated[definition] = raw
+        value: Value = raw
+        frame = self.module_frame(definition.module, definition.segment.first)
+        for decorator in reversed(code.decorators):
+            value = self.interpreter.decorators.apply(self.interpreter.eval(decorator, frame), value, frame, decorator)
+        self.decorated[definition] = value
+        return value
+
+    def local_class(self, name: str, frame: Frame) -> Value:
+        """A class statement: those at the top level of a module are indexed, others are not followed."""
+        found = frame.module.index.classes.get(name)
+        return Class(found) if found is not None and frame.function.code is MODULE_CODE else UNKNOWN
+
+    # Dotted names
+
+    def static_value(self, node: ir.Expr, module: Module) -> Value:
+        """A dotted name at a module's top level."""
+        if isinstance(node, ir.Name):
+            return self.resolve(module, node.id)
+        if isinstance(node, ir.Attribute):
+            source = self.static_value(node.value, module)
+            if isinstance(source, Class):
+                inner = source.definition.classes.get(node.attr)
+                return Class(inner) if inner is not None else UNKNOWN
+            return self.attribute_of_module(source, node.attr)
+        return UNKNOWN
+
+
+def loosened(value: Value, promised: Value = UNKNOWN) -> Value:
+    """What a constant may have become since it was assigned: another one of its kind, or anything if it was None."""
+    if value == NONE:
+        return union((NONE, promised))
+    if isinstance(value, Const) and not isinstance(value.value, str):
+        return Host(type(value.value).__name__)
+    return value

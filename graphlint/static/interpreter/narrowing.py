@@ -1,0 +1,170 @@
+"""A condition and its outcome in, the environment that holds there out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Env, Frame, Key
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    External,
+    Instance,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    truth,
+    union,
+)
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+
+_PLACES = {"is_cuda": Place.DEVICE, "is_cpu": Place.HOST, "cuda": Place.DEVICE, "cpu": Place.HOST}
+_OTHER = {Place.DEVICE: Place.HOST, Place.HOST: Place.DEVICE}
+
+
+def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame) -> Env:
+    """A copy of the environment in which what the condition rules out is gone."""
+    env = dict(frame.env)
+    _apply(interpreter, test, outcome, frame, env)
+    return env
+
+
+def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame, env: Env) -> None:
+    asked = _place_asked(test)
+    if asked is not None:
+        node, place = asked
+        _place(interpreter, node, place if outcome else _OTHER[place], env)
+    if isinstance(test, ir.Unary) and test.operator == "not":
+        _apply(interpreter, test.operand, not outcome, frame, env)
+    elif isinstance(test, ir.Boolean):
+        if (test.operator == "and") is outcome:
+            _apply(interpreter, test.left, outcome, frame, env)
+            _apply(interpreter, test.right, outcome, frame, env)
+    elif isinstance(test, ir.Compare) and len(test.comparisons) == 1:
+        sign, right = test.comparisons[0]
+        if sign in ("is", "is not", "==", "!=") and isinstance(right, ir.Literal) and right.value is None:
+            _restrict(interpreter, test.left, env, none=(sign in ("is", "==")) is outcome)
+    elif isinstance(test, ir.Call):
+        _narrow_call(interpreter, test, outcome, frame, env)
+    elif isinstance(test, ir.Walrus):
+        _apply(interpreter, test.target, outcome, frame, env)
+    elif isinstance(test, (ir.Name, ir.Attribute)):
+        key, value = _held(interpreter, test, env)
+        if key is not None and value is not None:
+            kept = [m for m in members(value) if truth(m) is not (not outcome)]
+            if kept and len(kept) < len(list(members(value))):
+                env[key] = union(kept)
+
+
+def _place_asked(test: ir.Expr) -> tuple[ir.Expr, Place] | None:
+    """`x.is_cuda`, `x.device.type == "cpu"`: the tensor that is asked for, and the place where it lies if so."""
+    if isinstance(test, ir.Attribute) and test.attr in _PLACES:
+        return test.value, _PLACES[test.attr]
+    if not isinstance(test, ir.Compare) or len(test.comparisons) != 1 or not isinstance(test.left, ir.Attribute):
+        return None
+    sign, right = test.comparisons[0]
+    left = test.left
+    place = _PLACES.get(str(right.value)) if isinstance(right, ir.Literal) else None
+    if place is None or sign not in ("==", "!=") or left.attr != "type" or not isinstance(left.value, ir.Attribute):
+        return None
+    if left.value.attr != "device":
+        return None
+    return left.value.value, place if sign == "==" else _OTHER[place]
+
+
+def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env) -> None:
+    """Keep only what may lie there; of what is not known, only a tensor on the host is worth knowing."""
+    key, value = _held(interpreter, node, env)
+    if key is None or value is None:
+        return
+    kept: list[Value] = []
+    for member in members(value):
+        if isinstance(member, Unknown) and place is Place.HOST:
+            kept.append(Tensor(Place.HOST))
+        elif not isinstance(member, Tensor):
+            kept.append(member)
+        elif member.place is Place.ANYWHERE:
+            kept.append(replace(member, place=place))
+        elif member.place is place:
+            kept.append(member)
+    if kept:
+        env[key] = union(kept)
+
+
+def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: Frame, env: Env) -> None:
+    """`isinstance(x, C)` and `torch.is_tensor(x)`."""
+    name = (
+        test.func.id
+        if isinstance(test.func, ir.Name)
+        else test.func.attr
+        if isinstance(test.func, ir.Attribute)
+        else ""
+    )
+    if name not in ("isinstance", "is_tensor") or not test.arguments:
+        return
+    key, value = _held(interpreter, test.arguments[0].value, env)
+    if key is None or value is None:
+        return
+    classes: tuple[Value, ...] = (External("torch.Tensor"),)
+    if name == "isinstance":
+        if len(test.arguments) < 2:
+            return
+        wanted = interpreter.eval(test.arguments[1].value, frame)
+        classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
+    kept: list[Value] = []
+    for member in members(value):
+        answers = {interpreter.builtins.reflection.is_instance(member, cls) for cls in classes}
+        answer = True if True in answers else None if None in answers else False
+        if isinstance(member, Unknown) and outcome:
+            kept.extend(_instance_of(interpreter, cls) for cls in classes)
+        elif answer is None or answer is outcome:
+            kept.append(member)
+    if kept:
+        env[key] = union(kept)
+
+
+def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
+    if cls == External("torch.Tensor"):
+        return Tensor()
+    if isinstance(cls, Class):
+        return interpreter.objects.promised(cls.definition)
+    return UNKNOWN
+
+
+def _restrict(interpreter: Interpreter, node: ir.Expr, env: Env, none: bool) -> None:
+    """Keep only None, or everything else."""
+    key, value = _held(interpreter, node, env)
+    if key is None or value is None:
+        return
+    if none:
+        if NONE in members(value) or UNKNOWN in members(value):
+            env[key] = NONE
+    else:
+        kept = [member for member in members(value) if member != NONE]
+        if kept and len(kept) < len(list(members(value))):
+            env[key] = union(kept)
+
+
+def _held(interpreter: Interpreter, node: ir.Expr, env: Env) -> tuple[Key | None, Value | None]:
+    """The key under which a name or an object's attribute stands in the environment, and its value."""
+    if isinstance(node, ir.Walrus):
+        node = node.target
+    if isinstance(node, ir.Name):
+        return node.id, env.get(node.id)
+    if isinstance(node, ir.Attribute) and isinstance(node.value, ir.Name):
+        receiver = env.get(node.value.id)
+        if isinstance(receiver, Instance):
+            held = env.get((receiver, node.attr))
+            if held is None:
+                held = interpreter.objects.heap.get(receiver, {}).get(node.attr)
+            return (receiver, node.attr), held
+    return None, None

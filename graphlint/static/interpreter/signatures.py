@@ -1,0 +1,98 @@
+"""A function and arguments in, the values of its parameters out, with defaults and what annotations promise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Env
+from graphlint.static.domain.values import (
+    UNKNOWN,
+    Arguments,
+    Const,
+    DeviceName,
+    Function,
+    Host,
+    Mapping,
+    Place,
+    Sequence,
+    Value,
+    members,
+    placed_by_name,
+    union,
+)
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+
+class Signatures:
+    """Says what the parameters of a function are."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def bind(self, function: Function, arguments: Arguments) -> Env:
+        """The value of each parameter; annotations say what is not known otherwise."""
+        bound: Env = {}
+        positional = list(arguments.positional)
+        keywords = dict(arguments.keywords)
+        for parameter in function.code.parameters:
+            name = parameter.name
+            if parameter.kind == "*":
+                if arguments.star is not None:
+                    bound[name] = Sequence("tuple", None, union((*positional, arguments.star)))
+                else:
+                    bound[name] = Sequence("tuple", tuple(positional))
+                positional = []
+            elif parameter.kind == "**":
+                bound[name] = Mapping(tuple((Const(k), v) for k, v in keywords.items()), arguments.double_star)
+            elif parameter.kind == "positional" and positional:
+                bound[name] = self.refine(positional.pop(0), parameter, function)
+            elif name in keywords:
+                bound[name] = self.refine(keywords.pop(name), parameter, function)
+            else:
+                bound[name] = self._left_out(parameter, arguments, function)
+        return bound
+
+    def _left_out(self, parameter: ir.Parameter, arguments: Arguments, function: Function) -> Value:
+        possible = []
+        if parameter.kind == "positional" and arguments.star is not None:
+            possible.append(self.refine(arguments.star, parameter, function))
+        if arguments.double_star is not None and parameter.default is None:
+            possible.append(self.refine(arguments.double_star, parameter, function))
+        if parameter.default is not None:
+            possible.append(self.default(parameter, function))
+        return union(possible) if possible else self.refine(UNKNOWN, parameter, function)
+
+    def default(self, parameter: ir.Parameter, function: Function) -> Value:
+        """The default of a parameter, in the scope of its function."""
+        assert parameter.default is not None
+        if isinstance(parameter.default, ir.Literal):
+            return Const(parameter.default.value)
+        frame = self.interpreter.names.module_frame(function.module, function.first_line)
+        frame.env.update(dict(function.closure))
+        return self.interpreter.eval(parameter.default, frame)
+
+    def refine(self, value: Value, parameter: ir.Parameter, function: Function) -> Value:
+        """An unknown argument with what its annotation, or the convention for its name, promises."""
+        if UNKNOWN not in members(value):
+            return value
+        promised: Value = UNKNOWN
+        if parameter.annotation is not None:
+            promised = self.interpreter.annotations.promised(parameter.annotation, function.module)
+        elif parameter.default is not None and isinstance(parameter.default, ir.Literal):
+            promised = _kind_of(parameter.default.value)
+        elif function.owner is not None:
+            promised = self.interpreter.classes.annotated(function.owner, parameter.name)
+        if promised == UNKNOWN and parameter.name == "device":
+            promised = DeviceName(Place.ANYWHERE)
+        if promised == UNKNOWN:
+            return value
+        return placed_by_name(union([promised, *(m for m in members(value) if m != UNKNOWN)]), parameter.name)
+
+
+def _kind_of(default: object) -> Value:
+    if isinstance(default, (bool, int, float, str)):
+        return Host(type(default).__name__)
+    return UNKNOWN

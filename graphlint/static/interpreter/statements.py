@@ -1,0 +1,188 @@
+"""Statements in, a changed environment out: both branches are run where a condition is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from graphlint.static.domain.contexts import Env, Frame, Mode
+from graphlint.static.domain.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
+from graphlint.static.interpreter import narrowing
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+
+class Statements:
+    """Runs statements; each answers whether control goes on behind it."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self._by_type: dict[type, Callable[[Any, Frame], bool]] = {
+            ir.Assign: self._assign, ir.AugAssign: self._augmented, ir.Evaluate: self._evaluate,
+            ir.Return: self._return, ir.Raise: self._raise, ir.Assert: self._assert, ir.Delete: self._delete,
+            ir.If: self._if, ir.For: interpreter.loops.run_for, ir.While: interpreter.loops.run_while,
+            ir.Jump: interpreter.loops.jump, ir.With: self._with, ir.Try: self._try, ir.Match: self._match,
+            ir.Scope: self._scope, ir.Import: self._import, ir.Define: self._define,
+            ir.DefineClass: self._define_class,
+        }  # fmt: skip
+
+    def block(self, body: ir.Block, frame: Frame) -> bool:
+        return all(self._by_type[type(statement)](statement, frame) for statement in body)
+
+    def _assign(self, node: ir.Assign, frame: Frame) -> bool:
+        if node.value is None:
+            return True
+        value = self.interpreter.eval(node.value, frame)
+        if isinstance(value, Unknown) and node.annotation is not None:
+            value = self.interpreter.annotations.promised(node.annotation, frame.module)
+        for target in node.targets:
+            self.interpreter.targets.store(target, value, frame)
+        return True
+
+    def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
+        left, right = self.interpreter.eval(node.target, frame), self.interpreter.eval(node.value, frame)
+        value = self.interpreter.operators.apply(node, node.operator, left, right, frame)
+        kinds = {type(member) for member in members(left) if member != NONE}
+        if kinds == {Tensor}:
+            value = left
+        elif kinds <= {Tensor, Unknown}:  # a tensor would be changed in place
+            value = union(replace(m, fresh=False) if isinstance(m, Tensor) else m for m in members(value))
+        self.interpreter.targets.store(node.target, value, frame)
+        return True
+
+    def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:
+        self.interpreter.eval(node.value, frame)
+        return True
+
+    def _return(self, node: ir.Return, frame: Frame) -> bool:
+        frame.returns.append(NONE if node.value is None else self.interpreter.eval(node.value, frame))
+        return False
+
+    def _raise(self, node: ir.Raise, frame: Frame) -> bool:
+        if node.value is not None:
+            # What is raised ends the capture by itself: how the message is put together does not matter.
+            regions, mode = frame.regions, frame.outer_mode
+            frame.regions, frame.outer_mode = [], Mode.OUTSIDE
+            self.interpreter.eval(node.value, frame)
+            frame.regions, frame.outer_mode = regions, mode
+        return False
+
+    def _assert(self, node: ir.Assert, frame: Frame) -> bool:
+        outcome = self.interpreter.logic.condition(node.test, frame)
+        if node.message is not None and outcome is False and not frame.searches:
+            return False
+        frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
+        return True
+
+    def _delete(self, node: ir.Delete, frame: Frame) -> bool:
+        for target in node.targets:
+            if isinstance(target, ir.Name):
+                frame.env.pop(target.id, None)
+        return True
+
+    def _if(self, node: ir.If, frame: Frame) -> bool:
+        outcome = self.interpreter.logic.condition(node.test, frame)
+        frame.tests.append(node.test)
+        goes_on = self._branches(node, outcome, frame)
+        frame.tests.pop()
+        return goes_on
+
+    def _branches(self, node: ir.If, outcome: bool | None, frame: Frame) -> bool:
+        if outcome is not None and not frame.searches:
+            frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
+            return self.block(node.body if outcome else node.orelse, frame)
+        before = frame.env
+        frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
+        body_goes_on = self.block(node.body, frame)
+        after_body, frame.env = frame.env, before
+        frame.env = narrowing.narrow(self.interpreter, node.test, False, frame)
+        orelse_goes_on = self.block(node.orelse, frame)
+        if body_goes_on:
+            frame.env = self.interpreter.merge(after_body, frame.env) if orelse_goes_on else after_body
+        return body_goes_on or orelse_goes_on
+
+    def _with(self, node: ir.With, frame: Frame) -> bool:
+        around = frame.around
+        managers: list[tuple[ir.Expr, Value, int]] = []
+        for expression, target in node.items:
+            manager = self.interpreter.eval(expression, frame)
+            managers.append((expression, manager, len(frame.regions)))
+            entered = self.interpreter.entries.enter(self.interpreter, expression, manager, frame)
+            if target is not None:
+                self.interpreter.targets.store(target, entered, frame)
+        goes_on = self.block(node.body, frame)
+        for expression, manager, depth in reversed(managers):
+            # What `__exit__` closes is the region of its own manager; it ends here in any case.
+            outside, closes = frame.regions[:depth], frame.context.closes
+            self.interpreter.methods.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
+            frame.regions, frame.context.closes = outside, closes
+        frame.around = around
+        return goes_on
+
+    def _try(self, node: ir.Try, frame: Frame) -> bool:
+        before = dict(frame.env)
+        returned = len(frame.returns)
+        body_goes_on = self.block(node.body, frame)
+        after_body = frame.env
+        ends: list[Env] = []
+        if body_goes_on and self.block(node.orelse, frame):
+            ends.append(frame.env)
+        answers = frame.returns[returned:]
+        # A body that comes to a constant, as `try: return is_compiling()` does, did not fail on the way.
+        settled = not body_goes_on and answers and all(isinstance(answer, Const) for answer in answers)
+        for handler in () if settled else node.handlers:
+            frame.env = self.interpreter.merge(before, after_body)
+            if handler.name is not None:
+                frame.env = {**frame.env, handler.name: Host("object")}
+            if self.block(handler.body, frame):
+                ends.append(frame.env)
+        frame.env = self.interpreter.merge_all(ends) if ends else self.interpreter.merge(before, after_body)
+        return self.block(node.final, frame) and bool(ends)
+
+    def _match(self, node: ir.Match, frame: Frame) -> bool:
+        subject = self.interpreter.eval(node.subject, frame)
+        before = frame.env
+        ends: list[Env] = []
+        exhausted = False
+        for case in node.cases:
+            frame.env = {**before, **dict.fromkeys(case.binds, UNKNOWN)}
+            if case.target is not None:
+                self.interpreter.targets.store(case.target, subject, frame)
+            if (
+                case.literal is not None
+                and self.interpreter.comparisons.same(subject, self.interpreter.eval(case.literal, frame)) is False
+            ):
+                continue
+            if case.guard is not None:
+                self.interpreter.logic.condition(case.guard, frame)
+            if self.block(case.body, frame):
+                ends.append(frame.env)
+            exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))
+        if not exhausted:
+            ends.append(before)
+        if ends:
+            frame.env = self.interpreter.merge_all(ends)
+        return bool(ends)
+
+    def _scope(self, node: ir.Scope, frame: Frame) -> bool:
+        frame.scopes.update(dict.fromkeys(node.names, node.kind))
+        return True
+
+    def _import(self, node: ir.Import, frame: Frame) -> bool:
+        if node.member != "*":
+            frame.env[node.alias] = self.interpreter.names.imported(frame.module, node)
+        return True
+
+    def _define(self, node: ir.Define, frame: Frame) -> bool:
+        value: Value = self.interpreter.calls.closure(node.code, frame)
+        for decorator in reversed(node.code.decorators):
+            value = self.interpreter.decorators.apply(self.interpreter.eval(decorator, frame), value, frame, decorator)
+        frame.env[node.code.name] = value
+        return True
+
+    def _define_class(self, node: ir.DefineClass, frame: Frame) -> bool:
+        frame.env[node.name] = self.interpreter.names.local_class(node.name, frame)
+        return True

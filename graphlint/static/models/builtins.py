@@ -1,0 +1,300 @@
+"""Python's own functions, and the functions of torch that are about objects instead of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphlint.finding import Confidence
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Arguments,
+    Class,
+    Const,
+    External,
+    ExternalObject,
+    Function,
+    Host,
+    Mapping,
+    Partial,
+    Place,
+    Sequence,
+    Super,
+    Tensor,
+    Value,
+    device_tensor,
+    members,
+    truth,
+    union,
+)
+from graphlint.static.models.containers import Containers
+from graphlint.static.models.iterables import Iterables
+from graphlint.static.models.modules import Modules
+from graphlint.static.models.reflection import Reflection, type_of
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+Handler: TypeAlias = "Callable[[Arguments, ir.Call | None, Frame], Value | None]"
+
+# What a guard answers: outside a region, while capturing, in a compiled function.
+_GUARDS: dict[str, tuple[Value, Value, Value]] = {
+    "torch.cuda.is_current_stream_capturing": (Host("bool"), TRUE, Host("bool")),
+    "torch.cuda.graphs.is_current_stream_capturing": (Host("bool"), TRUE, Host("bool")),
+    "torch._C._cuda_isCurrentStreamCapturing": (Host("bool"), TRUE, Host("bool")),
+    "torch.compiler.is_compiling": (Host("bool"), FALSE, TRUE),
+    "torch.compiler.is_dynamo_compiling": (Host("bool"), FALSE, TRUE),
+    "torch._dynamo.is_compiling": (Host("bool"), FALSE, TRUE),
+    "torch._dynamo.external_utils.is_compiling": (Host("bool"), FALSE, TRUE),
+    "torch._utils.is_compiling": (Host("bool"), FALSE, TRUE),
+    "torch.compiler.is_exporting": (FALSE, FALSE, FALSE),
+    "torch.jit.is_tracing": (FALSE, FALSE, FALSE),
+    "torch.jit.is_scripting": (FALSE, FALSE, FALSE),
+    "torch._C._get_tracing_state": (NONE, NONE, NONE),
+    "torch.onnx.is_in_onnx_export": (FALSE, FALSE, FALSE),
+    "torch.fx._symbolic_trace.is_fx_tracing": (FALSE, FALSE, FALSE),
+    "torch.cuda.is_available": (TRUE, TRUE, TRUE),
+    "torch.cuda.is_initialized": (TRUE, TRUE, TRUE),
+    "torch.overrides.has_torch_function": (FALSE, FALSE, FALSE),
+    "torch.overrides.has_torch_function_unary": (FALSE, FALSE, FALSE),
+    "torch.overrides.has_torch_function_variadic": (FALSE, FALSE, FALSE),
+}
+_SCALAR_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "float"}
+_HOST_RESULTS = {
+    "len": "int", "id": "int", "hash": "int", "ord": "int", "chr": "str", "callable": "bool", "repr": "str",
+    "issubclass": "bool", "input": "str", "open": "object", "vars": "object", "dir": "object", "format": "str",
+    "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "object",
+}  # fmt: skip
+_CALLS_FIRST = frozenset({
+    "torch.utils.checkpoint.checkpoint", "torch.func.functional_call", "torch.while_loop", "functools.reduce",
+})  # fmt: skip
+_MODULE_LISTS = {"ModuleList": "list", "Sequential": "sequential", "ParameterList": "list"}
+
+
+class Builtins:
+    """Calls that the catalogue of operations does not speak of."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.containers = Containers(interpreter)
+        self.modules = Modules(interpreter)
+        self.iterables = iterables = Iterables(interpreter)
+        self.reflection = reflection = Reflection(interpreter)
+        self._handlers: dict[str, Handler] = {
+            "builtins.super": self._super, "builtins.isinstance": reflection.isinstance,
+            "builtins.hasattr": reflection.hasattr, "builtins.getattr": reflection.getattr,
+            "builtins.setattr": reflection.setattr, "builtins.enumerate": iterables.enumerate,
+            "builtins.zip": iterables.zip, "builtins.next": iterables.next, "builtins.map": iterables.map,
+            "builtins.filter": iterables.filter,
+            "builtins.dict": iterables.dict, "collections.OrderedDict": iterables.dict, "copy.copy": self._last,
+            "typing.cast": self._last, "functools.partial": self._partial, "functools.wraps": self._wraps,
+            "functools.lru_cache": self._cache("functools.lru_cache"),
+            "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
+            "torch.get_device_module": self._device_module, "torch.nn.Parameter": self._parameter,
+            "torch.nn.Buffer": self._parameter, "torch.nn.parameter.Parameter": self._parameter,
+            "torch.nn.parameter.Buffer": self._parameter, "torch.cond": self._cond,
+            "torch.autograd.backward": self._backward, "torch.autograd.grad": self._backward,
+            "torch.vmap": self._first, "torch.func.vmap": self._first, "torch.compiler.disable": self._first,
+            "torch.compiler.allow_in_graph": self._first, "torch.jit.script": self._first,
+            "torch.jit.ignore": self._first,
+        }  # fmt: skip
+
+    def call(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        """The result of a call by name; None if it is for somebody else to say."""
+        guard = _GUARDS.get(name)
+        if guard is not None:
+            return guard[frame.mode.value]
+        handler = self._handlers.get(name)
+        if handler is not None:
+            return handler(arguments, node, frame)
+        module, _, member = name.rpartition(".")
+        if module == "builtins":
+            return self._builtin(member, arguments, node, frame)
+        if member in _MODULE_LISTS and module in ("torch.nn", "torch.nn.modules.container", "torch.nn.modules"):
+            return self._module_list(_MODULE_LISTS[member], arguments)
+        if member in ("ModuleDict", "ParameterDict") and module.startswith("torch.nn"):
+            first = arguments.positional[0] if arguments.positional else Mapping()
+            return first if isinstance(first, Mapping) else Mapping((), UNKNOWN)
+        if name in _CALLS_FIRST and arguments.positional:
+            rest = Arguments(arguments.positional[1:], (), arguments.star, arguments.double_star)
+            return self.interpreter.calls.call(arguments.positional[0], rest, node, frame)
+        return None
+
+    def content_of(self, arguments: Arguments) -> Value:
+        """What a container class is given by its constructor."""
+        if arguments.star is not None or len(arguments.positional) != 1:
+            return self._module_list("sequential", arguments)
+        first = arguments.positional[0]
+        if isinstance(first, (Sequence, Mapping)):
+            return first
+        return Sequence("sequential", (first,))
+
+    @staticmethod
+    def _module_list(kind: str, arguments: Arguments) -> Value:
+        if arguments.star is not None:
+            return Sequence(kind, None, union((*arguments.positional, arguments.star)))
+        if len(arguments.positional) == 1 and kind == "list":
+            first = arguments.positional[0]
+            if isinstance(first, Sequence):
+                return Sequence(kind, first.elements, first.element)
+            return Sequence(kind, None, UNKNOWN)
+        if len(arguments.positional) == 1 and isinstance(arguments.positional[0], Mapping):
+            return Sequence(kind, tuple(value for _, value in arguments.positional[0].items))
+        return Sequence(kind, arguments.positional)
+
+    def made_by_unknown(self, name: str, arguments: Arguments) -> Value:
+        """What a call of an external name gives: an object of that class if it is spelled as one."""
+        member = name.rpartition(".")[2]
+        top = name.partition(".")[0]
+        if top in ("numpy", "math", "os", "time", "json", "re", "random", "sys", "platform", "packaging"):
+            return Host("object")
+        if member[:1].isupper():
+            keywords: list[tuple[str | int, Value]] = list(enumerate(arguments.positional))
+            return ExternalObject(name, (*keywords, *arguments.keywords))
+        return UNKNOWN
+
+    # Built-in functions
+
+    def _builtin(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        values = arguments.positional
+        first = values[0] if values else UNKNOWN
+        if name in ("int", "float", "bool", "len", "abs", "iter", "next") and node is not None:
+            given = self.interpreter.methods.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
+            if given is not None:
+                return given
+        if name in ("int", "float", "complex", "bool"):
+            return self._number(name, first, node, frame)
+        if name in ("str", "repr", "format", "ascii", "print"):
+            self._printed(arguments, node, frame)
+            return (
+                NONE
+                if name == "print"
+                else first
+                if isinstance(first, Const) and name == "str" and isinstance(first.value, str)
+                else Host("str")
+            )
+        if name in ("any", "all", "max", "min", "sorted"):
+            return self.iterables.reducing(name, arguments, node, frame)
+        if name in ("list", "tuple", "set", "frozenset", "iter", "reversed"):
+            return self.iterables.converted(
+                {"iter": "iterator", "reversed": "iterator", "frozenset": "set"}.get(name, name), first, values
+            )
+        if name == "len" and isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
+            return Const(len(first.elements))
+        if name in ("round", "abs", "pow", "divmod"):
+            if device_tensor(first) is not None:
+                if name == "round":
+                    return first
+                return self.interpreter.tensors.call_operation(f"torch.{name}", None, arguments, node, frame)
+            return Host("float" if name == "round" and len(values) > 1 else "int" if name == "round" else "number")
+        if name == "range":
+            return self.iterables.range(arguments, node, frame)
+        if name == "sum":
+            return self.iterables.sum(first)
+        if name == "type" and len(values) == 1:
+            return union(type_of(member) for member in members(first))
+        if name in _HOST_RESULTS:
+            return Host(_HOST_RESULTS[name])
+        if name.endswith(("Error", "Exception", "Warning", "StopIteration")) or name == "object":
+            return Host("object")
+        return None
+
+    def _number(self, name: str, value: Value, node: ir.Call | None, frame: Frame) -> Value:
+        tensor = device_tensor(value)
+        if tensor is not None and node is not None:
+            self.interpreter.event(frame, node, "tensor-branch" if name == "bool" else "scalar-readback", tensor.sure)
+        if isinstance(value, Const) and isinstance(value.value, (int, float, str)):
+            try:
+                return Const({"int": int, "float": float, "bool": bool, "complex": complex}[name](value.value))
+            except (ValueError, OverflowError):
+                return Host(name)
+        if name == "bool":
+            known = truth(value)
+            return Host("bool") if known is None else Const(known)
+        return Host(_SCALAR_TYPES[name])
+
+    def _printed(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> None:
+        for value in arguments.positional:
+            if node is not None:
+                self.interpreter.tensors.check_printed(node, value, frame)
+
+    # Handlers by qualified name
+
+    def _super(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        owner = frame.function.owner
+        if len(arguments.positional) == 2:
+            cls, receiver = arguments.positional
+            if isinstance(cls, Class):
+                return Super(cls.definition, receiver)
+        parameters = frame.function.code.parameters
+        held = frame.env.get(parameters[0].name) if parameters else None
+        if held is None:
+            held = dict(frame.function.closure).get("self")
+        return Super(owner, held) if owner is not None and held is not None else UNKNOWN
+
+    def _import_module(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        names = [v.value for v in arguments.positional if isinstance(v, Const) and isinstance(v.value, str)]
+        package = arguments.keyword("package")
+        if isinstance(package, Const) and isinstance(package.value, str):
+            names.append(package.value)
+        if not names or len(names) < len(arguments.positional):
+            return UNKNOWN
+        name = names[0]
+        if name.startswith(".") and len(names) > 1:
+            level = len(name) - len(name.lstrip("."))
+            base = names[1].split(".")
+            name = ".".join([*base[: len(base) - level + 1], name.lstrip(".")])
+        return self.interpreter.names.module_value(name)
+
+    def _partial(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        if not arguments.positional:
+            return UNKNOWN
+        return Partial(arguments.positional[0], arguments.positional[1:], arguments.keywords)
+
+    def _parameter(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        first = next(iter(arguments.positional), arguments.keyword("data"))
+        tensor = next((m for m in members(first) if isinstance(m, Tensor)), None) if first is not None else None
+        return Tensor(Place.DEVICE, tensor.ndim if tensor else None, tensor.dtype if tensor else None, Confidence.HIGH)
+
+    def _last(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return arguments.positional[-1] if arguments.positional else UNKNOWN
+
+    def _device_module(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return External("torch.cuda")
+
+    def _wraps(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return UNKNOWN
+
+    def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        self.interpreter.calls.run_backward(node, frame)
+        return None
+
+    def _cond(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        operand = self.interpreter.expressions.element(next(iter(arguments.positional[3:]), UNKNOWN))
+        for branch in arguments.positional[1:3]:
+            self.interpreter.calls.call(branch, Arguments((), (), operand), node, frame)
+        return None
+
+    def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return arguments.positional[0] if arguments.positional else UNKNOWN
+
+    def _cache(self, name: str) -> Handler:
+        """`lru_cache(f)`, `lru_cache(maxsize=8)` as a decorator, and `lru_cache(maxsize=8)(f)`."""
+
+        def make(arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+            if node is not None and any(argument.star for argument in node.arguments):
+                return Partial(External(name), (UNKNOWN,), ())  # a wrapper hands on the bound, whatever it is
+            *options, last = arguments.positional or (NONE,)
+            if not isinstance(last, Function):
+                return Partial(External(name), arguments.positional, arguments.keywords)
+            decorator: Value = External(name)
+            if options or arguments.keywords:
+                decorator = Partial(decorator, tuple(options), arguments.keywords)
+            return self.interpreter.decorators.apply(decorator, last, frame)
+
+        return make

@@ -1,0 +1,130 @@
+"""Two values and `==`, `<`, `is`, `in` and the like in, a boolean or a tensor of booleans out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Class,
+    Const,
+    External,
+    Function,
+    Host,
+    Mapping,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    device_tensor,
+    members,
+    tensors_in,
+    truth,
+    union,
+)
+from graphlint.static.interpreter.attributes import ACCELERATOR
+from graphlint.static.models.operators import folded
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_SPECIAL_COMPARE = {
+    "==": "__eq__", "!=": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__",
+    "in": "__contains__", "not in": "__contains__",
+}  # fmt: skip
+
+
+class Comparisons:
+    """Compares values."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def compare(self, node: ir.Compare, frame: Frame) -> Value:
+        left = self.interpreter.eval(node.left, frame)
+        outcomes: list[bool | None] = []
+        result: Value = UNKNOWN
+        for index, (sign, right_node) in enumerate(node.comparisons):
+            right = self.interpreter.eval(right_node, frame)
+            result = self._compared(node, sign, left, right, frame)
+            if index + 1 < len(node.comparisons):
+                self.interpreter.logic.test(node, result, frame)
+            outcomes.append(truth(result))
+            left = right
+        if len(outcomes) == 1:
+            return result
+        if False in outcomes:
+            return Const(False)
+        tensor = [m for m in members(result) if isinstance(m, Tensor)]
+        return union(tensor) if tensor else Const(True) if None not in outcomes else Host("bool")
+
+    def _compared(self, node: ir.Compare, sign: str, left: Value, right: Value, frame: Frame) -> Value:
+        if sign in ("is", "is not"):
+            same = self.same(left, right)
+            return Host("bool") if same is None else Const(same is (sign == "is"))
+        holder, other = (right, left) if sign in ("in", "not in") else (left, right)
+        given = self.interpreter.methods.special(holder, _SPECIAL_COMPARE[sign], Arguments((other,)), node, frame)
+        if given is not None:
+            return given if sign not in ("!=", "not in") else Host("bool")
+        if sign in ("in", "not in"):
+            return self._contained(node, sign, left, right, frame)
+        compared_with_none = sign in ("==", "!=") and NONE in (left, right)  # which is no operation of a tensor
+        if not compared_with_none and any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
+            return self.interpreter.tensors.compare(left, right, frame)
+        if sign in ("==", "!="):
+            same = self.same(left, right)
+            return Host("bool") if same is None else Const(same is (sign == "=="))
+        if isinstance(left, Const) and isinstance(right, Const):
+            return folded(_ORDER[sign], left.value, right.value)
+        return Host("bool")
+
+    def same(self, left: Value, right: Value) -> bool | None:
+        """Whether two values are the same constant, if that is known."""
+        answers: set[bool | None] = set()
+        for one in members(left):
+            for other in members(right):
+                answers.add(_same_member(one, other))
+        return answers.pop() if len(answers) == 1 else None
+
+    def _contained(self, node: ir.Compare, sign: str, left: Value, right: Value, frame: Frame) -> Value:
+        tensor = device_tensor(right)
+        if tensor is None and isinstance(right, Sequence) and any(True for _ in tensors_in(right)):
+            tensor = device_tensor(left)
+        if tensor is not None:
+            self.interpreter.event(frame, node, "tensor-branch", tensor.sure)
+            return Host("bool")
+        answer: bool | None = None
+        if isinstance(right, Sequence) and right.elements is not None:
+            answers = {self.same(left, element) for element in right.elements}
+            answer = True if True in answers else False if answers <= {False} else None
+        elif isinstance(right, Mapping) and isinstance(left, (Const, Class, External)):
+            held = left in dict(right.items)
+            answer = True if held else False if right.other is None else None
+        return Host("bool") if answer is None else Const(answer is (sign == "in"))
+
+
+def _same_member(left: Value, right: Value) -> bool | None:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return None
+    if left == NONE or right == NONE:
+        return left == right
+    if isinstance(left, Const) and isinstance(right, Const):
+        return bool(left.value == right.value)
+    if ACCELERATOR in (left, right) and left != right:
+        other = left if right == ACCELERATOR else right
+        return {"cpu": False, "meta": False, "cuda": True}.get(getattr(other, "value", ""))
+    if isinstance(left, External) and isinstance(right, External):
+        # Members of one enum, or two constants of one module, differ where their names do.
+        return True if left == right else False if ":" in left.name and ":" in right.name else None
+    if isinstance(left, (Class, Function)) and isinstance(right, (Class, Function)):
+        return left == right
+    return None

@@ -1,0 +1,193 @@
+"""Methods of lists, dicts, sets, strings and other host values; what they change is stored back where it came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    External,
+    Host,
+    Mapping,
+    Place,
+    Sequence,
+    Value,
+    members,
+    tensors_in,
+    union,
+)
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+_STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
+_PURE = frozenset({
+    "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip",
+    "startswith", "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
+})  # fmt: skip
+
+
+class Containers:
+    """What the methods of host values return and change."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def call_method(
+        self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        """Call a method of a container, a string or another host value."""
+        for member in members(receiver):
+            if isinstance(member, Sequence):
+                return self._sequence(member, name, arguments, node, frame)
+            if isinstance(member, Mapping):
+                return self._mapping(member, name, arguments, node, frame)
+        if isinstance(receiver, Host) and receiver.kind == "array":
+            return Host("array")
+        if isinstance(receiver, (Const, Host)):
+            return self._host(receiver, name, arguments, node, frame)
+        return UNKNOWN
+
+    def _host(self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        text = (isinstance(receiver, Const) and isinstance(receiver.value, str)) or receiver == Host("str")
+        if name == "format" and text:
+            for value in arguments.all_values():
+                if node is not None:
+                    self.interpreter.tensors.check_printed(node, value, frame)
+        if isinstance(receiver, Const) and isinstance(receiver.value, str) and name in _PURE:
+            given = [v.value for v in arguments.positional if isinstance(v, Const)]
+            if len(given) == len(arguments.positional) and not arguments.keywords and arguments.star is None:
+                return self._folded(receiver.value, name, given)
+        if name in _STRINGS:
+            return Sequence("list", None, Host("str"))
+        if name in ("startswith", "endswith", "isdigit", "isidentifier", "isinstance"):
+            return Host("bool")
+        if name in ("find", "index", "count", "bit_length"):
+            return Host("int")
+        return Host("str") if text else Host("object")
+
+    @staticmethod
+    def _folded(text: str, name: str, given: list[object]) -> Value:
+        try:
+            result = getattr(text, name)(*given)
+        except (TypeError, ValueError):
+            return UNKNOWN
+        if isinstance(result, (list, tuple)):
+            return Sequence(type(result).__name__, tuple(Const(part) for part in result))
+        return Const(result)
+
+    def _sequence(
+        self, receiver: Sequence, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        values = arguments.positional
+        if name == "add_module" and len(values) == 2:
+            name, values = "append", values[1:]
+        if name in ("append", "add", "appendleft") and values:
+            self._grow(node, frame, values[0])
+            elements = (*receiver.elements, values[0]) if receiver.elements is not None else None
+            return self._replace(Sequence(receiver.kind, elements, self._with(receiver, values[0])), node, frame)
+        if name in ("extend", "update") and values:
+            added = values[0]
+            self._grow(node, frame, added)
+            if isinstance(added, Sequence) and added.elements is not None and receiver.elements is not None:
+                return self._replace(Sequence(receiver.kind, receiver.elements + added.elements), node, frame)
+            element = self._with(receiver, self.interpreter.expressions.element(added))
+            return self._replace(Sequence(receiver.kind, None, element), node, frame)
+        if name == "insert" and len(values) == 2:
+            self._grow(node, frame, values[1])
+            return self._replace(Sequence(receiver.kind, None, self._with(receiver, values[1])), node, frame)
+        if name in ("pop", "popleft", "popitem"):
+            element = receiver.any_element
+            self._replace(Sequence(receiver.kind, None, element), node, frame)
+            return element
+        if name in ("copy", "__iter__", "union", "intersection", "difference"):
+            return receiver
+        if name == "clear":
+            return self._replace(Sequence(receiver.kind, ()), node, frame)
+        if name == "index" and values and receiver.elements is not None and values[0] in receiver.elements:
+            return Const(receiver.elements.index(values[0]))
+        if name in ("index", "count", "numel", "__len__"):
+            return Host("int")
+        if name == "__getitem__" and values:
+            return self.interpreter.items.item(receiver, values[0])
+        return NONE
+
+    def _mapping(self, receiver: Mapping, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        values = arguments.positional
+        if name in ("get", "pop", "setdefault", "__getitem__") and values:
+            default = list(values[1:2]) or ([NONE] if name == "get" else [])
+            found = self.interpreter.items.item(receiver, values[0], missing=default)
+            if name == "setdefault" and len(values) == 2:
+                self._grow(node, frame, values[1])
+                self._replace(with_item(receiver, values[0], values[1]), node, frame)
+            if name == "pop":
+                items = tuple(item for item in receiver.items if item[0] != values[0])
+                self._replace(Mapping(items, receiver.other), node, frame)
+            return found
+        if name in ("keys", "__iter__"):
+            keys = tuple(key for key, _ in receiver.items)
+            return Sequence("iterator", keys if receiver.other is None else None, UNKNOWN)
+        if name == "values":
+            held = tuple(value for _, value in receiver.items)
+            return Sequence("iterator", held if receiver.other is None else None, receiver.any_value)
+        if name == "items":
+            pairs = tuple(Sequence("tuple", item) for item in receiver.items)
+            unknown = Sequence("tuple", (UNKNOWN, receiver.any_value))
+            return Sequence("iterator", pairs if receiver.other is None else None, unknown)
+        if name == "update":
+            return self._update(receiver, arguments, node, frame)
+        if name in ("__setitem__", "add_module") and len(values) == 2:
+            return self._replace(with_item(receiver, values[0], values[1]), node, frame)
+        if name == "copy":
+            return receiver
+        return NONE
+
+    def _update(self, receiver: Mapping, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        items, other = dict(receiver.items), receiver.other
+        for value in arguments.positional:
+            if isinstance(value, Mapping):
+                items.update(dict(value.items))
+                other = value.other if other is None else other if value.other is None else union((other, value.other))
+            else:
+                other = UNKNOWN
+        items.update({Const(key): value for key, value in arguments.keywords})
+        if arguments.double_star is not None:
+            other = arguments.double_star if other is None else union((other, arguments.double_star))
+        return self._replace(Mapping(tuple(items.items()), other), node, frame)
+
+    @staticmethod
+    def _with(receiver: Sequence, added: Value) -> Value:
+        if receiver.elements == ():
+            return added
+        return union((receiver.any_element, added))
+
+    def _replace(self, changed: Value, node: ir.Call | None, frame: Frame) -> Value:
+        """Store the changed container where the old one was read from."""
+        if node is not None and isinstance(node.func, ir.Attribute):
+            target = node.func.value
+            if isinstance(target, (ir.Name, ir.Attribute, ir.Subscript)):
+                self.interpreter.targets.put_back(target, changed, frame)
+        return NONE
+
+    def _grow(self, node: ir.Call | None, frame: Frame, added: Value) -> None:
+        """A tensor of the region appended to something that outlives it is appended once, at capture."""
+        if node is None or frame.mode is Mode.OUTSIDE or not isinstance(node.func, ir.Attribute):
+            return
+        fresh = [tensor for tensor in tensors_in(added) if tensor.fresh and tensor.place is Place.DEVICE]
+        if fresh and self.interpreter.targets.outlives_region(node.func.value, frame):
+            self.interpreter.event(frame, node, "growing-memory", fresh[0].sure)
+
+
+def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
+    """The mapping after `mapping[key] = value`."""
+    if isinstance(key, (Const, External)):
+        items = dict(mapping.items)
+        items[key] = value
+        return Mapping(tuple(items.items()), mapping.other)
+    other = value if mapping.other is None else union((mapping.other, value))
+    return Mapping(mapping.items, other)

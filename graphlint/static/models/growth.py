@@ -1,0 +1,54 @@
+"""What stands around a place where something is kept in, whether it grows from one run to the next out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from graphlint.static.syntax import ir
+
+_ORDER = frozenset({"<", "<=", ">", ">="})
+
+
+def enlarges(target: ir.Expr, conditions: Iterable[ir.Expr]) -> bool:
+    """Whether a condition compares a size of what is assigned: `if n > self.storage.numel(): self.storage = ...`."""
+    for condition in conditions:
+        for part in _parts(condition):
+            if (
+                isinstance(part, ir.Compare)
+                and any(sign in _ORDER for sign, _ in part.comparisons)
+                and any(_is_same(inner, target) for inner in _parts(part))
+            ):
+                return True
+    return False
+
+
+def is_replaced(container: ir.Expr, code: ir.Code) -> bool:
+    """Whether a function makes the container anew that it fills: `self.rows = []; self.rows.append(...)`."""
+    assigned = (part for part in ir.walk(code.body) if isinstance(part, ir.Assign))
+    made = (part for part in assigned if isinstance(part.value, (ir.Display, ir.DictDisplay, ir.Comprehension)))
+    return any(_is_same(target, container) for part in made for target in part.targets)
+
+
+def _parts(node: ir.Expr) -> Iterator[ir.Expr]:
+    """An expression and those inside it, as far as conditions on sizes go."""
+    yield node
+    inner: tuple[ir.Expr, ...] = ()
+    if isinstance(node, (ir.Attribute, ir.Subscript)):
+        inner = (node.value,)
+    elif isinstance(node, ir.Call):
+        inner = (node.func, *(argument.value for argument in node.arguments))
+    elif isinstance(node, (ir.Boolean, ir.Binary)):
+        inner = (node.left, node.right)
+    elif isinstance(node, ir.Unary):
+        inner = (node.operand,)
+    elif isinstance(node, ir.Compare):
+        inner = (node.left, *(right for _, right in node.comparisons))
+    for part in inner:
+        yield from _parts(part)
+
+
+def _is_same(left: ir.Expr, right: ir.Expr) -> bool:
+    """Whether two dotted names are the same."""
+    if isinstance(left, ir.Attribute) and isinstance(right, ir.Attribute):
+        return left.attr == right.attr and _is_same(left.value, right.value)
+    return isinstance(left, ir.Name) and isinstance(right, ir.Name) and left.id == right.id

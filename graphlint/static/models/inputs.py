@@ -1,0 +1,84 @@
+"""A callable that a graph is made of in, the arguments that it is called with out: its tensors are static inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.values import (
+    UNKNOWN,
+    Arguments,
+    Bound,
+    Function,
+    Instance,
+    Mapping,
+    Place,
+    Sequence,
+    Tensor,
+    Value,
+    members,
+    union,
+)
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+
+def entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Function, Value | None]]:
+    found = [(function, receiver or _self(interpreter, function)) for function, receiver in functions(target)]
+    for member in members(target):
+        if isinstance(member, Instance):
+            name = "__call__" if interpreter.classes.method(member.cls, "__call__") is not None else "forward"
+            method = interpreter.classes.method(member.cls, name)
+            found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
+    return found
+
+
+def entry_arguments(interpreter: Interpreter, function: Function, receiver: Value | None) -> Arguments:
+    """The arguments that a graph's entry is called with, as far as its signature tells."""
+    keywords: list[tuple[str, Value]] = []
+    parameters = [p for p in function.code.parameters if p.kind in ("positional", "keyword")]
+    if receiver is not None:
+        parameters = parameters[1:]
+    for parameter in parameters:
+        promised = interpreter.signatures.refine(UNKNOWN, parameter, function)
+        default = interpreter.signatures.default(parameter, function) if parameter.default is not None else None
+        if promised == UNKNOWN and default is None and parameter.annotation is None:
+            promised = Tensor(Place.DEVICE)
+        if default is not None:
+            promised = union((promised, default))
+        keywords.append((parameter.name, on_device(promised)))
+    return Arguments(() if receiver is None else (receiver,), tuple(keywords), None, UNKNOWN)
+
+
+def on_device(value: Value) -> Value:
+    """A value handed to a region: tensors whose place is not known are static inputs, on the device."""
+    if isinstance(value, Sequence):
+        if value.elements is None:
+            return Sequence(value.kind, None, on_device(value.element))
+        return Sequence(value.kind, tuple(on_device(element) for element in value.elements))
+    if isinstance(value, Mapping):
+        items = tuple((key, on_device(held)) for key, held in value.items)
+        return Mapping(items, None if value.other is None else on_device(value.other))
+    placed: list[Value] = []
+    for member in members(value):
+        if isinstance(member, Tensor) and member.place is Place.ANYWHERE:
+            placed.append(Tensor(Place.DEVICE, member.ndim, member.dtype, member.sure))
+        else:
+            placed.append(member)
+    return union(placed)
+
+
+def functions(value: Value) -> list[tuple[Function, Value | None]]:
+    found: list[tuple[Function, Value | None]] = []
+    for member in members(value):
+        if isinstance(member, Function):
+            found.append((member, None))
+        elif isinstance(member, Bound) and isinstance(member.function, Function):
+            found.append((member.function, member.receiver))
+    return found
+
+
+def _self(interpreter: Interpreter, function: Function) -> Value | None:
+    """The object that a method stands for while its class is not made yet."""
+    first = function.code.parameters[0].name if function.code.parameters else ""
+    return interpreter.objects.instance(function.owner, None, False) if function.owner and first == "self" else None

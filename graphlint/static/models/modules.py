@@ -1,0 +1,160 @@
+"""Methods of torch's modules, and of a few other objects, that change or describe the object."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence
+from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    DeviceName,
+    ExternalObject,
+    Host,
+    Instance,
+    Mapping,
+    Place,
+    Sequence,
+    Tensor,
+    Value,
+    members,
+    place_of_device,
+    union,
+)
+from graphlint.static.interpreter.heap import ANY
+from graphlint.static.models import predicates
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+_WRITERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
+_MOVES = ("to", "cuda", "cpu")
+_RETURN_SELF = frozenset({"half", "float", "bfloat16", "requires_grad_", "apply", "share_memory"})
+_PARAMETER = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
+_NAMED_PARAMETER = Sequence("tuple", (Host("str"), _PARAMETER))
+_CONTENTS: dict[str, Value] = {
+    "parameters": Sequence("iterator", None, _PARAMETER),
+    "buffers": Sequence("iterator", None, _PARAMETER),
+    "named_parameters": Sequence("iterator", None, _NAMED_PARAMETER),
+    "named_buffers": Sequence("iterator", None, _NAMED_PARAMETER),
+    "state_dict": Mapping((), _PARAMETER),
+}
+
+
+class Modules:
+    """What methods of modules return and change."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def call_method(
+        self, name: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value | None:
+        """Call a method by its qualified name; None if it is for somebody else to say."""
+        method = name.rpartition(".")[2]
+        values = arguments.positional
+        if isinstance(receiver, Instance):
+            if method in _WRITERS and values:
+                self._register(receiver, method, arguments)
+                return NONE
+            if method == "__setattr__" and len(values) == 2:
+                self.write(receiver, values[0], values[1])
+                return NONE
+            if method in ("children", "modules"):
+                return Sequence("iterator", None, union(self.interpreter.objects.attributes(receiver).values()))
+        if method == "enter_context" and values:
+            return self.interpreter.entries.enter(self.interpreter, node, values[0], frame)
+        if method == "forward" and isinstance(receiver, ExternalObject):
+            return self.interpreter.calls.call(receiver, arguments, node, frame)
+        return self._call_module(method, receiver, arguments, node, frame) if _is_module(receiver) else None
+
+    def _call_module(
+        self, method: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value | None:
+        if method in _CONTENTS:
+            return _CONTENTS[method]
+        if method in ("eval", "train"):
+            mode = FALSE if method == "eval" else next(arguments.all_values(), TRUE)
+            return _with_argument(receiver, "training", mode)
+        if method in _MOVES:
+            named = next((v for v in arguments.all_values() if predicates.names_device(v)), None)
+            default = None if method == "to" else Const(method)
+            return self._move(receiver, named or default, node, frame)
+        return receiver if method in _RETURN_SELF else None
+
+    def write(self, receiver: Instance, name: Value, value: Value) -> None:
+        """Set an attribute whose name is a value."""
+        key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
+        self.interpreter.objects.write(receiver, key, value)
+
+    def _register(self, receiver: Instance, method: str, arguments: Arguments) -> None:
+        name = arguments.positional[0] if arguments.positional else (arguments.keyword("name") or UNKNOWN)
+        value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
+        for keyword in ("tensor", "param", "module"):
+            value = arguments.keyword(keyword) or value
+        if method in ("register_buffer", "register_parameter") and value != NONE:
+            tensor = next((m for m in members(value) if isinstance(m, Tensor)), None)
+            optional = [NONE] if NONE in members(value) else []
+            shape = (tensor.ndim, tensor.dtype) if tensor is not None else (None, None)
+            value = union([Tensor(Place.DEVICE, *shape, Confidence.HIGH), *optional])
+        self.write(receiver, name, value)
+
+    def _move(self, receiver: Value, named: Value | None, node: ir.Call | None, frame: Frame) -> Value:
+        """`module.cuda()`: copies the parameters of a module of torch, if it is on the other side until then."""
+        if not isinstance(receiver, ExternalObject) or named is None:
+            return receiver
+        held, target = place_of_device(receiver.argument("device")), place_of_device(named)
+        moved = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
+        if moved is not None and self._has_parameters(receiver) and frame.mode is not Mode.OUTSIDE:
+            if held is Place.DEVICE and target is Place.HOST:
+                self.interpreter.event(frame, moved, "device-to-host", Confidence.MEDIUM)
+            elif held is None and target is Place.DEVICE and self._is_new(moved, frame):
+                self.interpreter.event(frame, moved, "host-to-device", Confidence.MEDIUM)
+        return _with_argument(receiver, "device", named)
+
+    def _has_parameters(self, module: ExternalObject) -> bool:
+        """Whether a module of torch has anything to copy: those that do take a device."""
+        operation = self.interpreter.catalogue.find(module.cls)
+        return operation is not None and any(parameter.name == "device" for parameter in operation.params or ())
+
+    @staticmethod
+    def _is_new(module: ir.Expr, frame: Frame) -> bool:
+        """Whether a module is made where it is moved, or under a name that is moved nowhere else in the file."""
+        if isinstance(module, ir.Call):
+            return not any(isinstance(value, DeviceName) for value in frame.around)
+        if not isinstance(module, ir.Name):
+            return False
+        if module.id in frame.env:
+            return _is_made_in(frame.function.code, module.id)
+        moves = re.findall(rf"\b{re.escape(module.id)}\.(?:to|cuda)\(", frame.module.text)
+        return len(moves) == 1 and module.id in frame.module.index.assignments
+
+
+def _is_made_in(code: ir.Code, name: str) -> bool:
+    """Whether a function makes what it has under a name, and moves it once."""
+    parts = list(ir.walk(code.body))
+    made = [p.value for p in parts if isinstance(p, ir.Assign) for t in p.targets if name in ir.names(t)]
+    called = [p.func for p in parts if isinstance(p, ir.Call) and isinstance(p.func, ir.Attribute)]
+    moves = [f for f in called if f.attr in _MOVES and isinstance(f.value, ir.Name) and f.value.id == name]
+    return len(made) == len(moves) == 1 and isinstance(made[0], ir.Call)
+
+
+def _is_module(receiver: Value) -> bool:
+    return isinstance(receiver, Instance) or (
+        isinstance(receiver, ExternalObject) and receiver.cls.startswith("torch.nn")
+    )
+
+
+def _with_argument(module: Value, name: str, value: Value) -> Value:
+    """A module of torch as if it had been made with that argument."""
+    if not isinstance(module, ExternalObject):
+        return module
+    others = tuple(argument for argument in module.arguments if argument[0] != name)
+    return ExternalObject(module.cls, (*others, (name, value)))

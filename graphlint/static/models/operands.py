@@ -1,0 +1,58 @@
+"""The operands of an operation as written and as values in, whether one is a host scalar frozen at capture out."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from graphlint.finding import Confidence
+from graphlint.operations import Operation
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.values import Place, Value, device_tensor, host_tensor
+from graphlint.static.syntax import ir
+
+Operand: TypeAlias = "tuple[ir.Expr | None, Value]"
+
+
+def frozen(operands: list[Operand], frame: Frame) -> Confidence | None:
+    """How sure it is that a host scalar tensor meets a device tensor, and that its value can change later.
+
+    One that is written down in the program, and never written to, is as good as a number.
+    """
+    device = [t for _, value in operands if (t := device_tensor(value)) is not None and t.place is Place.DEVICE]
+    for operand, value in operands if device else ():
+        held = host_tensor(value)
+        if held is None or held.ndim != 0 or held.fresh or device_tensor(value) is not None:
+            continue
+        if not held.literal or _is_written_to(operand, frame):
+            return min(held.sure, device[0].sure)
+    return None
+
+
+def written(operation: Operation, node: ir.Call, receiver: Value | None) -> dict[str, tuple[ir.Expr, ...]]:
+    """The expressions that are bound to the parameters of an operation, where no argument is starred."""
+    if any(argument.star for argument in node.arguments):
+        return {}
+    positional = [argument.value for argument in node.arguments if argument.keyword is None]
+    keywords = {argument.keyword: argument.value for argument in node.arguments if argument.keyword is not None}
+    if receiver is not None and operation.params and operation.params[0].name == "self":
+        positional.insert(0, node.func.value if isinstance(node.func, ir.Attribute) else node.func)
+    return operation.bind(positional, keywords)
+
+
+def sides(node: ir.Node, left: Value, right: Value) -> list[Operand]:
+    """Both sides of an operator, with their expressions."""
+    if isinstance(node, ir.Binary):
+        return [(node.left, left), (node.right, right)]
+    if isinstance(node, ir.AugAssign):
+        return [(node.target, left), (node.value, right)]
+    return [(None, left), (None, right)]
+
+
+def _is_written_to(operand: ir.Expr | None, frame: Frame) -> bool:
+    """Whether the module changes, in place, a tensor that has the last name of an expression."""
+    name = operand.id if isinstance(operand, ir.Name) else operand.attr if isinstance(operand, ir.Attribute) else None
+    if name is None:
+        return False
+    in_place = rf"\b{re.escape(name)}(?:\.(?!requires_grad_)[a-z]\w*[a-z0-9]_\(|\[[^\]\n]*\] *=[^=]| *[-+*/]=)"
+    return re.search(in_place, frame.module.text) is not None

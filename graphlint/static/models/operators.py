@@ -1,0 +1,126 @@
+"""Values and an arithmetic or bitwise operator in, the result out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.values import (
+    UNKNOWN,
+    Arguments,
+    Const,
+    Host,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    join,
+    members,
+    union,
+)
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "/": operator.truediv,
+    "%": operator.mod,
+}  # fmt: skip
+_SPECIAL = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+}  # fmt: skip
+_SPECIAL_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+_HOST_KINDS = ("int", "float", "bool", "str", "number")
+
+
+class Operators:
+    """Applies operators."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def binary(self, node: ir.Binary, frame: Frame) -> Value:
+        left, right = self.interpreter.eval(node.left, frame), self.interpreter.eval(node.right, frame)
+        return self.apply(node, node.operator, left, right, frame)
+
+    def apply(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
+        """`left sign right`."""
+        name = _SPECIAL.get(sign, sign)
+        special = self.interpreter.methods.special
+        for value, other, prefix in ((left, right, ""), (right, left, "r")):
+            given = special(value, f"__{prefix}{name}__", Arguments((other,)), node, frame)
+            if given is not None:
+                return given
+        if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
+            self.interpreter.tensors.check_printed(node, right, frame)
+            return Host("str")
+        for repeated, times in ((left, right), (right, left)) if sign == "*" else ():
+            if isinstance(times, Tensor) and _is_repeatable(repeated):
+                self.interpreter.tensors.check_list_index(node, times, frame)
+                return self._concatenated(sign, repeated, times) if isinstance(repeated, Sequence) else Host("str")
+        if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
+            return self.interpreter.tensors.binary(node, sign, left, right, frame)
+        if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
+            return folded(_ARITHMETIC[sign], left.value, right.value)
+        if sign in "|&" and Const(sign == "|") in (left, right):  # whatever the other side is, if it is a bool
+            return Const(sign == "|")
+        if isinstance(left, Sequence) and sign in ("+", "*"):
+            return self._concatenated(sign, left, right)
+        if isinstance(left, Mapping) and isinstance(right, Mapping) and sign == "|":
+            return Mapping(tuple((dict(left.items) | dict(right.items)).items()), left.other or right.other)
+        kinds = [_host_kind(value) for value in (left, right)]
+        if None not in kinds:
+            if "array" in kinds:
+                return Host("array")
+            return Host("str" if "str" in kinds else "float" if sign == "/" or "float" in kinds else "int")
+        return UNKNOWN
+
+    def _concatenated(self, sign: str, left: Sequence, right: Value) -> Value:
+        if sign == "*":
+            return Sequence(left.kind, None, left.any_element)
+        if not isinstance(right, Sequence):
+            return Sequence(left.kind, None, join(left.any_element, UNKNOWN), left.first)
+        if left.elements is not None and right.elements is not None:
+            return Sequence(left.kind, left.elements + right.elements)
+        prefix = left.prefix if left.elements is None else left.elements + right.prefix
+        parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
+        return Sequence(left.kind, None, union(parts), prefix)
+
+    def unary(self, node: ir.Unary, frame: Frame) -> Value:
+        if node.operator == "not":
+            outcome = self.interpreter.logic.condition(node.operand, frame)
+            return Host("bool") if outcome is None else Const(not outcome)
+        value = self.interpreter.eval(node.operand, frame)
+        given = self.interpreter.methods.special(value, _SPECIAL_UNARY[node.operator], Arguments(), node, frame)
+        if given is not None:
+            return given
+        if any(isinstance(m, Tensor) for m in members(value)):
+            return self.interpreter.tensors.unary(value)
+        kind = _host_kind(value)
+        return Host(kind) if kind else UNKNOWN
+
+
+def folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Value:
+    try:
+        result = function(left, right)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return UNKNOWN
+    if isinstance(result, (str, bytes)) and len(result) > 1000:
+        return Host("str")
+    return Const(result) if isinstance(result, (bool, int, float, str)) else UNKNOWN
+
+
+def _is_repeatable(value: Value) -> bool:
+    return value.kind in ("list", "tuple") if isinstance(value, Sequence) else _host_kind(value) == "str"
+
+
+def _host_kind(value: Value) -> str | None:
+    if isinstance(value, Host) and value.kind in (*_HOST_KINDS, "array"):
+        return value.kind
+    if isinstance(value, Const) and isinstance(value.value, (bool, int, float, str)):
+        return type(value.value).__name__
+    return None

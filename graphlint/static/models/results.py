@@ -1,0 +1,380 @@
+"""An operation of the catalogue and its arguments in, the value that it returns out: a function for each kind.
+
+The kinds share what places, ranks and dtypes follow from, which is why they stand together in a long module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from graphlint.finding import Confidence
+from graphlint.operations import Operation
+from graphlint.static.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Bound,
+    Const,
+    DeviceName,
+    External,
+    ExternalObject,
+    Host,
+    Instance,
+    Method,
+    Partial,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    place_of_device,
+    tensors_in,
+    truth,
+    union,
+)
+from graphlint.static.models import predicates
+
+FLOAT = "float32"
+_DTYPES = frozenset({
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+    "complex128", "float8_e4m3fn", "float8_e5m2",
+})  # fmt: skip
+_DTYPE_SYNONYMS = {
+    "torch.long": "int64", "torch.half": "float16", "torch.int": "int32", "torch.float": "float32",
+    "torch.double": "float64", "torch.short": "int16", "torch.LongTensor": "int64", "torch.cuda.LongTensor": "int64",
+    "builtins.bool": "bool", "builtins.int": "int64", "builtins.float": FLOAT,
+}  # fmt: skip
+_LITERAL_DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: FLOAT}
+_TAKES_DATA = ("tensor", "as_tensor", "asarray")
+_NEITHER_DEVICE_NOR_DTYPE = frozenset({"self", "input", "non_blocking", "copy", "memory_format"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an operation."""
+
+    operation: Operation
+    facts: predicates.Facts
+    receiver: Value | None
+    in_region: bool
+    is_view: bool
+
+    @property
+    def name(self) -> str:
+        return self.operation.name.rpartition(".")[2]
+
+    @property
+    def data(self) -> Value | None:
+        """What a factory makes its tensor of."""
+        return self.facts.value("data") or self.facts.value("obj")
+
+
+def result(call: Call) -> Value:
+    """What the call returns."""
+    returns = call.operation.returns
+    if "." in returns:
+        held = call.facts.bound.items()
+        return ExternalObject(returns, tuple((name, values[0]) for name, values in held if values))
+    return RESULTS[returns](call)
+
+
+def plain(returns: str) -> Value:
+    """The value of a kind that does not depend on a call."""
+    return _PLAIN.get(returns, UNKNOWN)
+
+
+# Where a result lies, its rank and its dtype
+
+
+def places(values: Iterable[Value]) -> list[tuple[Place, Confidence]]:
+    """Where the result of an operation on these values can be, and how sure that is."""
+    found: dict[Place, Confidence] = {}
+    for value in values:
+        tensors = list(tensors_in(value))
+        sure_on_device = [t for t in tensors if t.place is Place.DEVICE]
+        if sure_on_device and len(sure_on_device) == len(tensors):
+            return [(Place.DEVICE, max(t.sure for t in sure_on_device))]
+        for tensor in tensors:
+            found[tensor.place] = max(found.get(tensor.place, Confidence.LOW), tensor.sure)
+    if len(found) != 1:  # a value that is moved to and fro was somewhere else at another time
+        return [(Place.ANYWHERE, Confidence.MEDIUM)]
+    return list(found.items())
+
+
+def broadcast_rank(values: Iterable[Value]) -> int | None:
+    """The rank of an elementwise result; numbers have rank 0."""
+    rank = 0
+    for value in values:
+        for member in members(value):
+            if isinstance(member, Tensor):
+                if member.ndim is None:
+                    return None
+                rank = max(rank, member.ndim)
+            elif isinstance(member, (Unknown, Method, Bound, Partial, Instance)):
+                return None
+    return rank
+
+
+def dtype_name(value: Value | None) -> str | None:
+    """The dtype that a value names: `torch.int64`, `torch.long`, `int`, or the old tensor type of that name."""
+    if not isinstance(value, External):
+        return None
+    if value.name in _DTYPE_SYNONYMS:
+        return _DTYPE_SYNONYMS[value.name]
+    name = value.name.removeprefix("torch.")
+    return name if name in _DTYPES else None
+
+
+def with_dtype(value: Value, dtype: str) -> Value:
+    return union(replace(m, dtype=dtype) if isinstance(m, Tensor) else m for m in members(value))
+
+
+def _with_rank(value: Value, ndim: int | None) -> Value:
+    return union(replace(m, ndim=ndim) if isinstance(m, Tensor) else m for m in members(value))
+
+
+def _literal_rank(value: Value | None) -> int | None:
+    """The rank of a tensor that is made of numbers, or of lists of them."""
+    if isinstance(value, Sequence):
+        if value.elements is None:
+            inner = _literal_rank(value.element)
+        else:
+            inner = _literal_rank(value.elements[0]) if value.elements else 0
+        return None if inner is None else inner + 1
+    if isinstance(value, Host):
+        return 0 if value.kind in ("int", "float", "bool", "number") else None
+    if isinstance(value, Tensor):
+        return value.ndim
+    return 0 if isinstance(value, Const) and value != NONE else None
+
+
+def _literal_dtype(value: Value | None) -> str | None:
+    """The dtype of a tensor that is made of numbers of one type, or of lists of them."""
+    if isinstance(value, Sequence):
+        found = {_literal_dtype(e) for e in ((value.element,) if value.elements is None else value.elements)}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(value, Host):
+        return {"bool": "bool", "int": "int64", "float": FLOAT}.get(value.kind)
+    if isinstance(value, Tensor):
+        return value.dtype
+    return _LITERAL_DTYPES.get(value.kind) if isinstance(value, Const) else None
+
+
+# Tensors made where the tensor arguments are
+
+
+def _computed(call: Call, ndim: int | None = None, dtype: str | None = None) -> Value:
+    facts = call.facts
+    first = facts.first_tensor()
+    dtype = dtype_name(facts.value("dtype")) or dtype
+    fresh = call.in_region and not (call.is_view and first is not None and not first.fresh)
+    literal = first is not None and first.literal
+    return union(
+        Tensor(place, ndim, dtype, sure, False, fresh, literal and place is Place.HOST)
+        for place, sure in places(facts.all_values())
+    )
+
+
+def _kept_dtype(call: Call) -> str | None:
+    first = call.facts.first_tensor()
+    return first.dtype if first is not None else None
+
+
+def _kept_rank(call: Call) -> int | None:
+    first = call.facts.first_tensor()
+    return first.ndim if first is not None else None
+
+
+def _tensor(call: Call) -> Value:
+    return _computed(call, dtype=_kept_dtype(call))
+
+
+def _elementwise(call: Call) -> Value:
+    return _computed(call, broadcast_rank(call.facts.all_values()))
+
+
+def _bool_tensor(call: Call) -> Value:
+    return _computed(call, broadcast_rank(call.facts.all_values()), "bool")
+
+
+def _reduced(dtype: str | None) -> Callable[[Call], Value]:
+    def reduce(call: Call) -> Value:
+        return _computed(call, _reduced_rank(call, call.facts.value("dim")), dtype)
+
+    return reduce
+
+
+def _reduced_rank(call: Call, dim: Value | None) -> int | None:
+    """One dimension less, or none left if all are reduced."""
+    if dim is None or dim == NONE:
+        return 0
+    rank = _kept_rank(call)
+    if rank is None or not isinstance(dim, (Const, Host)):
+        return None
+    return rank if call.facts.value("keepdim") == TRUE else max(rank - 1, 0)
+
+
+def _extremum(call: Call) -> Value:
+    """`max(x)`, `max(x, other)`, or values and positions along a dimension: `max(x, dim)`."""
+    dtype, dim = _kept_dtype(call), call.facts.value("dim")
+    other = call.facts.value("other")
+    if dim is None and other is not None:
+        if any(isinstance(m, (Tensor, Unknown)) for m in members(other)):
+            return _computed(call, broadcast_rank(call.facts.all_values()), dtype)
+        dim = other
+    ndim = _reduced_rank(call, dim)
+    made = _computed(call, ndim, dtype)
+    return made if dim is None or dim == NONE else Sequence("tuple", (made, with_dtype(made, "int64")))
+
+
+def _where(call: Call) -> Value:
+    if call.facts.value("input") is None:
+        return Sequence("tuple", None, _computed(call, 1, "int64"))
+    return _elementwise(call)
+
+
+def _unique(call: Call) -> Value:
+    made = _with_rank(_tensor(call), 1 if call.facts.value("dim") is None else None)
+    asked = [truth(call.facts.value(name) or NONE) for name in ("return_inverse", "return_counts")]
+    if asked == [False, False]:
+        return made
+    several = Sequence("tuple", (made, *(with_dtype(made, "int64") for wanted in asked if wanted is not False)))
+    return several if True in asked else union((made, several))
+
+
+def _several(count: int | None) -> Callable[[Call], Value]:
+    def make(call: Call) -> Value:
+        made = _computed(call, dtype=_kept_dtype(call))
+        return Sequence("tuple", None, made) if count is None else Sequence("tuple", (made,) * count)
+
+    return make
+
+
+def _loss(call: Call) -> Value:
+    return _computed(call, 0 if call.facts.value("reduction") is None else None)
+
+
+# Tensors made or moved elsewhere
+
+
+def _made(call: Call) -> Value:
+    """`torch.zeros(..., device=...)`: without a device where a tensor argument is, else on the host."""
+    facts, data = call.facts, call.data
+    dtype = dtype_name(facts.value("dtype")) or _factory_dtype(call)
+    rank = _factory_rank(call)
+    literal = data is not None and call.name in ("tensor", "scalar_tensor") and not any(True for _ in tensors_in(data))
+    # A flag that is worked out stands for "where there is a GPU", and what captures has one.
+    pinned = truth(facts.value("pin_memory") or FALSE) is not False
+    named = place_of_device(facts.value("device"))
+    where = [(named, Confidence.MEDIUM if named is Place.ANYWHERE else Confidence.HIGH)] if named is not None else []
+    if named is None:
+        given = [m for value in _read_on_device(call) for m in members(value)]
+        where = [(m.place, m.sure) for m in given if isinstance(m, Tensor)]
+        if not where and call.name in ("as_tensor", "asarray") and UNKNOWN in given:
+            where = [(Place.ANYWHERE, Confidence.MEDIUM)]
+    return union(
+        Tensor(place, rank, dtype, sure, pinned, call.in_region, literal)
+        for place, sure in where or [(Place.HOST, Confidence.HIGH)]
+    )
+
+
+def _read_on_device(call: Call) -> list[Value]:
+    """The arguments of a factory whose value is not read on the host."""
+    typed = {param.name for param in call.operation.params or () if param.type}
+    return [value for name, values in call.facts.bound.items() if name not in typed for value in values]
+
+
+def _factory_dtype(call: Call) -> str | None:
+    if call.name in ("arange", "randint", "randperm", "tril_indices", "triu_indices"):
+        given = call.facts.all_values()
+        return None if any(isinstance(v, Const) and isinstance(v.value, float) for v in given) else "int64"
+    if call.name in ("zeros", "ones", "empty", "rand", "randn", "linspace"):
+        return FLOAT
+    return _literal_dtype(call.data) if call.name in _TAKES_DATA else None
+
+
+def _factory_rank(call: Call) -> int | None:
+    if call.name in ("arange", "linspace", "randperm", "logspace"):
+        return 1
+    if call.name in ("eye", "tril_indices", "triu_indices"):
+        return 2
+    if call.name == "scalar_tensor":
+        return 0
+    if call.name in _TAKES_DATA:
+        return _literal_rank(call.data)
+    sizes = call.facts.bound.get("size") or ()
+    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
+        return None if sizes[0].elements is None else len(sizes[0].elements)
+    if len(sizes) == 1 and not isinstance(sizes[0], (Const, Host)):
+        return None
+    return len(sizes) or None
+
+
+def _like(call: Call) -> Value:
+    facts = call.facts
+    return _placed(call, place_of_device(facts.value("device")), dtype_name(facts.value("dtype")), always_fresh=True)
+
+
+def _moved(call: Call) -> Value:
+    named: Place | None = None
+    dtype: str | None = None
+    for name, values in call.facts.bound.items():
+        for value in values if name not in _NEITHER_DEVICE_NOR_DTYPE else ():
+            dtype = dtype_name(value) or dtype
+            if predicates.names_device(value):
+                named = place_of_device(value)
+    return _placed(call, named, dtype, always_fresh=False)
+
+
+def _placed(call: Call, named: Place | None, dtype: str | None, always_fresh: bool) -> Value:
+    """The first argument on the device that is named, else where it is."""
+    moved: list[Value] = []
+    for member in members(call.facts.first() or UNKNOWN):
+        if not isinstance(member, Tensor):
+            continue
+        place, sure = member.place, member.sure
+        if named is not None and not (named is Place.ANYWHERE and place is Place.DEVICE):
+            place, sure = named, Confidence.MEDIUM if named is Place.ANYWHERE else Confidence.HIGH
+        fresh = call.in_region if always_fresh or place is not member.place else member.fresh
+        pinned = member.pinned and place is Place.HOST
+        moved.append(Tensor(place, member.ndim, dtype or member.dtype, sure, pinned, fresh, member.literal))
+    return union(moved or [Tensor(named or Place.ANYWHERE, None, dtype, Confidence.MEDIUM, fresh=call.in_region)])
+
+
+def _host_tensor(call: Call) -> Value:
+    pinned = call.name == "pin_memory"
+    rank, dtype = _kept_rank(call), _kept_dtype(call)
+    return Tensor(Place.HOST, rank, dtype, Confidence.HIGH, pinned, call.in_region)
+
+
+def _device_tensor(call: Call) -> Value:
+    return Tensor(Place.DEVICE, None, None, Confidence.HIGH, False, call.in_region)
+
+
+def _self(call: Call) -> Value:
+    return call.receiver if call.receiver is not None else call.facts.first() or UNKNOWN
+
+
+def _device(call: Call) -> Value:
+    return DeviceName(place_of_device(call.facts.first()) or Place.ANYWHERE)
+
+
+_PLAIN: dict[str, Value] = {
+    "int": Host("int"), "float": Host("float"), "bool": Host("bool"), "number": Host("number"), "str": Host("str"),
+    "shape": Sequence("tuple", None, Host("int")), "dtype": Host("dtype"), "none": NONE, "host-array": Host("array"),
+    "device": DeviceName(Place.ANYWHERE), "list": Sequence("list", None, UNKNOWN), "object": UNKNOWN,
+}  # fmt: skip
+RESULTS: dict[str, Callable[[Call], Value]] = {
+    **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN},
+    "tensor": _tensor, "elementwise": _elementwise, "bool-tensor": _bool_tensor, "where": _where, "loss": _loss,
+    "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)),
+    "int-tensor": lambda call: _computed(call, _kept_rank(call), "int64"),
+    "indices": lambda call: _computed(call, None, "int64"), "scalar-tensor": lambda call: _computed(call, 0),
+    "reduction": _reduced(None), "bool-reduction": _reduced("bool"), "int-reduction": _reduced("int64"),
+    "extremum": _extremum, "unique": _unique, "factory": _made, "like": _like, "moved": _moved, "self": _self,
+    "host-tensor": _host_tensor, "device-tensor": _device_tensor, "device": _device, "tensors": _several(None),
+    "pair": _several(2), "triple": _several(3), "quad": _several(4),
+}  # fmt: skip

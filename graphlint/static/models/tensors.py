@@ -1,0 +1,280 @@
+"""Operations on tensors: what the catalogue says they return and do, and what Python's operators and items do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence
+from graphlint.operations import Operation
+from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    DeviceName,
+    External,
+    ExternalObject,
+    Host,
+    Method,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    device_tensor,
+    is_doubtful,
+    is_number,
+    join,
+    members,
+    place_of_device,
+    tensors_in,
+    union,
+)
+from graphlint.static.models import indexing, operands, predicates, results
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+SAVES_ON_HOST = ExternalObject("torch.autograd.graph.save_on_cpu")
+_CASTS = {
+    "bool": "bool", "long": "int64", "int": "int32", "float": "float32", "half": "float16", "double": "float64",
+    "bfloat16": "bfloat16", "byte": "uint8", "char": "int8", "short": "int16",
+}  # fmt: skip
+
+
+class Tensors:
+    """What happens to tensors."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.catalogue = interpreter.catalogue
+
+    # Calls
+
+    def call_method(
+        self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        """Call a method of a tensor, or of something that is not known."""
+        operation = self.catalogue.find(f"torch.Tensor.{name}")
+        if isinstance(receiver, Unknown):
+            return self._call_on_unknown(operation, name, arguments, node, frame)
+        if operation is None:
+            return self.interpreter.expressions.element(UNKNOWN)
+        if name == "cuda" and not arguments.positional and arguments.keyword("device") is None:
+            arguments = Arguments((Const("cuda"),), arguments.keywords, arguments.star, arguments.double_star)
+        result = self.apply(operation, receiver, arguments, node, frame)
+        if name == "backward":
+            self.interpreter.calls.run_backward(node, frame)
+        if name in _CASTS and isinstance(receiver, Tensor):
+            return results.with_dtype(result, _CASTS[name])
+        return result
+
+    def _call_on_unknown(
+        self, operation: Operation | None, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        entered = self.interpreter.entries.call_method(
+            self.interpreter, f"torch.cuda.CUDAGraph.{name}", UNKNOWN, arguments, node, frame
+        )
+        if entered is not None:
+            return entered
+        if name == "to" and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
+            return Tensor(Place.HOST, sure=Confidence.MEDIUM)
+        telling = name in self.catalogue.telling
+        if operation is None or (not telling and not self._has_tensor(arguments)):
+            if operation is None:
+                self.interpreter.calls.unresolved(node, frame)
+            return _UNKNOWN_RESULTS.get(name, UNKNOWN)
+        if telling:
+            return self.apply(operation, Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM), arguments, node, frame)
+        return UNKNOWN
+
+    @staticmethod
+    def _has_tensor(arguments: Arguments) -> bool:
+        return any(True for value in arguments.all_values() for _ in tensors_in(value))
+
+    def call_operation(
+        self, name: str, receiver: Value | None, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value | None:
+        """Call an operation by its qualified name; None if the catalogue does not have it."""
+        operation = self.catalogue.find(name)
+        if operation is None:
+            return None
+        return self.apply(operation, receiver, arguments, node, frame)
+
+    def apply(
+        self, operation: Operation, receiver: Value | None, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> Value:
+        """Report the effects of an operation and give its result."""
+        positional = list(arguments.positional)
+        if receiver is not None and operation.params and operation.params[0].name == "self":
+            positional.insert(0, receiver)
+        bound = operation.bind(positional, dict(arguments.keywords))
+        if arguments.star is not None:
+            self._spread(operation, bound, arguments.star)
+        if operation.returns == "factory" and "device" not in bound:
+            bound |= [("device", (default,)) for default in frame.around if isinstance(default, DeviceName)]
+        watched = node if frame.mode is not Mode.OUTSIDE else None
+        written = operands.written(operation, watched, receiver) if watched and operation.effects else {}
+        facts = predicates.Facts(bound, written, frame.surroundings)
+        is_view = operation.name.rpartition(".")[2] in self.catalogue.views
+        result = results.result(results.Call(operation, facts, receiver, _in_region(frame), is_view))
+        if watched is not None:
+            self._report(operation, facts, watched, frame)
+            if operation.returns != "self" and facts.value("out") is None:
+                self._check_made(watched, result, facts.all_values(), frame)
+        return result
+
+    @staticmethod
+    def _spread(operation: Operation, bound: dict[str, tuple[Value, ...]], star: Value) -> None:
+        for parameter in operation.params or ():
+            if parameter.name not in bound and parameter.name not in ("out", "device", "dtype"):
+                bound[parameter.name] = (star,)
+                return
+
+    def _report(self, operation: Operation, facts: predicates.Facts, node: ir.Call, frame: Frame) -> None:
+        reported: dict[str, Confidence] = {}
+        for effect in operation.effects:
+            confidence = facts.confidence(effect)
+            if effect.name == "host-operand" and confidence is not None:
+                confidence = operands.frozen(facts.operands(), frame)
+            if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
+                reported[effect.name] = confidence
+                self.interpreter.event(frame, node, effect.name, confidence, effect.message, effect.help)
+
+    def _check_made(self, node: ir.Node, made: Value, given: Iterable[Value], frame: Frame) -> None:
+        """What a new tensor on the device means under the context managers around it."""
+        if not any(t.fresh and t.place is Place.DEVICE for t in tensors_in(made)):
+            return
+        if frame.is_foreign:
+            self.interpreter.event(frame, node, "foreign-allocation", Confidence.MEDIUM)
+        if SAVES_ON_HOST in frame.around and any(device_tensor(value) is not None for value in given):
+            self.interpreter.event(frame, node, "device-to-host", Confidence.MEDIUM)
+
+    def like_arguments(self, arguments: Arguments, frame: Frame) -> Value:
+        """A tensor where the arguments are: what a module that the catalogue does not describe returns."""
+        return union(
+            Tensor(place, None, None, min(sure, Confidence.MEDIUM), fresh=_in_region(frame))
+            for place, sure in results.places(list(arguments.all_values()))
+        )
+
+    # Attributes
+
+    def attribute(self, value: Tensor, name: str) -> Value:
+        """An attribute of a tensor."""
+        if name == "device":
+            return DeviceName(value.place)
+        if name == "shape":
+            if value.ndim is not None:
+                return Sequence("tuple", (Host("int"),) * value.ndim)
+            return Sequence("tuple", None, Host("int"))
+        if name == "ndim":
+            return Host("int") if value.ndim is None else Const(value.ndim)
+        if name in ("is_cuda", "is_cpu"):
+            wanted = Place.DEVICE if name == "is_cuda" else Place.HOST
+            return Const(value.place is wanted) if value.place is not Place.ANYWHERE else Host("bool")
+        if name == "dtype":
+            return External(f"torch.{value.dtype}") if value.dtype else Host("dtype")
+        if name == "grad":
+            return union((NONE, value))
+        if name in ("T", "mT", "H", "mH", "data", "real", "imag"):
+            return value
+        operation = self.catalogue.find(f"torch.Tensor.{name}")
+        if operation is not None and operation.attribute:
+            return results.plain(operation.returns)
+        return Method(value, name) if operation is not None else UNKNOWN
+
+    @staticmethod
+    def parameter() -> Tensor:
+        return Tensor(Place.DEVICE, None, None, Confidence.HIGH)
+
+    @staticmethod
+    def row(tensor: Tensor) -> Tensor:
+        """What iterating over a tensor gives."""
+        ndim = tensor.ndim - 1 if tensor.ndim else None
+        return Tensor(tensor.place, ndim, tensor.dtype, tensor.sure, tensor.pinned, tensor.fresh)
+
+    # Operators
+
+    def binary(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
+        """An arithmetic operator with a tensor on at least one side."""
+        frozen = operands.frozen(operands.sides(node, left, right), frame)
+        if frozen is not None:
+            self.interpreter.event(frame, node, "host-operand", frozen)
+        ndim = results.broadcast_rank([left, right]) if sign != "@" else None
+        dtypes = {m.dtype for side in (left, right) for m in members(side) if isinstance(m, Tensor)}
+        dtype = dtypes.pop() if len(dtypes) == 1 else None
+        if sign == "/" or (dtype is not None and sign.strip("&|^") and dtype == "bool"):
+            dtype = results.FLOAT if sign == "/" else "int64"
+        literal = all(m.literal for side in (left, right) for m in members(side) if isinstance(m, Tensor))
+        made = union(
+            Tensor(place, ndim, dtype, sure, False, _in_region(frame), literal and place is Place.HOST)
+            for place, sure in results.places([left, right])
+        )
+        if isinstance(node, ir.Binary):
+            self._check_made(node, made, (left, right), frame)
+        return join(made, Host("number")) if _can_be_numbers(left, right) else made
+
+    def compare(self, left: Value, right: Value, frame: Frame) -> Value:
+        """A comparison with a tensor on at least one side."""
+        ndim = results.broadcast_rank([left, right])
+        made = union(
+            Tensor(place, ndim, "bool", sure, False, _in_region(frame)) for place, sure in results.places([left, right])
+        )
+        return join(made, Host("bool")) if _can_be_numbers(left, right) else made
+
+    @staticmethod
+    def unary(value: Value) -> Value:
+        return union(m for m in members(value) if isinstance(m, Tensor))
+
+    @staticmethod
+    def sureness(value: Value, tensor: Tensor) -> Confidence:
+        """How sure it is that a value is that tensor: less so if it can be a host value."""
+        return Confidence.LOW if is_doubtful(value) else tensor.sure
+
+    def check_printed(self, node: ir.Node, value: Value, frame: Frame) -> None:
+        """The text of a tensor, or of a container that holds one, has its values in it."""
+        tensor = device_tensor(value)
+        if tensor is None:
+            tensor = next((t for t in tensors_in(value) if t.place is Place.DEVICE), None)
+        if tensor is not None:
+            self.interpreter.event(frame, node, "printing", tensor.sure)
+
+    # Items
+
+    def index(self, value: Value, node: ir.Subscript, index: Value, frame: Frame) -> Value:
+        """`value[index]`."""
+        return indexing.load(self, value, node, index, frame)
+
+    def store_item(self, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
+        """`value[index] = stored`."""
+        indexing.store(self, value, target, index, stored, frame)
+
+    def check_bound(self, node: ir.Expr, value: Value, frame: Frame) -> None:
+        """A slice bound is read on the host."""
+        tensor = device_tensor(value)
+        if tensor is not None:
+            self.interpreter.event(frame, node, "tensor-size", self.sureness(value, tensor))
+
+    def check_list_index(self, node: ir.Node, index: Value, frame: Frame) -> None:
+        """An index into a list or tuple is read on the host, and so is how often one is repeated."""
+        tensor = device_tensor(index)
+        if tensor is not None:
+            self.interpreter.event(frame, node, "scalar-readback", self.sureness(index, tensor))
+
+
+_UNKNOWN_RESULTS: dict[str, Value] = {
+    "size": Sequence("tuple", None, Host("int")), "dim": Host("int"), "numel": Host("int"), "element_size": Host("int"),
+    "data_ptr": Host("int"), "is_contiguous": Host("bool"),
+}  # fmt: skip
+
+
+def _can_be_numbers(*sides: Value) -> bool:
+    """Whether an operator on these can have nothing to do with tensors."""
+    return all(any(is_number(member) for member in members(side)) for side in sides)
+
+
+def _in_region(frame: Frame) -> bool:
+    return frame.mode is not Mode.OUTSIDE

@@ -1,0 +1,296 @@
+"""Files and declarations in, capture regions out, with everything that they reach already run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+from graphlint.static.domain.contexts import Context, Mode, OpenRegion
+from graphlint.static.domain.values import UNKNOWN, Bound, Class, External, Function, Instance, Value, members
+from graphlint.static.index.definitions import ClassDefinition, Definition
+from graphlint.static.index.project import Module
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.models.capture import GRAPHING_KEYWORDS
+from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.words import Words, by_shared_piece
+
+MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
+MAX_USERS = 60  # files that use one helper
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass
+class Search:
+    """The search for regions over a set of files."""
+
+    interpreter: Interpreter
+    files: list[Path]
+    progress: Callable[[int, int], None] | None = None
+    done: set[Definition | Module] = field(default_factory=set)
+    methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
+
+    @cached_property
+    def candidates(self) -> list[Path]:
+        """The files that hold a mark."""
+        return self._files_with(self.interpreter.entries.marks, self.files)
+
+    def lexical(self) -> None:
+        """Run every function that can open a region, its callers in the same file, and the users of helpers."""
+        pending = dict.fromkeys(self.candidates, self.interpreter.entries.words)
+        helpers: set[str] = set()
+        for _ in range(MAX_ROUNDS):
+            found: set[str] = set()
+            for number, (path, words) in enumerate(pending.items()):
+                if self.progress is not None:
+                    self.progress(number, len(pending))
+                found |= self._run_file(self.interpreter.project.module_at(path), words)
+            self._run_holders()
+            new = {name for name in found if len(name) > 3} - helpers
+            if not new:
+                return
+            helpers |= new
+            pattern = _any_of(new)
+            users = self._files_with([name.encode() for name in new], self.files, pattern)[:MAX_USERS]
+            methods = {method for name in new for method in self.methods.get(name, ())}
+            pending = dict.fromkeys(users, Words(_any_of(new | methods)))
+
+    def marked(self) -> None:
+        """Run what carries a decorator that declares a region, under whatever name the decorator goes."""
+        known: set[str] = set()
+        new = self.interpreter.entries.declaring
+        looked_at: set[Path] = set()
+        files = self.candidates  # the decorator's own name is a mark; what it is called elsewhere is none
+        while new:
+            known |= new
+            paths = [p for p in self._files_with([n.encode() for n in new], files, _any_of(new)) if p not in looked_at]
+            looked_at.update(paths)
+            files = self.files
+            modules = [self.interpreter.project.module_at(path) for path in paths]
+            for module in modules:
+                for qualname in marked(self.interpreter, module):
+                    for target in targets(self.interpreter, module, qualname):
+                        run_declared(self.interpreter, module, target)
+            new = {name for module in modules for name in _aliases(module, known)} - known
+
+    def _files_with(
+        self, marks: Collection[bytes], files: Iterable[Path], pattern: re.Pattern[str] | None = None
+    ) -> list[Path]:
+        """Those of the files that hold one of the marks and, if there is one, match the pattern."""
+        found = []
+        groups = by_shared_piece(marks).items()
+        for path in files:
+            raw = self.interpreter.project.raw(path) or b""
+            # A plain search for each mark is faster than one expression for all of them.
+            if not any(piece in raw and any(mark in raw for mark in group) for piece, group in groups):
+                continue
+            if pattern is None or pattern.search(raw.decode("utf-8", "replace")):
+                found.append(path)
+        return found
+
+    def _run_file(self, module: Module, words: Words) -> set[str]:
+        """Run the functions of a file that use an entry or helper; the names of those that pass a region on."""
+        index = module.index
+        is_word = words.pattern.fullmatch
+        aliases = [name for name, imports in index.imports.items() if any(is_word(i.member or "") for i in imports)]
+        aliases += [cls.name for cls in index.classes.values() if any(words.pattern.search(base) for base in cls.bases)]
+        if aliases:
+            words = replace(words, pattern=re.compile(f"{words.pattern.pattern}|{_any_of(aliases).pattern}"))
+        names = self.interpreter.names
+        # Other files take an entry from here by another name; under its own they are found without this.
+        new = [name for name in aliases if not self.interpreter.entries.words.pattern.fullmatch(name)]
+        helpers = {name for name in new if self._opens(names.resolve(module, name))}
+        functions = list(index.all_functions())
+        chosen = [f for f in functions if words.used_in(_body(module, f))]
+        for definition in chosen:
+            helpers |= self._run_definition(definition, index.classes, words)
+        statements = "".join(_text(module, s.first, s.last) for s in index.statements)
+        if words.used_in(statements):
+            self._run_module(module)
+        if chosen:
+            called = Words(_any_of({_called_as(definition) for definition in chosen}))
+            for definition in functions:
+                if definition not in self.done and called.used_in(_body(module, definition)):
+                    self._run_definition(definition, index.classes, called)
+            if called.used_in(statements):
+                self._run_module(module)
+        return helpers
+
+    def _run_holders(self) -> None:
+        """Capture what objects were given, also where nobody is seen to call them."""
+        for instance in list(self.interpreter.objects.instances.values()):
+            names = self.methods.get(instance.cls.name, ()) if instance.arguments is not None else ()
+            for name in names:
+                for method in _raw(self.interpreter.classes.method(instance.cls, name) or UNKNOWN):
+                    self.interpreter.calls.run_promised(method, instance, Mode.OUTSIDE)
+
+    def _run_module(self, module: Module) -> None:
+        """Run the statements at the top level of a file, as a script would."""
+        if module in self.done:
+            return
+        self.done.add(module)
+        self.interpreter.outside = 0
+        frame = self.interpreter.names.module_frame(module, 1)
+        for segment in module.index.statements:
+            frame.function = replace(frame.function, first_line=segment.first)
+            if not self.interpreter.block(module.lowered(segment), frame):
+                return
+
+    def _run_definition(self, definition: Definition, classes: dict[str, ClassDefinition], words: Words) -> set[str]:
+        if definition in self.done:
+            return set()
+        self.done.add(definition)
+        owner = _owner(definition, classes)
+        run = partial(self.interpreter.calls.run_promised, mode=Mode.OUTSIDE)
+        helpers: set[str] = set()
+        for function in _raw(self.interpreter.names.definition(definition, owner)):
+            helpers |= self._run_function(function, definition, owner, words, run)
+        code = definition.code
+        if code is not None:
+            written = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+            if self._misses_entry(written):
+                run_all = self.interpreter.calls.run_every_branch
+                helpers |= self._run_function(written, definition, owner, words, run_all)
+        return helpers
+
+    def _run_function(
+        self,
+        function: Function,
+        definition: Definition,
+        owner: ClassDefinition | None,
+        words: Words,
+        run: Callable[[Function, Value | None], Context],
+    ) -> set[str]:
+        """Run a function, and what is defined inside; the names under which it passes a region on."""
+        helpers: set[str] = set()
+        before = len(self.interpreter.regions)
+        receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
+        if owner is not None and not _takes_self(function):
+            receiver = None
+        known = len(self.interpreter.calls.closures)
+        self.interpreter.outside = 0
+        context = run(function, receiver)
+        # What is defined inside is run as well: it is returned, kept or handed on, and called somewhere else.
+        for made in dict.fromkeys(self.interpreter.calls.closures[known:]):
+            inside = made.module is function.module and made.qualname.startswith(f"{function.qualname}.<locals>")
+            returned = made in members(context.result)
+            if inside and (returned or words.used_in(_inner(made))):
+                self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
+        if self._passes_on(context, function, before):
+            helpers.add(_called_as(definition))
+        if owner is not None and receiver is not None and self._runs_what_it_holds(receiver, context, before):
+            helpers.add(owner.name)
+            self.methods.setdefault(owner.name, set()).add(definition.name)
+        if definition.name == "__init__" and receiver is not None:
+            held = (m for value in self.interpreter.objects.attributes(receiver).values() for m in members(value))
+            if any(self.interpreter.entries.is_manager(value) for value in held):
+                helpers.add(_called_as(definition))
+        return helpers
+
+    def _misses_entry(self, function: Function) -> bool:
+        """Whether a function calls an entry where no region was found: behind a condition or a decorator."""
+        calls = [part for part in ir.walk(function.code.body) if isinstance(part, ir.Call)]
+        lines = {function.first_line + c.pos[0] for c in calls if self._is_entry(c, function.module)}
+        path = str(function.module.path)
+        return bool(lines - {r.region.line for r in self.interpreter.regions.values() if r.region.path == path})
+
+    def _is_entry(self, call: ir.Call, module: Module) -> bool:
+        """Whether a call opens a region under a name that the file knows, or one that tells enough."""
+        entries = self.interpreter.entries
+        value = self.interpreter.names.static_value(call.func, module)
+        entry = entries.find(value.name) if isinstance(value, External) else None
+        if entry is None and isinstance(call.func, ir.Attribute):
+            entry = entries.by_last_name.get(call.func.attr)
+        if entry is None:
+            return False
+        if entry.form == "compile":
+            return any(argument.keyword in GRAPHING_KEYWORDS for argument in call.arguments)
+        return entry.form in ("context", "begin", "callable")
+
+    def _opens(self, value: Value) -> bool:
+        """Whether a name stands for one of the table, or for a class derived from one."""
+        names = [value.name] if isinstance(value, External) else []
+        if isinstance(value, Class):
+            names = self.interpreter.classes.external_bases(value.definition)
+        return any(self.interpreter.entries.find(name) is not None for name in names)
+
+    def _opened(self, context: Context, before: int) -> list[OpenRegion]:
+        """The regions that have been opened in this file since there were so many."""
+        return [r for r in list(self.interpreter.regions.values())[before:] if r.region.path == context.path]
+
+    def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
+        """Whether a method captures something that was handed to the constructor, and that only its users know."""
+        called = {name for region in self._opened(context, before) for name in region.context.unresolved.values()}
+        held = self.interpreter.objects.attributes(receiver) if called else {}
+        return any(f"self.{name}" in called and value == UNKNOWN for name, value in held.items())
+
+    def _passes_on(self, context: Context, function: Function, before: int) -> bool:
+        """Whether the callers of a function hold a region that it opens, or decide what runs inside."""
+        if context.left_open or context.open_at_yield:
+            return True
+        if any(self.interpreter.entries.is_manager(m) for m in members(context.result)):
+            return True
+        parameters = {p.name for p in function.code.parameters} - {"self", "cls"}
+        return any(
+            (name := _WORD.match(text)) is not None and name.group() in parameters
+            for region in self._opened(context, before)
+            for text in region.context.unresolved.values()
+        )
+
+
+def _aliases(module: Module, words: set[str]) -> Iterator[str]:
+    """The names under which a file hands on one of these words."""
+    for name, imports in module.index.imports.items():
+        if any(imported.member in words for imported in imports):
+            yield name
+    for name, segments in module.index.assignments.items():
+        if any(words & set(_WORD.findall(_text(module, s.first, s.last))) for s in segments):
+            yield name
+
+
+def _raw(value: Value) -> list[Function]:
+    """The functions behind decorators that keep them as they are."""
+    found = []
+    for member in members(value):
+        while isinstance(member, Bound):
+            member = member.receiver
+        if isinstance(member, Function):
+            found.append(member)
+    return found
+
+
+def _owner(definition: Definition, classes: dict[str, ClassDefinition]) -> ClassDefinition | None:
+    path = definition.qualname.split(".")[:-1]
+    return nested_class(classes, path) if path else None
+
+
+def _called_as(definition: Definition) -> str:
+    """The name that stands where a function is used: that of the class for `__init__` and its like."""
+    *path, name = definition.qualname.split(".")
+    return path[-1] if path and name.startswith("__") else name
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(names))) + r")\b")
+
+
+def _takes_self(function: Function) -> bool:
+    decorators = {getattr(d, "id", "") for d in function.code.decorators}
+    return bool(function.code.parameters) and not decorators & {"staticmethod", "classmethod"}
+
+
+def _body(module: Module, definition: Definition) -> str:
+    return _text(module, definition.segment.first, definition.segment.last)
+
+
+def _inner(made: Function) -> str:
+    """The source of a function inside another one."""
+    first, _, last, _ = made.code.pos
+    return _text(made.module, made.first_line + first, made.first_line + last)
+
+
+def _text(module: Module, first: int, last: int) -> str:
+    return "".join(f"{line}\n" for line in module.lines[first - 1 : last])

@@ -1,0 +1,83 @@
+"""An interpreter that has run the regions of a project in, what is captured there and what may be besides out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphlint.finding import Region
+from graphlint.static.findings.collect import gather
+from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.interpreter.interpreter import Interpreter
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_MODELS = ("Module", "Model")  # what the name of a base class ends with
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The regions that the code opens, models that no region and no other model uses, and the packages behind those.
+
+    A model is `module:Class.forward`, the one that is built of most others first; the packages are those whose classes
+    models derive from, PyTorch left out.
+    """
+
+    files: int
+    regions: tuple[Region, ...]
+    models: tuple[str, ...]
+    packages: tuple[str, ...]
+
+
+def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
+    """What there is to declare in these files; tests declare nothing."""
+    reached = gather(interpreter.regions.values())
+    models = list(_models(interpreter, files))
+    names = {cls.name for cls in models}
+    parts = {cls: _names_in(cls) & names for cls in models}
+    used = {name for held in parts.values() for name in held}
+    found: dict[str, int] = {}
+    packages: set[str] = set()
+    for cls in models:
+        entry = f"{cls.module.name}:{cls.qualname}.forward"
+        if cls.name not in used and entry not in reached.functions and not _is_test(cls.module.name):
+            found[entry] = len(_built_of(cls, parts))
+            packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
+    known = {"torch", "builtins", *sys.stdlib_module_names}
+    ordered = sorted(found, key=lambda entry: (-found[entry], entry))
+    return Survey(len(files), tuple(sorted(reached.regions)), tuple(ordered), tuple(sorted(packages - known)))
+
+
+def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -> set[str]:
+    """The models of its file that a model names, those that they name, and the names of models elsewhere."""
+    near = {other.name: other for other in parts if other.module is cls.module}
+    found, pending = set[str](), [cls]
+    while pending:
+        for name in parts[pending.pop()] - found:
+            found.add(name)
+            pending += [near[name]] if name in near else []
+    return found
+
+
+def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDefinition]:
+    """The classes that have a `forward` of their own and derive from a module or model of some package."""
+    for path in files:
+        raw = interpreter.project.raw(path)
+        if raw is None or b"def forward" not in raw:
+            continue
+        for cls in interpreter.project.module_at(path).index.classes.values():
+            bases = interpreter.classes.external_bases(cls)
+            if "forward" in cls.methods and any(base.endswith(_MODELS) for base in bases):
+                yield cls
+
+
+def _names_in(cls: ClassDefinition) -> set[str]:
+    """The names in the statement of a class besides its own; those of its bases are among them."""
+    lines = cls.module.lines[cls.segment.first - 1 : cls.segment.last]
+    return set(_WORD.findall("\n".join(lines))) - {cls.name}
+
+
+def _is_test(module: str) -> bool:
+    return any(part in ("test", "tests", "conftest") or part.startswith("test_") for part in module.split("."))

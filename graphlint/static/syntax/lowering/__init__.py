@@ -1,0 +1,37 @@
+"""Source of one definition or statement in, compact form out: libcst parses, one pass lowers.
+
+The result depends on the text alone, so that it is shared by every file that repeats it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from graphlint.static.syntax import ir
+
+
+class UnparsableSource(Exception):
+    """A segment that libcst does not accept."""
+
+
+@cache
+def lower_segment(text: str) -> ir.Block:
+    """The statements of a segment of whole source lines, indented or not."""
+    # Imported here because a tree without a region needs no libcst, which takes longer to load than all the rest.
+    from libcst import ParserSyntaxError
+
+    from graphlint.static.syntax.lowering.statements import lower
+
+    try:
+        return lower(text)
+    except (ParserSyntaxError, RecursionError) as problem:
+        raise UnparsableSource(str(problem)) from problem
+
+
+def lower_expression(text: str) -> ir.Expr | None:
+    """An expression given as text; None for anything else."""
+    try:
+        statements = lower_segment(text + "\n")
+    except UnparsableSource:
+        return None
+    return statements[0].value if statements and isinstance(statements[0], ir.Evaluate) else None
