@@ -256,11 +256,11 @@ def rule(code: str | None, everything: bool, rules: tuple[Path, ...]) -> None:
 
 
 def table(rules: Iterable[Rule]) -> str:
-    """One line a rule: code, name, severity, summary."""
-    rows = [(rule.code, rule.slug, str(rule.severity), rule.summary) for rule in rules]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    """One line a rule: code, name, severity, the commands that report it, summary."""
+    rows = [(rule.code, rule.slug, str(rule.severity), ", ".join(rule.witness), rule.summary) for rule in rules]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return "".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) + "\n"
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) + "\n"
         for row in rows
     )
 

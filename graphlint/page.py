@@ -23,10 +23,10 @@ CHOICES = {
     "fix": FIXES,
     "status": STATUSES,
     "profile": ("strict",),
-    "witness": ("capture",),
 }
-REQUIRED = ("summary", "severity", "outcome", "message", "help", "why", "fix", "since", "status")
-KEYS = (*REQUIRED, "profile", "witness")
+WITNESSES = ("check", "verify")
+REQUIRED = ("summary", "severity", "outcome", "witness", "message", "help", "why", "fix", "since", "status")
+KEYS = (*REQUIRED, "profile")
 HEADINGS = (
     "What it finds",
     "Why capture cannot do this",
@@ -54,7 +54,7 @@ class Rule:
 
     `message` has the operation's source text in place of `{operation}`.
 
-    `witness` is `capture` where only a run can see it, and None where the source text tells as well.
+    `witness` names the commands that can report it: `check`, which reads the source, and `verify`, which runs it.
     """
 
     code: str
@@ -62,6 +62,7 @@ class Rule:
     summary: str
     severity: Severity
     outcome: str
+    witness: tuple[str, ...]
     message: str
     help: str
     why: str
@@ -72,7 +73,6 @@ class Rule:
     programs: tuple[Program, ...]
     text: str
     profile: str | None = None
-    witness: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,7 @@ def read_page(page: Path) -> Rule:
         raise UsageError(f"{page}: the headings are not {', '.join(f'`## {name}`' for name in HEADINGS)} in this order")
     declaration = read_declaration(page, blocks)
     declaration["severity"] = Severity[declaration["severity"].upper()]
+    declaration["witness"] = tuple(declaration["witness"])
     programs = tuple(read_programs(page, blocks))
     if not code.startswith(TOOL_FAMILY):
         check_proof(page, programs)
@@ -155,6 +156,10 @@ def read_declaration(page: Path, blocks: tuple[Block, ...]) -> dict[str, Any]:
 def check_key(page: Path, key: str, value: object) -> None:
     if key not in KEYS:
         raise UsageError(f"{page}: unknown key `{key}`{nearest(key, KEYS)}")
+    if key == "witness":
+        if not isinstance(value, list) or not value or any(one not in WITNESSES for one in value):
+            raise UsageError(f"{page}: key `witness`: expected a list of one or more of {', '.join(WITNESSES)}")
+        return
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{page}: key `{key}`: expected a string that is not empty")
     if key in CHOICES and value not in CHOICES[key]:
