@@ -6,10 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class
+from graphlint.static.index.module import Module
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering import lower_expression
+from graphlint.values import (
     NONE,
     UNKNOWN,
-    Class,
     DeviceName,
     External,
     ExternalObject,
@@ -22,9 +25,6 @@ from graphlint.static.domain.values import (
     Value,
     union,
 )
-from graphlint.static.index.project import Module
-from graphlint.static.syntax import ir
-from graphlint.static.syntax.lowering import lower_expression
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

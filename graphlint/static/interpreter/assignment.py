@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class, Instance
+from graphlint.static.interpreter import registries
+from graphlint.static.models import growth
+from graphlint.static.models.containers import with_item
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
-    Instance,
     Mapping,
     Place,
     Sequence,
@@ -20,13 +23,9 @@ from graphlint.static.domain.values import (
     Value,
     join,
     members,
-    tensors_in,
     union,
 )
-from graphlint.static.interpreter import registries
-from graphlint.static.models import growth
-from graphlint.static.models.containers import with_item
-from graphlint.static.syntax import ir
+from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

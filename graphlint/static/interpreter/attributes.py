@@ -5,34 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
+from graphlint.static.domain.program import (
     Bound,
     Class,
-    Const,
-    DeviceName,
-    External,
-    ExternalObject,
     Function,
-    Host,
     Instance,
-    Mapping,
     Method,
     ModuleValue,
     PackageValue,
     Partial,
-    Place,
-    Sequence,
     Super,
-    Tensor,
-    Value,
-    members,
-    placed_by_name,
-    union,
 )
 from graphlint.static.models import results
 from graphlint.static.syntax import ir
+from graphlint.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    DeviceName,
+    External,
+    ExternalObject,
+    Host,
+    Mapping,
+    Place,
+    Sequence,
+    Tensor,
+    Value,
+    members,
+    union,
+)
+from graphlint.values.queries import placed_by_name
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

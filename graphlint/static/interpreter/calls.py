@@ -7,34 +7,27 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
+from graphlint.static.interpreter.decorators import METHOD_KINDS
+from graphlint.static.interpreter.instances import CHAINS
+from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Bound,
-    Class,
     Const,
     External,
     ExternalObject,
-    Function,
     Host,
-    Instance,
-    Method,
-    ModuleValue,
-    Partial,
     Place,
     Sequence,
-    Super,
     Tensor,
     Unknown,
     Value,
     members,
     union,
 )
-from graphlint.static.interpreter.decorators import METHOD_KINDS
-from graphlint.static.interpreter.instances import CHAINS
-from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.syntax import ir
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

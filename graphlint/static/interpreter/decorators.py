@@ -7,27 +7,13 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Context, Frame, Mode
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Class,
-    Const,
-    External,
-    ExternalObject,
-    Function,
-    Instance,
-    Partial,
-    Place,
-    Value,
-    members,
-    tensors_in,
-)
-from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Place, Value, members
+from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

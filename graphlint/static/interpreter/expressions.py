@@ -6,15 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class, Instance
+from graphlint.static.interpreter import narrowing
+from graphlint.static.interpreter.heap import CONTENT
+from graphlint.static.models.containers import with_item
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
     Host,
-    Instance,
     Mapping,
     Sequence,
     Tensor,
@@ -22,10 +25,6 @@ from graphlint.static.domain.values import (
     members,
     union,
 )
-from graphlint.static.interpreter import narrowing
-from graphlint.static.interpreter.heap import CONTENT
-from graphlint.static.models.containers import with_item
-from graphlint.static.syntax import ir
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

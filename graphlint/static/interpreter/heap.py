@@ -5,25 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env, Frame, Mode
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Class,
-    Const,
-    External,
-    Function,
-    Host,
-    Instance,
-    Value,
-    join,
-    limit_depth,
-    members,
-    union,
-)
-from graphlint.static.index.definitions import ClassDefinition, Definition
+from graphlint.static.domain.program import Bound, Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.interpreter.names import loosened
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Value, join, limit_depth, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -5,24 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
-    UNKNOWN,
-    Arguments,
-    Class,
-    ExternalObject,
-    Function,
-    Instance,
-    Sequence,
-    Union,
-    Unknown,
-    Value,
-    join,
-    members,
-)
-from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.domain.program import Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.interpreter.heap import CONTENT
 from graphlint.static.syntax import ir
+from graphlint.values import UNKNOWN, Arguments, ExternalObject, Sequence, Union, Unknown, Value, join, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -7,19 +7,7 @@ from collections import Counter
 from graphlint.finding import Confidence, Region
 from graphlint.operations import Catalogue
 from graphlint.static.domain.contexts import Context, Env, Event, Frame, Mode, OpenRegion, RegionKey
-from graphlint.static.domain.values import (
-    NONE,
-    Const,
-    Function,
-    Host,
-    Instance,
-    Mapping,
-    Sequence,
-    Value,
-    join,
-    limit_depth,
-    union,
-)
+from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.project import Project
 from graphlint.static.interpreter.annotations import Annotations
 from graphlint.static.interpreter.assignment import Targets
@@ -43,6 +31,7 @@ from graphlint.static.models.comparisons import Comparisons
 from graphlint.static.models.operators import Operators
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, Const, Host, Mapping, Sequence, Value, join, limit_depth, union
 
 MAX_DEPTH = 70  # calls inside calls
 MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class, Instance
+from graphlint.static.interpreter.heap import CONTENT
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
     Host,
-    Instance,
     Mapping,
     Sequence,
     Tensor,
@@ -22,8 +23,6 @@ from graphlint.static.domain.values import (
     members,
     union,
 )
-from graphlint.static.interpreter.heap import CONTENT
-from graphlint.static.syntax import ir
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

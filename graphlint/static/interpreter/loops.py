@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Loop
-from graphlint.static.domain.values import Class, Const, External, Function, Sequence, Value, limit_depth
+from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
+from graphlint.values import Const, External, Sequence, Value, limit_depth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

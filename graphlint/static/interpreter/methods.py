@@ -5,30 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Class,
-    External,
-    ExternalObject,
-    Function,
-    Instance,
-    ModuleValue,
-    Partial,
-    Super,
-    Tensor,
-    Unknown,
-    Value,
-    members,
-    union,
-    without,
-)
-from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.domain.program import Bound, Class, Function, Instance, ModuleValue, Partial, Super
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
 from graphlint.static.interpreter.heap import CONTENT
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, Arguments, External, ExternalObject, Tensor, Unknown, Value, members, union
+from graphlint.values.queries import without
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -6,22 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env, Frame, Key
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Class,
-    External,
-    Instance,
-    Place,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-    members,
-    truth,
-    union,
-)
+from graphlint.static.domain.program import Class, Instance
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Unknown, Value, members, union
+from graphlint.values.queries import truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.contexts import Env, Frame, Mode
-from graphlint.static.domain.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -7,35 +7,31 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
-    FALSE,
-    NONE,
-    TRUE,
-    UNKNOWN,
-    Arguments,
-    Class,
-    Const,
-    External,
-    ExternalObject,
-    Function,
-    Host,
-    Mapping,
-    Partial,
-    Place,
-    Sequence,
-    Super,
-    Tensor,
-    Value,
-    device_tensor,
-    members,
-    truth,
-    union,
-)
+from graphlint.static.domain.program import Class, Function, Partial, Super
 from graphlint.static.models.containers import Containers
 from graphlint.static.models.iterables import Iterables
 from graphlint.static.models.modules import Modules
 from graphlint.static.models.reflection import Reflection, type_of
 from graphlint.static.syntax import ir
+from graphlint.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    External,
+    ExternalObject,
+    Host,
+    Mapping,
+    Place,
+    Sequence,
+    Tensor,
+    Value,
+    members,
+    union,
+)
+from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

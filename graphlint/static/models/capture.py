@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Function, Instance, Partial
+from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.words import Words
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
@@ -20,10 +24,7 @@ from graphlint.static.domain.values import (
     DeviceName,
     External,
     ExternalObject,
-    Function,
-    Instance,
     Mapping,
-    Partial,
     Sequence,
     Tensor,
     Unknown,
@@ -31,9 +32,6 @@ from graphlint.static.domain.values import (
     members,
     union,
 )
-from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
-from graphlint.static.syntax import ir
-from graphlint.static.syntax.words import Words
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

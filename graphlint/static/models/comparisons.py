@@ -7,29 +7,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class, Function
+from graphlint.static.interpreter.attributes import ACCELERATOR
+from graphlint.static.models.operators import folded
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
-    Function,
     Host,
     Mapping,
     Sequence,
     Tensor,
     Unknown,
     Value,
-    device_tensor,
     members,
-    tensors_in,
-    truth,
     union,
 )
-from graphlint.static.interpreter.attributes import ACCELERATOR
-from graphlint.static.models.operators import folded
-from graphlint.static.syntax import ir
+from graphlint.values.queries import device_tensor, tensors_in, truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
@@ -17,10 +18,9 @@ from graphlint.static.domain.values import (
     Sequence,
     Value,
     members,
-    tensors_in,
     union,
 )
-from graphlint.static.syntax import ir
+from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -6,23 +6,9 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Const,
-    Host,
-    Place,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-    device_tensor,
-    host_tensor,
-    is_number,
-    members,
-    tensors_in,
-)
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, Const, Host, Place, Sequence, Tensor, Unknown, Value, members
+from graphlint.values.queries import device_tensor, host_tensor, is_number, tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.models.tensors import Tensors

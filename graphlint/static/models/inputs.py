@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.static.domain.values import (
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Function,
-    Instance,
-    Mapping,
-    Place,
-    Sequence,
-    Tensor,
-    Value,
-    members,
-    union,
-)
+from graphlint.static.domain.program import Bound, Function, Instance
+from graphlint.values import UNKNOWN, Arguments, Mapping, Place, Sequence, Tensor, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

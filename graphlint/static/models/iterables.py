@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
@@ -16,11 +17,10 @@ from graphlint.static.domain.values import (
     Tensor,
     Unknown,
     Value,
-    device_tensor,
     members,
     union,
 )
-from graphlint.static.syntax import ir
+from graphlint.values.queries import device_tensor
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Instance
+from graphlint.static.interpreter.heap import ANY
+from graphlint.static.models import predicates
+from graphlint.static.syntax import ir
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
@@ -17,19 +21,15 @@ from graphlint.static.domain.values import (
     DeviceName,
     ExternalObject,
     Host,
-    Instance,
     Mapping,
     Place,
     Sequence,
     Tensor,
     Value,
     members,
-    place_of_device,
     union,
 )
-from graphlint.static.interpreter.heap import ANY
-from graphlint.static.models import predicates
-from graphlint.static.syntax import ir
+from graphlint.values.queries import place_of_device
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

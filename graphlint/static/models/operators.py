@@ -7,20 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
-    UNKNOWN,
-    Arguments,
-    Const,
-    Host,
-    Mapping,
-    Sequence,
-    Tensor,
-    Value,
-    join,
-    members,
-    union,
-)
 from graphlint.static.syntax import ir
+from graphlint.values import UNKNOWN, Arguments, Const, Host, Mapping, Sequence, Tensor, Value, join, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

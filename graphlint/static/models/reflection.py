@@ -5,28 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class, Function, Instance, ModuleValue
+from graphlint.static.interpreter.heap import ANY
+from graphlint.static.syntax import ir
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
-    Function,
     Host,
-    Instance,
     Mapping,
-    ModuleValue,
     Sequence,
     Tensor,
     Value,
     members,
     union,
 )
-from graphlint.static.interpreter.heap import ANY
-from graphlint.static.syntax import ir
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Method
+from graphlint.static.models import indexing, operands, predicates, results
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
@@ -17,23 +20,16 @@ from graphlint.static.domain.values import (
     External,
     ExternalObject,
     Host,
-    Method,
     Place,
     Sequence,
     Tensor,
     Unknown,
     Value,
-    device_tensor,
-    is_doubtful,
-    is_number,
     join,
     members,
-    place_of_device,
-    tensors_in,
     union,
 )
-from graphlint.static.models import indexing, operands, predicates, results
-from graphlint.static.syntax import ir
+from graphlint.values.queries import device_tensor, is_doubtful, is_number, place_of_device, tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -12,12 +12,12 @@ from pathlib import Path
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion
-from graphlint.static.domain.values import Bound, External, Function, Value, members
-from graphlint.static.index.definitions import ClassDefinition, Definition
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Bound, Function
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.inputs import entry_arguments
 from graphlint.static.syntax import ir
+from graphlint.values import External, Value, members
 
 
 def declare(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]) -> None:

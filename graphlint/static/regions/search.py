@@ -9,14 +9,14 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion
-from graphlint.static.domain.values import UNKNOWN, Bound, Class, External, Function, Instance, Value, members
-from graphlint.static.index.definitions import ClassDefinition, Definition
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Bound, Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.capture import GRAPHING_KEYWORDS
 from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.words import Words, by_shared_piece
+from graphlint.values import UNKNOWN, External, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
 MAX_USERS = 60  # files that use one helper

@@ -1,4 +1,4 @@
-"""What the interpreter knows of a value: immutable, hashable, joined where paths meet.
+"""What is known of a value: immutable, hashable, joined where paths meet. Both halves speak of values in these kinds.
 
 A value that could be several things is a `Union`; its member `UNKNOWN` says that it could be something else as well.
 Long, because containers join their elements: the kinds of values and the ways to join them need each other.
@@ -9,18 +9,23 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import ClassVar
 
 from graphlint.finding import Confidence
-from graphlint.static.index.definitions import ClassDefinition
-from graphlint.static.index.project import Module
-from graphlint.static.syntax import ir
+
+
+class Value:
+    """Anything that is known of a value; the kinds follow. The static half adds those that a program defines."""
+
+    __slots__ = ()
+    is_true: ClassVar[bool] = False  # whether everything of this kind is true
+    is_example: ClassVar[bool] = False  # whether it is one of many that a registry may hold
+
 
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
 MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
-_HOST_SUFFIXES = ("_cpu", "_host")
 
 
 class Place(enum.Enum):
@@ -32,7 +37,7 @@ class Place(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Value):
     """Nothing is known."""
 
 
@@ -40,7 +45,7 @@ UNKNOWN = Unknown()
 
 
 @dataclass(frozen=True, slots=True)
-class Const:
+class Const(Value):
     """A Python constant; `kind` keeps 1, 1.0 and True apart."""
 
     value: object
@@ -56,21 +61,21 @@ FALSE = Const(False)
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class Host(Value):
     """A host value that is no tensor; `kind` is int, float, bool, str, array, dtype or object."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceName:
+class DeviceName(Value):
     """A `torch.device`: the device, the host, or unknown."""
 
     place: Place
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(Value):
     """A tensor.
 
     `dtype` is torch's name without its prefix, or just int or float; `sure` says how sure its place is.
@@ -91,14 +96,14 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class External:
+class External(Value):
     """Something outside the project, by its qualified name: a module, function, class or constant."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class ExternalObject:
+class ExternalObject(Value):
     """An instance of an external class, with the arguments that made it, by parameter name or position."""
 
     cls: str
@@ -112,82 +117,7 @@ class ExternalObject:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleValue:
-    """A module of the project."""
-
-    module: Module
-
-
-@dataclass(frozen=True, slots=True)
-class PackageValue:
-    """A folder of modules without a source of its own."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function: code, where its segment begins, and the values that it closes over."""
-
-    code: ir.Code
-    module: Module
-    qualname: str
-    first_line: int
-    owner: ClassDefinition | None = None
-    closure: tuple[tuple[str, Value], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A callable with its first argument: a method of a project class, or of anything that `call` knows by name."""
-
-    function: Value
-    receiver: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method, by name, of a tensor, container, host value or external object."""
-
-    receiver: Value
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """`functools.partial`."""
-
-    function: Value
-    arguments: tuple[Value, ...]
-    keywords: tuple[tuple[str, Value], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Class:
-    """A class of the project."""
-
-    definition: ClassDefinition
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Instance:
-    """An object of a project class. The interpreter hands out one for each class and set of arguments."""
-
-    cls: ClassDefinition
-    arguments: Arguments | None
-    in_region: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Super:
-    """`super()`: the classes after `after` in the order of the instance's class."""
-
-    after: ClassDefinition
-    receiver: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Value):
     """A list, tuple, set, iterator, module-list or sequential.
 
     `elements` is None when the length is not known: `element` stands for every element then, the first ones, which
@@ -213,7 +143,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Value):
     """A dict: known keys, and what any other key may hold (None: there are no others)."""
 
     items: tuple[tuple[Value, Value], ...] = ()
@@ -231,7 +161,7 @@ class Mapping:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Union:
+class Union(Value):
     """One of several; which comes first means nothing, but stays the same from run to run."""
 
     members: tuple[Value, ...]
@@ -275,29 +205,6 @@ class Arguments:
             yield self.double_star
 
 
-Value: TypeAlias = (
-    Unknown
-    | Const
-    | Host
-    | DeviceName
-    | Tensor
-    | External
-    | ExternalObject
-    | ModuleValue
-    | PackageValue
-    | Function
-    | Bound
-    | Method
-    | Partial
-    | Class
-    | Instance
-    | Super
-    | Sequence
-    | Mapping
-    | Union
-)
-
-
 def members(value: Value) -> Iterable[Value]:
     """The alternatives of a value."""
     return value.members if isinstance(value, Union) else (value,)
@@ -323,8 +230,8 @@ def union(values: Iterable[Value]) -> Value:
     flat.update(dict.fromkeys(tensors.values()))
     for kind, group in kinds.items():
         flat.update(dict.fromkeys(_merge_constants(group) if kind is Const else _merge_containers(group)))
-    if UNKNOWN in flat and sum(isinstance(member, (Class, Instance)) for member in flat) > MAX_EXAMPLES:
-        flat = {member: None for member in flat if not isinstance(member, (Class, Instance))}
+    if UNKNOWN in flat and sum(member.is_example for member in flat) > MAX_EXAMPLES:
+        flat = {member: None for member in flat if not member.is_example}
     if len(flat) == 1:
         return next(iter(flat))
     if not flat or len(flat) > MAX_MEMBERS:
@@ -420,114 +327,3 @@ def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
     if isinstance(value, Union) and any(isinstance(m, (Sequence, Mapping)) for m in value.members):
         return union(limit_depth(m, depth) for m in value.members)
     return value
-
-
-def without(value: Value, unwanted: Value) -> Value:
-    """The value with one alternative ruled out; the value itself if it has no other."""
-    if isinstance(value, Union) and unwanted in value.members:
-        return union(member for member in value.members if member != unwanted)
-    return value
-
-
-def tensors_in(value: Value) -> Iterator[Tensor]:
-    """The tensors that a value can be, or that a container holds."""
-    for member in members(value):
-        if isinstance(member, Tensor):
-            yield member
-        elif isinstance(member, Sequence):
-            if member.elements is None:
-                yield from tensors_in(member.element)
-            else:
-                for element in member.elements:
-                    yield from tensors_in(element)
-        elif isinstance(member, Mapping):
-            yield from tensors_in(member.any_value)
-
-
-def device_tensor(value: Value) -> Tensor | None:
-    """The tensor on the device, or anywhere, that a value can be."""
-    best = None
-    for member in members(value):
-        if (
-            isinstance(member, Tensor)
-            and member.place is not Place.HOST
-            and (best is None or member.place is Place.DEVICE)
-        ):
-            best = member
-    return best
-
-
-def host_tensor(value: Value) -> Tensor | None:
-    """The host tensor that a value can be."""
-    for member in members(value):
-        if isinstance(member, Tensor) and member.place is Place.HOST:
-            return member
-    return None
-
-
-def placed_by_name(value: Value, name: str) -> Value:
-    """Tensors of unknown place under a name that says it, as `seq_lens_cpu` does: those are on the host."""
-    if not name.endswith(_HOST_SUFFIXES):
-        return value
-    return union(
-        replace(m, place=Place.HOST) if isinstance(m, Tensor) and m.place is Place.ANYWHERE else m
-        for m in members(value)
-    )
-
-
-def is_number(value: Value) -> bool:
-    """Whether everything that a value can be is a Python number or boolean."""
-    return all(
-        (isinstance(m, Const) and isinstance(m.value, (int, float)))
-        or (isinstance(m, Host) and m.kind in ("int", "float", "bool", "number"))
-        for m in members(value)
-    )
-
-
-def is_doubtful(value: Value) -> bool:
-    """Whether a value that can be a tensor on the device can be something of the host as well; None is no doubt."""
-    return any(
-        m.place is Place.HOST if isinstance(m, Tensor) else not isinstance(m, Unknown) and m != NONE
-        for m in members(value)
-    )
-
-
-def truth(value: Value) -> bool | None:
-    """The truth of a value if it is the same for everything it can be."""
-    answers = {_member_truth(member) for member in members(value)}
-    return answers.pop() if len(answers) == 1 else None
-
-
-def _member_truth(value: Value) -> bool | None:
-    if isinstance(value, Const):
-        return bool(value.value)
-    if isinstance(value, Sequence) and value.elements is not None and value.kind in ("list", "tuple", "set"):
-        return bool(value.elements)
-    if isinstance(value, Sequence) and value.prefix:
-        return True
-    if isinstance(value, (Function, Bound, Class, ModuleValue, Partial, Method)):
-        return True
-    return None
-
-
-def place_of_device(value: Value | None) -> Place | None:
-    """The place that a `device` argument names; None if it is absent or None."""
-    if value is None or value == NONE:
-        return None
-    places = {_member_place(member) for member in members(value) if member != NONE}
-    return places.pop() if len(places) == 1 else Place.ANYWHERE
-
-
-def _member_place(value: Value) -> Place:
-    if isinstance(value, DeviceName):
-        return value.place
-    if isinstance(value, Tensor):
-        return value.place
-    if isinstance(value, Host) and value.kind == "int":
-        return Place.DEVICE
-    if isinstance(value, Const):
-        if isinstance(value.value, int):
-            return Place.DEVICE
-        if isinstance(value.value, str):
-            return Place.HOST if value.value.partition(":")[0] in ("cpu", "meta") else Place.DEVICE
-    return Place.ANYWHERE
