@@ -7,7 +7,12 @@ from typing import ClassVar
 
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.syntax import ir
-from graphlint.values import Arguments, Value
+from graphlint.values import Arguments, External, Value
+
+CONTENT = "<content>"  # what an object that is a container holds
+ANY = "<any>"  # what is stored under names that are not known
+# The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
+ACCELERATOR = External("torch.device:type")
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class Annotations:
 
     def _of_class(self, value: Value) -> Value:
         if isinstance(value, Class):
-            return self.interpreter.objects.promised(value.definition)
+            return self.interpreter.heap.promised(value.definition)
         if isinstance(value, Union):
             return union(self._of_class(member) for member in value.members)
         if not isinstance(value, External):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 
-class Targets:
+class Assignment:
     """Stores values where assignments say."""
 
     def __init__(self, interpreter: Interpreter) -> None:
@@ -84,7 +84,7 @@ class Targets:
         for member in members(receiver):
             if isinstance(member, Instance):
                 frame.env[(member, target.attr)] = value
-                self.interpreter.objects.write(member, target.attr, value)
+                self.interpreter.heap.write(member, target.attr, value)
                 if not member.in_region:
                     self._keep(target, value, frame)
             elif isinstance(member, Class):
@@ -117,7 +117,7 @@ class Targets:
             for member in members(self.interpreter.eval(target.value, frame)):
                 if isinstance(member, Instance):
                     frame.env[(member, target.attr)] = new
-                    self.interpreter.objects.write(member, target.attr, new)
+                    self.interpreter.heap.write(member, target.attr, new)
         elif isinstance(target, ir.Subscript) and isinstance(target.value, (ir.Name, ir.Attribute)):
             outer = self.interpreter.eval(target.value, frame)
             index = self.interpreter.eval(target.index, frame)

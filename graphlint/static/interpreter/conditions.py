@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 
-class Logic:
+class Conditions:
     """Decides conditions, as far as they can be."""
 
     def __init__(self, interpreter: Interpreter) -> None:

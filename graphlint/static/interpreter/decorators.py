@@ -50,7 +50,7 @@ class Decorators:
                 is_inner = isinstance(value, Function) and "<locals>" in value.qualname
                 if is_inner and node is not None and entries.declares(member.name):
                     assert isinstance(value, Function)
-                    entries.declare(self.interpreter, value, node, self._outside(frame))
+                    self.interpreter.capture.declare(value, node, self._outside(frame))
             if isinstance(member, Partial) and isinstance(member.function, External):
                 keywords = dict(member.keywords)
                 if member.function.name in CACHES:

@@ -32,7 +32,7 @@ class Loops:
         element = self.interpreter.expressions.iterate(node.iterable, iterable, frame)
 
         def enter() -> bool:
-            self.interpreter.targets.store(node.target, element, frame)
+            self.interpreter.assignment.store(node.target, element, frame)
             return True
 
         return self._settle(node, frame, enter, lambda: False)
@@ -43,7 +43,7 @@ class Loops:
         frame.loops.append(loop)
         goes_on = True
         for element in elements:
-            self.interpreter.targets.store(node.target, element, frame)
+            self.interpreter.assignment.store(node.target, element, frame)
             loop.continues.clear()
             goes_on = self.interpreter.block(node.body, frame)
             ends = [*([frame.env] if goes_on else []), *loop.continues]
@@ -66,7 +66,7 @@ class Loops:
         outcomes: list[bool | None] = []
 
         def enter() -> bool:
-            outcomes.append(self.interpreter.logic.condition(node.test, frame, effect="tensor-loop"))
+            outcomes.append(self.interpreter.conditions.condition(node.test, frame, effect="tensor-loop"))
             if outcomes[-1] is not False:
                 frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
             return outcomes[-1] is not False

@@ -124,7 +124,7 @@ def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
     if cls == External("torch.Tensor"):
         return Tensor()
     if isinstance(cls, Class):
-        return interpreter.objects.promised(cls.definition)
+        return interpreter.heap.promised(cls.definition)
     return UNKNOWN
 
 
@@ -153,6 +153,6 @@ def _held(interpreter: Interpreter, node: ir.Expr, env: Env) -> tuple[Key | None
         if isinstance(receiver, Instance):
             held = env.get((receiver, node.attr))
             if held is None:
-                held = interpreter.objects.heap.get(receiver, {}).get(node.attr)
+                held = interpreter.heap.objects.get(receiver, {}).get(node.attr)
             return (receiver, node.attr), held
     return None, None

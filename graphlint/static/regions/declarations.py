@@ -114,7 +114,7 @@ def run_declared(interpreter: Interpreter, module: Module, target: _Target) -> N
     method = interpreter.names.definition(definition, target.defined_in)
     receiver: Value | None = None
     if target.owner is not None and not isinstance(method, Bound):
-        receiver = interpreter.objects.instance(target.owner, None, False)
+        receiver = interpreter.heap.instance(target.owner, None, False)
     arguments = entry_arguments(interpreter, signature, receiver)
     call = ir.Call(code.mark, ir.Name(code.mark, ""), ())
     interpreter.outside = 0
