@@ -14,7 +14,7 @@ from graphlint.finding import Confidence
 
 Value = TypeVar("Value")
 
-_READ = {"number": "scalar-readback", "int": "tensor-size", "size": "tensor-size"}
+_READ = {"number": "scalar-readback", "int": "tensor-as-size", "size": "tensor-as-size"}
 _SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input"}
 _OPERANDS = frozenset({"elementwise", "bool-tensor"})
 
@@ -265,13 +265,13 @@ def _implied(returns: str, params: tuple[Parameter, ...]) -> list[Effect]:
     """What follows from the kind of result and the types of the parameters."""
     effects = [Effect(_READ[param.type], (Condition("device", param.name),)) for param in params if param.type]
     if returns == "factory":
-        effects.append(Effect("allocation", (Condition("cuda", "device"), Condition("absent", "out"))))
+        effects.append(Effect("region-allocation", (Condition("cuda", "device"), Condition("absent", "out"))))
     if returns == "device-tensor":
-        effects.append(Effect("allocation"))
+        effects.append(Effect("region-allocation"))
     if returns == "like":
-        effects.append(Effect("allocation", (Condition("device", "*"),)))
+        effects.append(Effect("region-allocation", (Condition("device", "*"),)))
     if returns in _OPERANDS and sum(not param.type for param in params) > 1:
-        effects.append(Effect("host-operand", (Condition("device", "*"), Condition("host", "*"))))
+        effects.append(Effect("frozen-host-operand", (Condition("device", "*"), Condition("host", "*"))))
     return effects
 
 

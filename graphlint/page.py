@@ -26,7 +26,7 @@ CHOICES = {
     "witness": ("capture",),
 }
 REQUIRED = ("summary", "severity", "outcome", "message", "help", "why", "fix", "since", "status")
-KEYS = (*REQUIRED, "effects", "profile", "witness")
+KEYS = (*REQUIRED, "profile", "witness")
 HEADINGS = (
     "What it finds",
     "Why capture cannot do this",
@@ -50,7 +50,9 @@ class Program:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a page declares; `message` has the operation's source text in place of `{operation}`.
+    """What a page declares; `slug` is its name and that of the effect that it reports.
+
+    `message` has the operation's source text in place of `{operation}`.
 
     `witness` is `capture` where only a run can see it, and None where the source text tells as well.
     """
@@ -60,7 +62,6 @@ class Rule:
     summary: str
     severity: Severity
     outcome: str
-    effects: tuple[str, ...]
     message: str
     help: str
     why: str
@@ -103,16 +104,13 @@ def read_page(page: Path) -> Rule:
         raise UsageError(f"{page}: the headings are not {', '.join(f'`## {name}`' for name in HEADINGS)} in this order")
     declaration = read_declaration(page, blocks)
     declaration["severity"] = Severity[declaration["severity"].upper()]
-    declaration["effects"] = tuple(declaration.get("effects", ()))
     programs = tuple(read_programs(page, blocks))
     if not code.startswith(TOOL_FAMILY):
-        check_proof(page, declaration["effects"], programs)
+        check_proof(page, programs)
     return Rule(code=code, slug=slug, page=page, programs=programs, text=text, **declaration)
 
 
-def check_proof(page: Path, effects: tuple[str, ...], programs: tuple[Program, ...]) -> None:
-    if not effects:
-        raise UsageError(f"{page}: key `effects` is missing: no operation could lead to a finding of this rule")
+def check_proof(page: Path, programs: tuple[Program, ...]) -> None:
     for label in ("bad", "good"):
         if not any(program.label == label for program in programs):
             raise UsageError(f"{page}: no ```python {label} program under `## Programs`")
@@ -157,10 +155,6 @@ def read_declaration(page: Path, blocks: tuple[Block, ...]) -> dict[str, Any]:
 def check_key(page: Path, key: str, value: object) -> None:
     if key not in KEYS:
         raise UsageError(f"{page}: unknown key `{key}`{nearest(key, KEYS)}")
-    if key == "effects":
-        if not isinstance(value, list) or not all(isinstance(effect, str) and effect for effect in value):
-            raise UsageError(f"{page}: key `effects`: expected a list of strings")
-        return
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{page}: key `{key}`: expected a string that is not empty")
     if key in CHOICES and value not in CHOICES[key]:

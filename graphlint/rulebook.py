@@ -28,13 +28,15 @@ class Rulebook:
             raise UsageError(f"unknown rule `{code}`{nearest(code.upper(), names) or nearest(code, names)}")
         return found
 
-    def for_effect(self, effect: str) -> Rule | None:
-        """The rule that reports an effect, if any does."""
-        return self._by_effect.get(effect)
+    def for_effect(self, effect: str) -> Rule:
+        """The rule of this name, which reports the effect. Raises LookupError: effects are made by graphlint alone."""
+        if effect not in self._by_effect:
+            raise LookupError(f"no rule reports the effect `{effect}`")
+        return self._by_effect[effect]
 
     @functools.cached_property
     def _by_effect(self) -> dict[str, Rule]:
-        return {effect: rule for rule in self.rules if rule.status != "retired" for effect in rule.effects}
+        return {rule.slug: rule for rule in self.rules if rule.status != "retired"}
 
     def matching(self, prefix: str, key: str) -> frozenset[str]:
         """The codes that begin with a prefix; `key` says in the error where the prefix came from."""
@@ -66,23 +68,22 @@ def builtin_rules() -> Path:
 
 
 def load_rulebook(*directories: Path) -> Rulebook:
-    """All pages of the directories; two rules that claim the same code, name or effect are an error."""
+    """All pages of the directories; two rules that claim the same code or name are an error."""
     rules: list[Rule] = []
     for directory in directories:
         if not directory.is_dir():
             raise UsageError(f"the rules directory {directory} does not exist")
         rules += (read_page(page) for page in sorted(directory.glob("*.md")))
     rules.sort(key=lambda rule: rule.code)
-    refuse_shared(rules, "code", lambda rule: (rule.code,))
-    refuse_shared(rules, "name", lambda rule: (rule.slug,))
-    refuse_shared(rules, "effect", lambda rule: rule.effects)
+    refuse_shared(rules, "code", lambda rule: rule.code)
+    refuse_shared(rules, "name", lambda rule: rule.slug)
     return Rulebook(tuple(rules))
 
 
-def refuse_shared(rules: Iterable[Rule], what: str, names: Callable[[Rule], tuple[str, ...]]) -> None:
+def refuse_shared(rules: Iterable[Rule], what: str, name_of: Callable[[Rule], str]) -> None:
     owners: dict[str, Path] = {}
     for rule in rules:
-        for name in names(rule):
-            if name in owners:
-                raise UsageError(f"{rule.page}: the {what} `{name}` is taken by {owners[name]}")
-            owners[name] = rule.page
+        name = name_of(rule)
+        if name in owners:
+            raise UsageError(f"{rule.page}: the {what} `{name}` is taken by {owners[name]}")
+        owners[name] = rule.page

@@ -48,7 +48,7 @@ RUN = "def capture(model, x):\n    with torch.cuda.graph(graph):\n        model(
 
 def page(code: str, slug: str, programs: str = PROGRAMS, **changes: Any) -> str:
     """The text of a page; a key that is set to None is left out."""
-    entries: dict[str, Any] = {**DECLARATION, "effects": [slug], **changes}
+    entries: dict[str, Any] = {**DECLARATION, **changes}
     lines = [f"{key} = {value!r}" for key, value in entries.items() if value is not None]
     sections = "\n".join(f"## {heading}\n\ntext\n" for heading in HEADINGS)
     return "\n".join([f"# {code} {slug}", "", "```toml", *lines, "```", "", sections, programs])
@@ -64,12 +64,12 @@ def write_page(directory: Path, code: str, slug: str, **changes: Any) -> Path:
 
 def write_rules(directory: Path) -> Rulebook:
     """A small rulebook: the tool's own two rules, and three of other families."""
-    write_page(directory, "GL001", "unreadable-source", effects=None, programs="")
+    write_page(directory, "GL001", "unreadable-source", programs="")
     unused = "`{operation}` suppresses nothing"
-    write_page(directory, "GL002", "unused-suppression", effects=None, programs="", severity="warning", message=unused)
+    write_page(directory, "GL002", "unused-suppression", programs="", severity="warning", message=unused)
     write_page(directory, "GL101", "scalar-readback")
     write_page(directory, "GL102", "tensor-printing")
-    write_page(directory, "GL301", "data-dependent-branch", effects=["tensor-branch"])
+    write_page(directory, "GL301", "data-dependent-branch")
     write_page(directory, "GL504", "region-allocation", severity="note", outcome="slow", profile="strict")
     return load_rulebook(directory)
 

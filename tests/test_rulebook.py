@@ -24,7 +24,6 @@ def test_a_page_is_read_into_a_rule(tmp_path: Path) -> None:
     file = write_page(tmp_path, "GL101", "scalar-readback", programs=programs)
     (rule,) = load_rulebook(tmp_path).rules
     assert ("GL101", "scalar-readback", Severity.ERROR) == (rule.code, rule.slug, rule.severity)
-    assert ("scalar-readback",) == rule.effects
     assert file.read_text() == rule.text
     assert ["bad", "good"] == [program.label for program in rule.programs]
     assert "x.item()  # expect: GL101\n" == rule.programs[0].source
@@ -49,8 +48,7 @@ def test_a_heading_inside_a_program_is_no_heading(tmp_path: Path) -> None:
         pytest.param({"summary": "x" * 73}, "key `summary`: 73 characters", id="long summary"),
         pytest.param({"help": " "}, "key `help`: expected a string that is not empty", id="empty string"),
         pytest.param({"since": 1}, "key `since`: expected a string", id="number"),
-        pytest.param({"effects": "x"}, "key `effects`: expected a list", id="effects as string"),
-        pytest.param({"effects": None}, "key `effects` is missing", id="no effects"),
+        pytest.param({"effects": "x"}, "unknown key `effects`", id="unknown key"),
         pytest.param({"sumary": "x"}, "unknown key `sumary`; did you mean `summary`?", id="misspelt key"),
         pytest.param({"profile": "loose"}, "key `profile`", id="profile"),
         pytest.param({"message": "{source} waits"}, "key `message`: the only placeholder", id="placeholder"),
@@ -93,19 +91,16 @@ def test_bytes_that_do_not_decode_are_one_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "slug", "changes", "expected"),
+    ("code", "slug", "expected"),
     [
-        pytest.param("GL101", "other", {}, "the code `GL101` is taken", id="code"),
-        pytest.param(
-            "GL999", "scalar-readback", {"effects": ["new"]}, "the name `scalar-readback` is taken", id="name"
-        ),
-        pytest.param("GL999", "other", {"effects": ["tensor-branch"]}, "the effect `tensor-branch`", id="effect"),
+        pytest.param("GL101", "other", "the code `GL101` is taken", id="code"),
+        pytest.param("GL999", "scalar-readback", "the name `scalar-readback` is taken", id="name"),
     ],
 )
-def test_two_rules_never_share(tmp_path: Path, code: str, slug: str, changes: dict[str, Any], expected: str) -> None:
-    """Code, name and effect belong to one rule, across all directories."""
+def test_two_rules_never_share(tmp_path: Path, code: str, slug: str, expected: str) -> None:
+    """A code and a name, which is an effect as well, belong to one rule, across all directories."""
     write_rules(tmp_path / "ours")
-    write_page(tmp_path / "theirs", code, slug, **changes)
+    write_page(tmp_path / "theirs", code, slug)
     with pytest.raises(UsageError, match=expected):
         load_rulebook(tmp_path / "ours", tmp_path / "theirs")
 
@@ -128,14 +123,13 @@ def test_a_rule_is_found_by_code_and_by_name(tmp_path: Path) -> None:
 
 
 def test_an_effect_leads_to_its_rule(tmp_path: Path) -> None:
-    """The rule of an effect is the one that declares it; a retired rule reports nothing."""
-    write_page(tmp_path, "GL998", "old", status="retired", effects=["old"])
+    """The rule of an effect is the one of that name; a retired rule reports nothing, and no effect goes unnoticed."""
+    write_page(tmp_path, "GL998", "old", status="retired")
     rulebook = write_rules(tmp_path)
-    found = rulebook.for_effect("tensor-branch")
-    assert found is not None
-    assert "GL301" == found.code
-    assert rulebook.for_effect("nothing") is None
-    assert rulebook.for_effect("old") is None
+    assert "GL301" == rulebook.for_effect("data-dependent-branch").code
+    for effect in ("nothing", "old"):
+        with pytest.raises(LookupError, match=f"no rule reports the effect `{effect}`"):
+            rulebook.for_effect(effect)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +146,7 @@ def test_an_effect_leads_to_its_rule(tmp_path: Path) -> None:
 )
 def test_the_longer_prefix_decides(tmp_path: Path, select: list[str], ignore: list[str], expected: set[str]) -> None:
     """A selection and an exception may name the same code; the more specific one holds."""
-    write_page(tmp_path, "GL999", "retired", status="retired", effects=["retired"])
+    write_page(tmp_path, "GL999", "retired", status="retired")
     assert expected == write_rules(tmp_path).selected(select, ignore)
 
 

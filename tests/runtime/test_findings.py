@@ -77,7 +77,7 @@ def test_a_line_of_the_region_itself_has_no_chain(rulebook: Rulebook) -> None:
     opening, stack = region()
     findings = Collected(rulebook)
     findings.add("scalar-readback", opening, [FIRST], opening=opening)
-    findings.add("tensor-branch", stack[1:], [FIRST], opening=stack)
+    findings.add("data-dependent-branch", stack[1:], [FIRST], opening=stack)
     findings.add("tensor-printing", stack, [FIRST])
     assert [(), (), ()] == [finding.chain for _, finding in findings.heard]
 
@@ -97,7 +97,7 @@ def test_two_effects_at_a_place_are_two_findings(rulebook: Rulebook) -> None:
     opening, stack = region()
     findings = Collected(rulebook)
     findings.add("scalar-readback", stack)
-    findings.add("tensor-branch", stack)
+    findings.add("data-dependent-branch", stack)
     findings.add("scalar-readback", opening)
     assert ["GL101", "GL301", "GL101"] == [finding.code for finding in findings.by_key.values()]
 
@@ -108,7 +108,7 @@ def test_a_span_that_is_given_takes_the_place_of_the_line(rulebook: Rulebook) ->
     findings.add("scalar-readback", innermost(), span=Span("gone.py", 7))
     findings.add("scalar-readback", (), operation="model.py")
     opening, _ = region()
-    findings.add("tensor-branch", (), opening=opening)
+    findings.add("data-dependent-branch", (), opening=opening)
     assert opening[0].span == findings.heard.pop()[1].span
     told = [(finding.span, finding.message.split("`")[1]) for _, finding in findings.heard]
     assert [(Span("gone.py", 7), "this"), (Span("<unknown>", 1), "model.py")] == told

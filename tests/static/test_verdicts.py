@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import analyse, in_region
+from analysis import RULEBOOK, analyse, in_region, write
 
+from graphlint import static
+from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence
+from graphlint.rulebook import Rulebook
 
 REGION = """\
 import torch
@@ -291,3 +294,11 @@ def test_a_broken_file_is_reported_where_it_is_named(tmp_path: Path) -> None:
 def test_syntax_newer_than_the_running_python_is_read(tmp_path: Path, line: str) -> None:
     """libcst knows this grammar; the index of a file does not yet."""
     assert [FOUND] == codes(tmp_path, f"{REGION}{line}\n")
+
+
+def test_an_effect_without_a_rule_is_an_error(tmp_path: Path) -> None:
+    """What the analysis sees and no rule reports does not pass for silence."""
+    write(tmp_path, REGION)
+    others = Rulebook(tuple(rule for rule in RULEBOOK.rules if rule.slug != "scalar-readback"))
+    with pytest.raises(LookupError, match="no rule reports the effect `scalar-readback`"):
+        static.check([tmp_path], Config(root=tmp_path), others)

@@ -31,10 +31,10 @@ def after_capture(capture: Capture) -> Iterator[Trouble]:
         if operation.is_download:
             yield Trouble("stale-readback", operation.stack)
         elif operation.host_operand is not None and not operation.host_operand.expired():
-            yield Trouble("host-operand", operation.stack)
+            yield Trouble("frozen-host-operand", operation.stack)
     for internal in capture.internals.values():
         if internal.is_of_factory:
-            yield Trouble("allocation", internal.stack, internal.operator)
+            yield Trouble("region-allocation", internal.stack, internal.operator)
 
 
 def before_replay(capture: Capture) -> Iterator[Trouble]:

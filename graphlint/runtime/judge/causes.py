@@ -27,22 +27,31 @@ _PRINTING = re.compile(r"torch\._tensor_str:|Tensor\.__(repr|str|format)__$")
 # What an operator can be the cause of. The first entry is the answer where the line of code does not tell.
 _READBACK = (
     "scalar-readback",
-    "tensor-branch",
-    "tensor-loop",
-    "tensor-size",
-    "printing",
+    "data-dependent-branch",
+    "data-dependent-loop",
+    "tensor-as-size",
+    "tensor-printing",
     "hidden-sync",
-    "host-to-device",
+    "host-to-device-copy",
     "data-dependent-shape",
 )
-_DOWNLOAD = ("device-to-host", "scalar-readback", "printing", "hidden-sync", "optimizer-host-state")
-_UPLOAD = ("host-to-device", "literal-upload", "host-index", "hidden-sync")
+_DOWNLOAD = ("device-to-host-copy", "scalar-readback", "tensor-printing", "hidden-sync", "non-capturable-optimizer")
+_UPLOAD = ("host-to-device-copy", "literal-upload", "host-index", "hidden-sync")
 _LITERAL = ("literal-upload", "host-index", "hidden-sync")
-_SHAPE = ("data-dependent-shape", "boolean-mask", "hidden-sync")
-_WAITING = frozenset({"explicit-sync", "hidden-sync", "device-to-host", "host-to-device", "data-dependent-shape"})
+_SHAPE = ("data-dependent-shape", "boolean-mask-index", "hidden-sync")
+_WAITING = frozenset(
+    {"explicit-sync", "hidden-sync", "device-to-host-copy", "host-to-device-copy", "data-dependent-shape"}
+)
 _LEGAL_FIRST = frozenset({"foreign-allocation", "allocator-call"})
 _TUNING = ("triton", "torch._inductor", "torch._dynamo")
-_OTHER = ("hidden-sync", "data-dependent-shape", "boolean-mask", "explicit-sync", "tensor-size", "optimizer-host-state")
+_OTHER = (
+    "hidden-sync",
+    "data-dependent-shape",
+    "boolean-mask-index",
+    "explicit-sync",
+    "tensor-as-size",
+    "non-capturable-optimizer",
+)
 _SHAPES = re.compile(r"aten\.(nonzero|masked_select|_?unique|unique_|repeat_interleave|argwhere)")
 _EXPLICIT = re.compile(r"(^|\.)(synchronize|query|wait|elapsed_time|barrier)$")
 
@@ -61,7 +70,7 @@ _SENTENCES = tuple((re.compile(words, re.I), effect) for words, effect in (
     ("CUDA generator not in capture mode|register_generator_state|not registered", "unregistered-generator"),
     (r"generator|\brng\b|current_seed|philox", "random-state-access"),
     ("out of memory|OUT_OF_MEMORY", "out-of-memory"),
-    ("capturable", "optimizer-host-state"),
+    ("capturable", "non-capturable-optimizer"),
 ))  # fmt: skip
 
 
@@ -97,9 +106,9 @@ class Causes:
             if pattern.search(refusal.said):
                 return effect
         if any(_PRINTING.search(name) for name in refusal.through):
-            return "printing"
+            return "tensor-printing"
         if any(name.startswith("torch.optim.") and name.endswith(".step") for name in refusal.through):
-            return "optimizer-host-state"
+            return "non-capturable-optimizer"
         possible = _possible(refusal)
         place = refusal.stack[0] if refusal.stack else None
         is_call = True
@@ -158,21 +167,21 @@ def _by_instruction(place: Place, opname: str, possible: tuple[str, ...]) -> str
     )
     if possible is _READBACK:
         if any(word in opname for word in _BRANCHES) or name in _ASKING:
-            return "tensor-loop" if _is_loop_condition(place) else "tensor-branch"
+            return "data-dependent-loop" if _is_loop_condition(place) else "data-dependent-branch"
         if any(word in opname for word in _TEXT) or _is_percent_format(tree):
-            return "printing"
+            return "tensor-printing"
         if name == "range":
-            return "tensor-loop"
+            return "data-dependent-loop"
         if name in _READING:
             return "scalar-readback"
         if is_indexing:
-            return "scalar-readback" if isinstance(_receiver(place, tree), list | tuple | dict) else "tensor-size"
+            return "scalar-readback" if isinstance(_receiver(place, tree), list | tuple | dict) else "tensor-as-size"
         return None
     if is_indexing:
         if possible in (_UPLOAD, _LITERAL) or possible[0] == "capture-refused":
             return "host-index"
         if possible in (_SHAPE, _OTHER):
-            return "boolean-mask"
+            return "boolean-mask-index"
     return None
 
 

@@ -42,8 +42,6 @@ class Findings:
         more than a warning.
         """
         rule = self.rulebook.for_effect(effect)
-        if rule is None:
-            raise LookupError(f"no rule reports the effect `{effect}`")
         place = next(iter((*stack, *opening)), None)
         span = span or (place.span if place is not None else self.home)
         key = (rule.code, span.path, span.line, span.column)

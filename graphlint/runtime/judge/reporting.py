@@ -19,7 +19,7 @@ from graphlint.runtime.watch.capture import Capture, Trouble
 from graphlint.runtime.watch.watch import Watch
 
 _DECIDED = frozenset({"frozen-host-value", "frozen-host-random"})  # what changes what eager asks for, if anything
-_SUSPECT = _DECIDED | {"moved-tensor", "optimizer-host-state"}  # what changes the results, if anything
+_SUSPECT = _DECIDED | {"moved-tensor", "non-capturable-optimizer"}  # what changes the results, if anything
 
 
 class Reporting:

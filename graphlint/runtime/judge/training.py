@@ -41,7 +41,7 @@ class Training:
             elif (now := numbers_of_state(stepped.optimizer)) != stepped.numbers and stepped.numbers:
                 changed = next(name for name, value in now[0].items() if value != stepped.numbers[0].get(name))
                 said = f"`{changed}` is counted on the host, where replay does not count"
-                yield Trouble("optimizer-host-state", stepped.stack, said)
+                yield Trouble("non-capturable-optimizer", stepped.stack, said)
         found = []
         for leaf in capture.leaves.values():
             key = storage_key(leaf.grad) if leaf.grad is not None else 0

@@ -112,7 +112,9 @@ class Standins:
         def text(tensor: torch.Tensor, **kwargs: Any) -> str:
             if self.recorder.capture is None or not tensor.is_cuda:
                 return printed(tensor, **kwargs)
-            self.recorder.refuse(SYNCHRONIZES, sys._getframe(1), operator="torch.Tensor.__repr__", effect="printing")
+            self.recorder.refuse(
+                SYNCHRONIZES, sys._getframe(1), operator="torch.Tensor.__repr__", effect="tensor-printing"
+            )
             return f"tensor(..., device='{tensor.device}', size={tuple(tensor.shape)})"
 
         return text

@@ -73,16 +73,14 @@ def gather(regions: Iterable[OpenRegion]) -> Reached:
 
 
 def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
-    """Every finding that the rulebook has a rule for."""
-    findings = [found for place in reached.places.values() if (found := _finding(place, rulebook)) is not None]
+    """The findings in order of place. Raises LookupError for an effect without a rule."""
+    findings = [_finding(place, rulebook) for place in reached.places.values()]
     return sorted(findings, key=lambda f: (f.span, f.code))
 
 
-def _finding(place: _Place, rulebook: Rulebook) -> Finding | None:
+def _finding(place: _Place, rulebook: Rulebook) -> Finding:
     event = place.event
     rule = rulebook.for_effect(event.effect)
-    if rule is None:
-        return None
     severity = rule.severity
     if severity is Severity.ERROR and all(region.soft for region in place.regions):
         severity = Severity.WARNING

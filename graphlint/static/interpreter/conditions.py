@@ -48,7 +48,7 @@ class Conditions:
             before = frame.env = _with_new_names(before, frame.env)
         return union(results)
 
-    def condition(self, node: ir.Expr, frame: Frame, effect: str = "tensor-branch") -> bool | None:
+    def condition(self, node: ir.Expr, frame: Frame, effect: str = "data-dependent-branch") -> bool | None:
         """The truth of a condition if it is known; a device tensor asked for its truth is an event."""
         if isinstance(node, ir.Boolean):
             goes_on = node.operator == "and"
@@ -65,7 +65,7 @@ class Conditions:
             return None if outcome is None else not outcome
         return self.test(node, self.interpreter.eval(node, frame), frame, effect)
 
-    def test(self, node: ir.Expr, value: Value, frame: Frame, effect: str = "tensor-branch") -> bool | None:
+    def test(self, node: ir.Expr, value: Value, frame: Frame, effect: str = "data-dependent-branch") -> bool | None:
         """The truth of an evaluated expression."""
         tensor = device_tensor(value)
         if tensor is not None:

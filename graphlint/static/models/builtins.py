@@ -200,7 +200,9 @@ class Builtins:
     def _number(self, name: str, value: Value, node: ir.Call | None, frame: Frame) -> Value:
         tensor = device_tensor(value)
         if tensor is not None and node is not None:
-            self.evaluator.event(frame, node, "tensor-branch" if name == "bool" else "scalar-readback", tensor.sure)
+            self.evaluator.event(
+                frame, node, "data-dependent-branch" if name == "bool" else "scalar-readback", tensor.sure
+            )
         if isinstance(value, Const) and isinstance(value.value, (int, float, str)):
             try:
                 return Const({"int": int, "float": float, "bool": bool, "complex": complex}[name](value.value))

@@ -96,7 +96,7 @@ class Comparisons:
         if tensor is None and isinstance(right, Sequence) and any(True for _ in tensors_in(right)):
             tensor = device_tensor(left)
         if tensor is not None:
-            self.evaluator.event(frame, node, "tensor-branch", tensor.sure)
+            self.evaluator.event(frame, node, "data-dependent-branch", tensor.sure)
             return Host("bool")
         answer: bool | None = None
         if isinstance(right, Sequence) and right.elements is not None:

@@ -33,7 +33,7 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
     source = device_tensor(stored)
     if isinstance(value, Tensor) and value.place is Place.HOST:
         if source is not None:
-            tensors.evaluator.event(frame, target, "device-to-host", min(value.sure, source.sure))
+            tensors.evaluator.event(frame, target, "device-to-host-copy", min(value.sure, source.sure))
         return
     items = _items(target.index, index)
     known = isinstance(value, Tensor)
@@ -49,7 +49,7 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
         sure = min(tensors.sureness(stored, source) if source is not None else beside[0].sure, value.sure)
         what = "stores a device value through a boolean mask" if source is not None else "joins a mask and an index"
         message = f"`{frame.source(target)} = ...` {what}, and the hits of the mask are counted on the host"
-        tensors.evaluator.event(frame, target, "boolean-mask", sure, message)
+        tensors.evaluator.event(frame, target, "boolean-mask-index", sure, message)
     elif not masked:
         _check_stored(tensors, value, items, target, stored, frame)
 
@@ -66,7 +66,7 @@ def _check_stored(
     held = host_tensor(stored) if device_tensor(stored) is None else None
     through = [found for _, item in items if (found := _through(item)) is not None]
     if held is not None and held.ndim != 0:
-        tensors.evaluator.event(frame, target, "host-to-device", min(held.sure, value.sure))
+        tensors.evaluator.event(frame, target, "host-to-device-copy", min(held.sure, value.sure))
     elif through and (held is not None or is_number(stored)):
         sure = min(value.sure, *(found.sure for found in through))
         if any(found.dtype is None for found in through):  # it may be a mask, and `masked_fill` takes the number along
@@ -109,9 +109,9 @@ def _check_index(tensors: Tensors, node: ir.Expr, item: Value, whole: ir.Subscri
         if found.is_mask or (found.dtype is None and _looks_like_mask(node)):
             if found.dtype is None:
                 sure = min(sure, Confidence.MEDIUM)
-            evaluator.event(frame, whole, "boolean-mask", sure if known else min(sure, Confidence.MEDIUM))
+            evaluator.event(frame, whole, "boolean-mask-index", sure if known else min(sure, Confidence.MEDIUM))
         elif found.ndim == 0:
-            evaluator.event(frame, whole, "tensor-size", sure if known else min(sure, Confidence.MEDIUM))
+            evaluator.event(frame, whole, "tensor-as-size", sure if known else min(sure, Confidence.MEDIUM))
         return
     if not known:
         return
@@ -123,7 +123,7 @@ def _check_index(tensors: Tensors, node: ir.Expr, item: Value, whole: ir.Subscri
         evaluator.event(frame, whole, "host-index", Confidence.MEDIUM)
     elif any(isinstance(m, Sequence) and m.kind in ("list", "iterator") for m in members(item)):
         if any(t.place is not Place.HOST for t in tensors_in(item)):
-            evaluator.event(frame, whole, "tensor-size", Confidence.HIGH)
+            evaluator.event(frame, whole, "tensor-as-size", Confidence.HIGH)
         elif not _is_tuple_in_disguise(item):
             evaluator.event(frame, whole, "host-index", Confidence.HIGH)
 

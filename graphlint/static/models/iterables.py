@@ -45,7 +45,7 @@ class Iterables:
             return pool[0] if pool and name != "sorted" else UNKNOWN
         tensors = [tensor for value in judged if (tensor := device_tensor(value)) is not None]
         if tensors and node is not None:
-            self.evaluator.event(frame, node, "tensor-branch", min(tensor.sure for tensor in tensors))
+            self.evaluator.event(frame, node, "data-dependent-branch", min(tensor.sure for tensor in tensors))
         if name in ("any", "all"):
             return Host("bool")
         if name == "sorted":
@@ -68,7 +68,7 @@ class Iterables:
         for value in arguments.positional:
             tensor = device_tensor(value)
             if tensor is not None and node is not None:
-                self.evaluator.event(frame, node, "tensor-loop", tensor.sure)
+                self.evaluator.event(frame, node, "data-dependent-loop", tensor.sure)
         values = (v.value for v in arguments.positional if isinstance(v, Const))
         bounds = [v for v in values if isinstance(v, int) and not isinstance(v, bool)]
         if bounds and len(bounds) == len(arguments.positional) and len(range(*bounds)) <= MAX_KNOWN:

@@ -105,9 +105,9 @@ class Modules:
         moved = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
         if moved is not None and self._has_parameters(receiver) and frame.mode is not Mode.OUTSIDE:
             if held is Place.DEVICE and target is Place.HOST:
-                self.evaluator.event(frame, moved, "device-to-host", Confidence.MEDIUM)
+                self.evaluator.event(frame, moved, "device-to-host-copy", Confidence.MEDIUM)
             elif held is None and target is Place.DEVICE and self._is_new(moved, frame):
-                self.evaluator.event(frame, moved, "host-to-device", Confidence.MEDIUM)
+                self.evaluator.event(frame, moved, "host-to-device-copy", Confidence.MEDIUM)
         return _with_argument(receiver, "device", named)
 
     def _has_parameters(self, module: ExternalObject) -> bool:

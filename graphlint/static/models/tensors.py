@@ -131,7 +131,7 @@ class Tensors:
         reported: dict[str, Confidence] = {}
         for effect in operation.effects:
             confidence = facts.confidence(effect)
-            if effect.name == "host-operand" and confidence is not None:
+            if effect.name == "frozen-host-operand" and confidence is not None:
                 confidence = operands.frozen(facts.operands(), frame)
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
@@ -144,7 +144,7 @@ class Tensors:
         if frame.is_foreign:
             self.evaluator.event(frame, node, "foreign-allocation", Confidence.MEDIUM)
         if SAVES_ON_HOST in frame.around and any(device_tensor(value) is not None for value in given):
-            self.evaluator.event(frame, node, "device-to-host", Confidence.MEDIUM)
+            self.evaluator.event(frame, node, "device-to-host-copy", Confidence.MEDIUM)
 
     def like_arguments(self, arguments: Arguments, frame: Frame) -> Value:
         """A tensor where the arguments are: what a module that the catalogue does not describe returns."""
@@ -195,7 +195,7 @@ class Tensors:
         """An arithmetic operator with a tensor on at least one side."""
         frozen = operands.frozen(operands.sides(node, left, right), frame)
         if frozen is not None:
-            self.evaluator.event(frame, node, "host-operand", frozen)
+            self.evaluator.event(frame, node, "frozen-host-operand", frozen)
         ndim = results.broadcast_rank([left, right]) if sign != "@" else None
         dtypes = {m.dtype for side in (left, right) for m in members(side) if isinstance(m, Tensor)}
         dtype = dtypes.pop() if len(dtypes) == 1 else None
@@ -233,7 +233,7 @@ class Tensors:
         if tensor is None:
             tensor = next((t for t in tensors_in(value) if t.place is Place.DEVICE), None)
         if tensor is not None:
-            self.evaluator.event(frame, node, "printing", tensor.sure)
+            self.evaluator.event(frame, node, "tensor-printing", tensor.sure)
 
     # Items
 
@@ -249,7 +249,7 @@ class Tensors:
         """A slice bound is read on the host."""
         tensor = device_tensor(value)
         if tensor is not None:
-            self.evaluator.event(frame, node, "tensor-size", self.sureness(value, tensor))
+            self.evaluator.event(frame, node, "tensor-as-size", self.sureness(value, tensor))
 
     def check_list_index(self, node: ir.Node, index: Value, frame: Frame) -> None:
         """An index into a list or tuple is read on the host, and so is how often one is repeated."""
