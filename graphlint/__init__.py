@@ -44,8 +44,8 @@ def verify(
     Needs PyTorch; raises `graphlint.errors.UsageError` where that or a GPU is missing, or `call` does not take the
     arguments.
     """
-    from graphlint.runtime.inprocess import verify as verify_here
-    from graphlint.runtime.target import Runs
+    from graphlint.runtime.examine.target import Runs
+    from graphlint.runtime.session.inprocess import verify as verify_here
 
     return verify_here(
         call, args, kwargs or {}, on=on, runs=Runs(warm_ups, replays), seconds=deadline, allocations=allocations
@@ -64,7 +64,7 @@ def assert_graph_safe(
 
     from graphlint.config import load_config
     from graphlint.finding import Severity
-    from graphlint.verdict import failure, judge
+    from graphlint.testing.verdict import failure, judge
 
     report = judge(verify(call, args, kwargs, **settings), load_config(Path()))
     if said := failure(report, Severity.ERROR, Path.cwd()):

@@ -204,7 +204,7 @@ def verify(
     rulebook = load_rulebook(builtin_rules(), *config.rules)
     check_codes(config, rulebook)
     from graphlint import runtime
-    from graphlint.runtime.target import Runs
+    from graphlint.runtime.examine.target import Runs
 
     told = show_step if sys.stderr.isatty() else None
     runs = Runs(warm_ups, replays, capture_error_mode)

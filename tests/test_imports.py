@@ -80,7 +80,8 @@ def test_a_forbidden_import_is_seen(
 
 
 @pytest.mark.parametrize(
-    "module", ["graphlint", "graphlint.cli", "graphlint.rulebook", "graphlint.report", "graphlint.pytest_plugin"]
+    "module",
+    ["graphlint", "graphlint.cli", "graphlint.rulebook", "graphlint.report", "graphlint.testing.plugin"],
 )
 def test_nothing_heavy_is_loaded_before_it_is_used(module: str) -> None:
     """Neither torch nor libcst: asking for help costs nothing."""

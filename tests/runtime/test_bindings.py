@@ -16,8 +16,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from graphlint.runtime.trace.host_values import Memory, describe, follow  # noqa: E402
 from graphlint.runtime.watch.bindings import Binding, Bindings  # noqa: E402
-from graphlint.runtime.watch.host_values import Memory, describe, follow  # noqa: E402
 from graphlint.runtime.watch.lines import MISSING  # noqa: E402
 
 Load = Callable[[str], ModuleType]

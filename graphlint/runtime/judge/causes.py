@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 
 from graphlint.operations import Catalogue, Condition, Operation
-from graphlint.runtime.places import Place, Stack, source_tree
+from graphlint.runtime.trace.places import Place, Stack, source_tree
 
 _BRANCHES = ("JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "CONTAINS_OP")
 _TEXT = ("FORMAT", "BUILD_STRING")

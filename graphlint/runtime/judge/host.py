@@ -11,11 +11,11 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Span
-from graphlint.runtime.places import Place, Stack, is_user_code
+from graphlint.runtime.trace.capture import Capture, Trouble
+from graphlint.runtime.trace.host_values import LENGTH, Memory, State
+from graphlint.runtime.trace.operators import storage_key, tensors
+from graphlint.runtime.trace.places import Place, Stack, is_user_code
 from graphlint.runtime.watch.bindings import Binding
-from graphlint.runtime.watch.capture import Capture, Trouble
-from graphlint.runtime.watch.host_values import LENGTH, Memory, State
-from graphlint.runtime.watch.operators import storage_key, tensors
 
 _CACHE = type(functools.lru_cache(int))
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import torch
 
-from graphlint.runtime.backend import Backend
+from graphlint.runtime.device.backend import Backend
 from graphlint.runtime.judge.inputs import Inputs
 from graphlint.runtime.judge.kept import Kept
-from graphlint.runtime.places import Stack, libraries_between, user_stack, waiting_frame
-from graphlint.runtime.watch.capture import Capture, Tell, Trouble
-from graphlint.runtime.watch.operators import Call, storage_key, tensors
+from graphlint.runtime.trace.capture import Capture, Tell, Trouble
+from graphlint.runtime.trace.operators import Call, storage_key, tensors
+from graphlint.runtime.trace.places import Stack, libraries_between, user_stack, waiting_frame
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 
-from graphlint.runtime.places import source_tree
+from graphlint.runtime.trace.places import source_tree
 
 _MUTATORS = frozenset([
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem", "popleft", "push",

@@ -20,9 +20,9 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.finding import Span
-from graphlint.runtime.places import Place, place_of
+from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, State, describe, follow
+from graphlint.runtime.trace.places import Place, place_of
 from graphlint.runtime.watch.accesses import Access, accesses
-from graphlint.runtime.watch.host_values import CONTAINERS, SCALARS, State, describe, follow
 from graphlint.runtime.watch.lines import MISSING, Lines, local, running
 
 

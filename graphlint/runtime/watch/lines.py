@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from graphlint.runtime.places import is_user_code
+from graphlint.runtime.trace.places import is_user_code
 
 _TOOL = 4  # of sys.monitoring; the lower ones are debuggers, coverage and profilers
 MISSING = object()

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.backend import ACTIVE
+from graphlint.runtime.device.backend import ACTIVE
 from graphlint.runtime.judge.host import hyperparameters, numbers_of_state
-from graphlint.runtime.places import is_user_code, user_stack
-from graphlint.runtime.watch.capture import Stepped
+from graphlint.runtime.trace.capture import Stepped
+from graphlint.runtime.trace.places import is_user_code, user_stack
 from graphlint.runtime.watch.recorder import SYNCHRONIZES, Recorder, first_line
 
 # Waiting for the device, or asking how far it is: what the call gives back where a capture goes on without it.

@@ -21,9 +21,10 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.errors import UsageError
 from graphlint.finding import Region
-from graphlint.runtime.backend import ACTIVE, Backend, Refused
+from graphlint.runtime.device.backend import ACTIVE, Backend, Refused
 from graphlint.runtime.judge.causes import Refusal
-from graphlint.runtime.places import (
+from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.places import (
     Stack,
     caller_stack,
     is_user_code,
@@ -33,7 +34,6 @@ from graphlint.runtime.places import (
     waiting_frame,
 )
 from graphlint.runtime.watch.bindings import Bindings
-from graphlint.runtime.watch.capture import Capture
 from graphlint.runtime.watch.hooks import Hooks
 from graphlint.runtime.watch.process import Process
 from graphlint.runtime.watch.recorder import Recorder, first_line
