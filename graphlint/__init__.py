@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphlint.deadline import DEADLINE
+from graphlint.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from graphlint.finding import Report
-
-__version__ = "0.1.0"
 
 _Target = TypeVar("_Target")
 

@@ -14,7 +14,7 @@ from generated import assert_section
 from graphlint.cli import check, commands, init, verify
 from graphlint.config import READERS, check_codes, load_config
 from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.testing.plugin import SETTINGS
+from graphlint.testing.options import SETTINGS
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 README = CHECKOUT / "README.md"

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import graphlint
 from graphlint.config import extend_config, load_config
-from graphlint.errors import UsageError, nearest
+from graphlint.errors import UsageError
 from graphlint.finding import Report, Severity
-from graphlint.testing.plugin import MARKER, SEVERITIES, WITNESSES
+from graphlint.testing.options import MARKER
+from graphlint.testing.settings import Settings, read_settings
 from graphlint.testing.verdict import failure, judge
 
 BROKEN = pytest.StashKey[str]()
 FORMS = "(callable, args) or (callable, args, kwargs)"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How an assertion looks at its target, and what fails it; None leaves the number to `graphlint.verify`."""
-
-    on: str = "auto"
-    deadline: float | None = None
-    warm_ups: int | None = None
-    replays: int | None = None
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    fail_on: Severity = Severity.ERROR
 
 
 class GraphSafe:
@@ -160,43 +146,3 @@ def witnessed(
             pytest.skip(f"graphlint: {error}")
     options["on"] = settings.on.removeprefix("require-")
     return graphlint.verify(call, args, kwargs, **{name: one for name, one in options.items() if one is not None})
-
-
-def read_settings(given: Mapping[str, Any]) -> Settings:
-    """The settings from values or texts. Raises UsageError for one that is unknown or not understood."""
-    values: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in READERS:
-            raise UsageError(f"there is no setting `{name}` of `{MARKER}`{nearest(name, READERS)}")
-        try:
-            values[name] = READERS[name](value)
-        except (ValueError, TypeError, KeyError):
-            raise UsageError(f"`{value}` is no value for the setting `{name}` of `{MARKER}`") from None
-    return dataclasses.replace(Settings(), **values)
-
-
-def _codes(value: str | Sequence[str]) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else value
-    return tuple(code.strip() for code in parts if code.strip())
-
-
-def _positive(value: str | int) -> int:
-    number = int(value)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def _witness_name(value: str) -> str:
-    return WITNESSES[WITNESSES.index(value)]
-
-
-READERS: Mapping[str, Callable[[Any], object]] = {
-    "on": _witness_name,
-    "deadline": float,
-    "warm_ups": _positive,
-    "replays": _positive,
-    "select": _codes,
-    "ignore": _codes,
-    "fail_on": lambda value: Severity[SEVERITIES[SEVERITIES.index(value)].upper()],
-}

@@ -12,8 +12,8 @@ from _pytest.runner import runtestprotocol
 from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
 from graphlint.finding import Severity, Span
-from graphlint.testing.asserting import Settings, read_settings
-from graphlint.testing.plugin import MARKER
+from graphlint.testing.options import MARKER
+from graphlint.testing.settings import Settings, read_settings
 from graphlint.testing.verdict import failure
 
 

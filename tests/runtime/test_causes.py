@@ -23,7 +23,8 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from graphlint.operations import load_catalogue  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
-from graphlint.runtime.judge.causes import Causes, Refusal  # noqa: E402
+from graphlint.runtime.judge.causes import Causes  # noqa: E402
+from graphlint.runtime.trace.capture import Refusal  # noqa: E402
 from graphlint.runtime.trace.places import Place, libraries_between, segment, user_stack  # noqa: E402
 
 RULEBOOK = load_rulebook(builtin_rules())

@@ -7,18 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from graphlint.runtime.compare.comparison import differing, noise_floor
-from graphlint.runtime.trace.operators import UNFILLED
-from graphlint.runtime.trace.places import Stack
-
-
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """One operator with its results, and the numbers among its arguments."""
-
-    operator: str
-    stack: Stack
-    numbers: tuple[object, ...]
-    results: list[torch.Tensor]
+from graphlint.runtime.trace.operators import UNFILLED, Traced
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from graphlint.runtime.compare.comparison import Difference, first_mismatch, leaves, noise_floor
-from graphlint.runtime.compare.divergence import Divergence, Traced
+from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.compare.state import Snapshot, State, kept, reachable
 from graphlint.runtime.examine.arguments import (
     Arguments,
@@ -30,8 +30,10 @@ from graphlint.runtime.examine.runner import examine_graphed
 from graphlint.runtime.examine.target import Target
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.operators import Traced
 from graphlint.runtime.trace.places import Place, Stack
 from graphlint.runtime.watch.hooks import code_of
+from graphlint.runtime.watch.openings import VERIFY
 from graphlint.runtime.watch.watch import Watch
 
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
@@ -161,7 +163,10 @@ class Examination:
         torch.cuda.synchronize()
         number = len(self.watch.captures)
         try:
-            with torch.cuda.graph(graph, pool=pool, stream=self.stream, capture_error_mode=mode):
+            with (
+                self.watch.openings.opening(VERIFY),
+                torch.cuda.graph(graph, pool=pool, stream=self.stream, capture_error_mode=mode),
+            ):
                 output = self.target.call(*arguments[0], **arguments[1])
         except Exception:
             if not any(capture.refusals for capture in self.watch.captures[number:]):

@@ -10,11 +10,11 @@ from graphlint.runtime.compare.comparison import Difference
 from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
-from graphlint.runtime.judge.causes import Causes, Refusal, branching
+from graphlint.runtime.judge.causes import Causes, branching
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
-from graphlint.runtime.trace.capture import Capture, Trouble
+from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
 from graphlint.runtime.trace.places import returning
 from graphlint.runtime.watch.watch import Watch
 
@@ -29,7 +29,7 @@ class Reporting:
         self.watch = watch
         self.causes = causes
         self.findings = findings
-        self.outside = Outside(self.tell, watch.driver)
+        self.outside = Outside(self.tell, watch.driver, watch.openings)
         self.training = Training()
         self.is_comparing = False
         self.is_following = False

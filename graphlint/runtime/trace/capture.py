@@ -11,10 +11,10 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from graphlint.finding import Region, Span
-from graphlint.runtime.judge.causes import Refusal
+from graphlint.runtime.trace.bindings import Bindings
 from graphlint.runtime.trace.nodes import Node
+from graphlint.runtime.trace.optimizers import Stepped
 from graphlint.runtime.trace.places import Stack
-from graphlint.runtime.watch.bindings import Bindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,24 @@ class Trouble:
     said: str = ""
     span: Span | None = None
     is_luck: bool = False  # nothing has gone wrong yet
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something that a capture does not allow: the operator or call that ran, what was said, and from where.
+
+    `through` are the functions of libraries between the user's line and the operator, innermost first, as
+    `module:function`. `direction` is `upload`, `literal` (a number that is uploaded) or `download` where an operator
+    copies between host and device.
+    """
+
+    operator: str
+    said: str
+    stack: Stack
+    through: tuple[str, ...] = ()
+    direction: str = ""
+    effect: str = ""
+    is_from_driver: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +89,6 @@ class External:
     is_written: bool = False
     cached: Trouble | None = None  # where a bounded cache owns it
     written_by: str = ""  # the schema of the first operator that writes it
-
-
-@dataclass(slots=True)
-class Stepped:
-    """An optimizer that stepped in the region, with its hyperparameters and the numbers of its state before."""
-
-    optimizer: torch.optim.Optimizer
-    stack: Stack
-    groups: list[dict[str, object]]
-    numbers: list[dict[str, object]]
 
 
 @dataclass(slots=True)

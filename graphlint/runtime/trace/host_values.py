@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn.parameter import is_lazy
 
-from graphlint.runtime.watch.lines import MISSING
+from graphlint.runtime.trace.frames import MISSING
 
 SCALARS = (bool, int, float, complex, str, type(None))
 CONTAINERS = (list, tuple, dict, set, deque)

@@ -11,6 +11,8 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.parameter import is_lazy
 
+from graphlint.runtime.trace.places import Stack
+
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _BATCH_NORMS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
 _STATISTICS = slice(3, 5)  # of a batch norm: running ones, which it writes in training and does not declare
@@ -140,6 +142,16 @@ class Call:
             return None
         host = next((one for one in self.tensors if not one.is_cuda and not one.dim()), None)
         return None if host is None else StorageWeakRef(host.untyped_storage())
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One operator with its results, and the numbers among its arguments."""
+
+    operator: str
+    stack: Stack
+    numbers: tuple[object, ...]
+    results: list[torch.Tensor]
 
 
 def tensors(tree: object) -> list[torch.Tensor]:

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from graphlint.runtime.compare.divergence import Traced
 from graphlint.runtime.trace.modes import Mode
-from graphlint.runtime.trace.operators import Call, tensors
+from graphlint.runtime.trace.operators import Call, Traced, tensors
 from graphlint.runtime.trace.places import user_stack
 
 
