@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphlint.deadline import DEADLINE
+from graphlint.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from graphlint.finding import Report
-
-__version__ = "0.1.0"
 
 _Target = TypeVar("_Target")
 
@@ -44,8 +43,8 @@ def verify(
     Needs PyTorch; raises `graphlint.errors.UsageError` where that or a GPU is missing, or `call` does not take the
     arguments.
     """
-    from graphlint.runtime.inprocess import verify as verify_here
-    from graphlint.runtime.target import Runs
+    from graphlint.runtime.examine.target import Runs
+    from graphlint.runtime.session.inprocess import verify as verify_here
 
     return verify_here(
         call, args, kwargs or {}, on=on, runs=Runs(warm_ups, replays), seconds=deadline, allocations=allocations
@@ -64,7 +63,7 @@ def assert_graph_safe(
 
     from graphlint.config import load_config
     from graphlint.finding import Severity
-    from graphlint.verdict import failure, judge
+    from graphlint.testing.verdict import failure, judge
 
     report = judge(verify(call, args, kwargs, **settings), load_config(Path()))
     if said := failure(report, Severity.ERROR, Path.cwd()):

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import click
 
-from graphlint import __version__, initial
 from graphlint import baseline as baselines
+from graphlint import initial
 from graphlint.config import (
     ALLOCATIONS,
     CONFIDENCES,
@@ -32,6 +32,7 @@ from graphlint.paths import lies_in
 from graphlint.progress import progress_on
 from graphlint.report import REPORTERS
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
+from graphlint.version import __version__
 
 FOUND = 1
 FAILED = 2
@@ -204,7 +205,7 @@ def verify(
     rulebook = load_rulebook(builtin_rules(), *config.rules)
     check_codes(config, rulebook)
     from graphlint import runtime
-    from graphlint.runtime.target import Runs
+    from graphlint.runtime.examine.target import Runs
 
     told = show_step if sys.stderr.isatty() else None
     runs = Runs(warm_ups, replays, capture_error_mode)

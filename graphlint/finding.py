@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from graphlint import __version__
+from graphlint.version import __version__
 
 
 class Severity(enum.IntEnum):

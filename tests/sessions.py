@@ -23,5 +23,5 @@ def with_plugin(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
         return ()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    wanted = ["graphlint.pytest_plugin", *(["xdist.plugin"] if find_spec("xdist") else [])]
+    wanted = ["graphlint.testing.plugin", *(["xdist.plugin"] if find_spec("xdist") else [])]
     return tuple(part for name in wanted for part in ("-p", name))

@@ -13,8 +13,8 @@ from generated import assert_section
 
 from graphlint.cli import check, commands, init, verify
 from graphlint.config import READERS, check_codes, load_config
-from graphlint.pytest_plugin import SETTINGS
 from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.testing.options import SETTINGS
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 README = CHECKOUT / "README.md"

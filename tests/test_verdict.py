@@ -11,7 +11,7 @@ from examples import finding, report, write_project
 from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Severity, TargetReport
-from graphlint.verdict import failure, judge
+from graphlint.testing.verdict import failure, judge
 
 LOSSY = {"code": "GL401", "rule": "lost-side-effect", "severity": Severity.WARNING}
 

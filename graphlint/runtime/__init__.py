@@ -12,10 +12,10 @@ from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.rulebook import Rulebook
-from graphlint.runtime.hearing import Hearing
-from graphlint.runtime.isolation import run_isolated, server
-from graphlint.runtime.session import CUDA, Session, Step, Witness, require_torch
-from graphlint.runtime.target import DEFAULT_RUNS, Runs, parse
+from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, parse
+from graphlint.runtime.session.hearing import Hearing
+from graphlint.runtime.session.isolation import run_isolated, server
+from graphlint.runtime.session.session import CUDA, Session, Step, Witness, require_torch
 
 
 def verify(

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from graphlint.config import Config
+from graphlint.entries import load_entries
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.operations import load_catalogue
@@ -22,7 +23,6 @@ from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
 from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.models.capture import load_entries
 from graphlint.static.regions.declarations import declare
 from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around

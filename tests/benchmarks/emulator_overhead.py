@@ -31,7 +31,7 @@ def run(where: str, size: tuple[int, int, int], orders: Connection) -> None:
         return
     from graphlint.rulebook import builtin_rules, load_rulebook
     from graphlint.runtime.judge.findings import Findings
-    from graphlint.runtime.session import EMULATOR, watch_for
+    from graphlint.runtime.session.session import EMULATOR, watch_for
 
     watch, _ = watch_for(Findings(load_rulebook(builtin_rules()), lambda key, one: None), EMULATOR)
     if where == DEVICE:

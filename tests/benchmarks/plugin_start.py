@@ -32,7 +32,7 @@ def milliseconds(*arguments: str) -> float:
 def imported() -> float:
     """The time of the plugin's import, from the compiled files that an installation has."""
     started = time.perf_counter()
-    import graphlint.pytest_plugin  # noqa: F401
+    import graphlint.testing.plugin  # noqa: F401
 
     return (time.perf_counter() - started) * 1e3
 

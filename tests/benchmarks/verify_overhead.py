@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from graphlint.runtime.examine.measure import seconds
-from graphlint.runtime.target import made
+from graphlint.runtime.examine.target import made
 
 ROOT = Path(__file__).parents[2]
 MODULE = "tests.benchmarks.verify_overhead"

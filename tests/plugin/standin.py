@@ -6,7 +6,8 @@ import os
 
 import graphlint
 from graphlint.finding import Confidence, Finding, Hop, Region, Report, Severity, Span, Summary, TargetReport
-from graphlint.runtime import inprocess, session
+from graphlint.runtime.session import inprocess
+from graphlint.runtime.session import session
 
 WRONG = {
     ".item()": ("GL101", "scalar-readback", Severity.ERROR),

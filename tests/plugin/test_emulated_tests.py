@@ -218,7 +218,7 @@ import os
 import graphlint
 import torch
 from graphlint.finding import Report, Summary, TargetReport
-from graphlint.runtime import inprocess
+from graphlint.runtime.session import inprocess
 
 HOME = os.getpid()
 torch.cuda.is_available = lambda: True

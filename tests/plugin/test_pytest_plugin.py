@@ -78,7 +78,7 @@ def test_a_marked_test_fails_with_the_finding_alone(session: Session) -> None:
     result.stdout.fnmatch_lines(
         ["GL101 at test_serve.py:8: wrong is not safe to capture", "*error?GL101? scalar-readback*"]
     )
-    assert "pytest_plugin.py" not in result.stdout.str() and "asserting.py" not in result.stdout.str()
+    assert "plugin.py" not in result.stdout.str() and "asserting.py" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(
@@ -246,13 +246,15 @@ def test_the_plugin_can_be_switched_off(session: Session) -> None:
 @pytest.mark.parametrize("used", [False, True])
 def test_nothing_heavy_is_loaded_before_it_is_used(session: Session, used: bool) -> None:
     """An unused plugin loads neither torch nor libcst nor the rest of graphlint."""
-    asks, loaded = ('request.getfixturevalue("graph_safe")', '{"graphlint.asserting"}') if used else ("", "set()")
+    asks, loaded = (
+        ('request.getfixturevalue("graph_safe")', '{"graphlint.testing.asserting"}') if used else ("", "set()")
+    )
     tests = f"""
 import sys
 
 def test_it(request):
     {asks}
-    assert {{name for name in ("torch", "libcst", "graphlint.asserting") if name in sys.modules}} == {loaded}
+    assert {{name for name in ("torch", "libcst", "graphlint.testing.asserting") if name in sys.modules}} == {loaded}
 """
     session(tests, conftest="").assert_outcomes(passed=1)
 

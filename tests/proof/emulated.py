@@ -16,7 +16,12 @@ from proof.programs import all_programs
 from proof.verdicts import verdict
 
 # What the programs import, loaded once, before the processes of the programs part; `assert_close` needs the second one.
-LOADED = ("torch", "torch.distributed.tensor", "graphlint.runtime.isolation", "graphlint.runtime.emulator.backend")
+LOADED = (
+    "torch",
+    "torch.distributed.tensor",
+    "graphlint.runtime.session.isolation",
+    "graphlint.runtime.device.emulator.backend",
+)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.device.cuda.driver import Driver
 
 _WIDTH = 200  # of a cause, in characters
 

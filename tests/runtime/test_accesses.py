@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from graphlint.runtime.watch.accesses import Access, accesses
+from graphlint.runtime.trace.bindings import Access
+from graphlint.runtime.watch.accesses import accesses
 
 
 def code_of(path: Path, text: str) -> CodeType:

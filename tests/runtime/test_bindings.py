@@ -16,9 +16,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.watch.bindings import Binding, Bindings  # noqa: E402
-from graphlint.runtime.watch.host_values import Memory, describe, follow  # noqa: E402
-from graphlint.runtime.watch.lines import MISSING  # noqa: E402
+from graphlint.runtime.trace.bindings import Binding  # noqa: E402
+from graphlint.runtime.trace.frames import MISSING  # noqa: E402
+from graphlint.runtime.trace.host_values import Memory, describe, follow  # noqa: E402
+from graphlint.runtime.watch.bindings import RecordedBindings  # noqa: E402
 
 Load = Callable[[str], ModuleType]
 
@@ -39,9 +40,9 @@ def load(tmp_path: Path) -> Load:
     return loaded
 
 
-def bound(region: Callable[..., object], *args: Any) -> Bindings:
+def bound(region: Callable[..., object], *args: Any) -> RecordedBindings:
     """The bindings of one run of a region."""
-    bindings = Bindings(region.__code__ if hasattr(region, "__code__") else None)
+    bindings = RecordedBindings(region.__code__ if hasattr(region, "__code__") else None)
     bindings.start()
     try:
         region(*args)
@@ -55,13 +56,13 @@ def name_of(binding: Binding) -> str:
     return binding.access.root + "".join(steps)
 
 
-def changed(bindings: Bindings) -> set[str]:
+def changed(bindings: RecordedBindings) -> set[str]:
     """What holds something else at the end than before the first line that touched it, as `line name`."""
     found = bindings.found.values()
     return {f"{one.access.line} {name_of(one)}" for one in found if one.left.items() - one.entered.items()}
 
 
-def read(bindings: Bindings) -> dict[str, Any]:
+def read(bindings: RecordedBindings) -> dict[str, Any]:
     """What was read, by name."""
     return {name_of(one): dict(one.entered) for one in bindings.found.values() if one.access.how == "read"}
 
@@ -212,7 +213,7 @@ def test_the_function_that_opens_the_region_is_listened_to_from_there_on(load: L
         "    y = B\n    y = 2\n    bindings.stop()\n    C = 1\n    return y\n"
     )
     module = load(text)
-    bindings = Bindings(module.main.__code__)
+    bindings = RecordedBindings(module.main.__code__)
     assert 2 == module.main(bindings)
     assert {"6 B", "7 y", "8 y"} == changed(bindings)
     assert {"B": False, "y": True} == {name_of(one): one.is_local for one in bindings.found.values() if one.left}
@@ -225,7 +226,7 @@ def test_a_variable_that_a_function_inside_uses_is_local_too(load: Load) -> None
         "    bindings.stop()\n    return get()\n"
     )
     module = load(text)
-    bindings = Bindings(module.main.__code__)
+    bindings = RecordedBindings(module.main.__code__)
     assert 1 == module.main(bindings)
     assert [("n", True)] == [(name_of(one), one.is_local) for one in bindings.found.values() if one.left]
 
@@ -237,7 +238,7 @@ def test_a_variable_of_a_function_that_runs_is_seen_from_a_function_inside_it(lo
         "    count()\n    bindings.stop()\n    return n\n"
     )
     module = load(text)
-    bindings = Bindings(module.main.__code__)
+    bindings = RecordedBindings(module.main.__code__)
     assert 1 == module.main(bindings)
     assert {"5 n"} == changed(bindings)
 
@@ -260,7 +261,7 @@ def test_nothing_is_kept_alive(load: Load) -> None:
         "    return [weakref.ref(one) for one in (model, model.rows, x, kept[0], out)]\n"
     )
     module = load(text)
-    bindings = Bindings(module.main.__code__)
+    bindings = RecordedBindings(module.main.__code__)
     references = module.main(bindings)
     assert bindings.found
     assert [None] * 5 == [reference() for reference in references]
@@ -273,7 +274,7 @@ def test_a_running_function_does_not_keep_what_it_deletes(load: Load) -> None:
         "    bindings.stop()\n    reference = weakref.ref(x)\n    del x\n    return reference(), y\n"
     )
     module = load(text)
-    gone, y = module.main(Bindings(module.main.__code__))
+    gone, y = module.main(RecordedBindings(module.main.__code__))
     assert gone is None and [2.0, 2.0] == y.tolist()
 
 
@@ -291,9 +292,9 @@ def test_the_program_keeps_its_own_view_of_its_variables(load: Load) -> None:
 def test_a_region_in_a_module_or_a_class_leaves_their_names_alone(load: Load) -> None:
     """Their variables are the names themselves, not a copy."""
     module = load(
-        "from graphlint.runtime.watch.bindings import Bindings\n"
-        "B = Bindings(None)\nN = 1\nclass C:\n    a = 1\n    B.start()\n"
-        "    b = N\n    B.stop()\n    c = a + b\nB = Bindings(None)\nB.start()\nN += C.c\nB.stop()\nM = N\n"
+        "from graphlint.runtime.watch.bindings import RecordedBindings\n"
+        "B = RecordedBindings(None)\nN = 1\nclass C:\n    a = 1\n    B.start()\n"
+        "    b = N\n    B.stop()\n    c = a + b\nB = RecordedBindings(None)\nB.start()\nN += C.c\nB.stop()\nM = N\n"
     )
     assert (2, 3, 3) == (module.C.c, module.N, module.M)
     assert {"12 N"} == changed(module.B)
@@ -326,8 +327,8 @@ def test_a_generator_of_its_own_draws_nothing_from_the_host(load: Load) -> None:
 def test_a_listener_of_somebody_else_is_left_alone(load: Load) -> None:
     """A debugger keeps its place, and nothing is taken down."""
     module = load("N = 0\ndef step():\n    global N\n    N += 1\n")
-    bindings = Bindings(module.step.__code__)
-    first = Bindings(module.step.__code__)
+    bindings = RecordedBindings(module.step.__code__)
+    first = RecordedBindings(module.step.__code__)
     first.start()
     try:
         bindings.start()
@@ -343,7 +344,7 @@ def test_a_listener_of_somebody_else_is_left_alone(load: Load) -> None:
 def test_nothing_listens_when_the_region_has_run(load: Load) -> None:
     """Lines that run later are not taken down, and no trace function is left on a frame."""
     module = load("N = 0\ndef step():\n    global N\n    N += 1\n")
-    bindings = Bindings(None)
+    bindings = RecordedBindings(None)
     bindings.start()
     bindings.stop()
     module.step()
@@ -354,7 +355,7 @@ def test_nothing_listens_when_the_region_has_run(load: Load) -> None:
 def test_an_exception_in_the_region_goes_its_way(load: Load) -> None:
     """And what was taken down until then is there."""
     module = load("N = 0\ndef step():\n    global N\n    N += 1\n    raise LookupError\n")
-    bindings = Bindings(module.step.__code__)
+    bindings = RecordedBindings(module.step.__code__)
     bindings.start()
     with pytest.raises(LookupError):
         module.step()

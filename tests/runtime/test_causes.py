@@ -23,8 +23,9 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from graphlint.operations import load_catalogue  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
-from graphlint.runtime.judge.causes import Causes, Refusal  # noqa: E402
-from graphlint.runtime.places import Place, libraries_between, segment, user_stack  # noqa: E402
+from graphlint.runtime.judge.causes import Causes  # noqa: E402
+from graphlint.runtime.trace.capture import Refusal  # noqa: E402
+from graphlint.runtime.trace.places import Place, libraries_between, segment, user_stack  # noqa: E402
 
 RULEBOOK = load_rulebook(builtin_rules())
 CAUSES = Causes(load_catalogue(builtin_rules() / "operations.toml"))

@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.examine.comparison import (  # noqa: E402
+from graphlint.runtime.compare.comparison import (  # noqa: E402
     FEW_ULPS,
     Difference,
     differing,

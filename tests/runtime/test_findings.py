@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 from graphlint.finding import Confidence, Finding, Hop, Region, Span
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.judge.findings import Findings, Key
-from graphlint.runtime.places import Stack, user_stack
+from graphlint.runtime.trace.places import Stack, user_stack
 
 FIRST = Region("torch.cuda.graph", "run.py", 3)
 SECOND = Region("torch.cuda.graph", "run.py", 9)

@@ -25,8 +25,8 @@ import graphlint  # noqa: E402
 from graphlint.config import Config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.finding import Report  # noqa: E402
-from graphlint.runtime import forked, isolation  # noqa: E402
-from graphlint.verdict import judge  # noqa: E402
+from graphlint.runtime.session import forked, isolation  # noqa: E402
+from graphlint.testing.verdict import judge  # noqa: E402
 
 _NO_DRIVER = 35  # an error of the CUDA runtime
 

@@ -16,8 +16,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from graphlint.runtime import isolation
-from graphlint.runtime.isolation import Ending, run_isolated, server
+from graphlint.runtime.session import isolation
+from graphlint.runtime.session.isolation import Ending, run_isolated, server
 
 Send = Callable[[Any], None]
 LONG = 60.0  # seconds; none of the work comes near it
@@ -183,7 +183,7 @@ def test_what_the_work_prints_goes_to_stderr() -> None:
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from test_isolation import LONG, prints\n"
-        "from graphlint.runtime.isolation import run_isolated, server\n"
+        "from graphlint.runtime.session.isolation import run_isolated, server\n"
         "if __name__ == '__main__':\n"
         "    print(run_isolated(server(), prints, LONG, lambda message: None).how or 'well')\n"
     )

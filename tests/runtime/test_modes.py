@@ -14,7 +14,7 @@ import sys
 import traceback
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from graphlint.runtime.modes import keep_from_compiler
+from graphlint.runtime.trace.modes import keep_from_compiler
 
 class Counting(TorchDispatchMode):
     seen, left = 0, 0

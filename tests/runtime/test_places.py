@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 import graphlint  # noqa: E402
 from graphlint.finding import Span  # noqa: E402
-from graphlint.runtime.places import (  # noqa: E402
+from graphlint.runtime.trace.places import (  # noqa: E402
     Place,
     Stack,
     is_user_code,
@@ -131,7 +131,7 @@ def test_an_exception_leads_to_the_line_that_raised_it(load: Load) -> None:
         pytest.param(json.__file__, False, id="the standard library, a package"),
         pytest.param(graphlint.__file__, False, id="graphlint, which a test calls"),
         pytest.param(sysconfig.__file__, False, id="the standard library, a module"),
-        pytest.param(sys.modules["graphlint.runtime.places"].__file__, False, id="what looks on"),
+        pytest.param(sys.modules["graphlint.runtime.trace.places"].__file__, False, id="what looks on"),
         pytest.param("<string>", False, id="a text"),
         pytest.param("<frozen importlib._bootstrap>", False, id="what is frozen in"),
     ],

@@ -16,7 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.examine.state import Change, kept, reachable  # noqa: E402
+from graphlint.runtime.compare.state import Change, kept, reachable  # noqa: E402
 
 TOTAL = 0
 SCALE = torch.ones(2)

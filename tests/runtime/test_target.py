@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("torch")
 
 from graphlint.errors import UsageError
-from graphlint.runtime.target import Runs, load, made, parse
+from graphlint.runtime.examine.target import Runs, load, made, parse
 
 PROGRAM = """
 import helper

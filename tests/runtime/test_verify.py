@@ -14,8 +14,8 @@ from graphlint.cli import commands  # noqa: E402
 from graphlint.config import load_config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
-from graphlint.runtime.isolation import Ending  # noqa: E402
-from graphlint.runtime.session import Session, Unusable  # noqa: E402
+from graphlint.runtime.session.isolation import Ending  # noqa: E402
+from graphlint.runtime.session.session import Session, Unusable  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="is about machines without a GPU")
 

@@ -29,13 +29,18 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Severity
 from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.runtime.session import CUDA, EMULATOR
+from graphlint.runtime.session.session import CUDA, EMULATOR
 from tests.proof.device import gpu_count, present_device
 from tests.runtime.zoo_target import FOLDER, PREFIX, models
 
 LIBRARIES = ("transformers", "timm")
 # Loaded once, before the processes of the models part.
-LOADED = ("torch", "graphlint.runtime.isolation", "graphlint.runtime.emulator.backend", "tests.runtime.zoo_libraries")
+LOADED = (
+    "torch",
+    "graphlint.runtime.session.isolation",
+    "graphlint.runtime.device.emulator.backend",
+    "tests.runtime.zoo_libraries",
+)
 
 Row = dict[str, Any]
 RULEBOOK = load_rulebook(builtin_rules())

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphlint.static.index.project import Module
+from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import UnparsableSource, lower_segment
 

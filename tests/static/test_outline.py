@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphlint.static.index.definitions import index_module
-from graphlint.static.index.project import Module, read_source
+from graphlint.static.index.module import Module, index_module, read_source
 from graphlint.static.syntax.outline import outline
 
 LIBRARY = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))

@@ -9,10 +9,10 @@ import pytest
 from graphlint.finding import Confidence
 from graphlint.operations import Condition, Operation, load_catalogue
 from graphlint.rulebook import builtin_rules
-from graphlint.static.domain.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
 from graphlint.static.models.predicates import TESTS, Facts
 from graphlint.static.models.results import RESULTS, Call, result
 from graphlint.static.syntax import ir
+from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)

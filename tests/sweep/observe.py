@@ -13,7 +13,7 @@ import torch
 from torch.cuda import _gpu_trace
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.device.cuda.driver import Driver
 from tests.sweep.sample import Sample, Trial
 
 DEVICE = 0

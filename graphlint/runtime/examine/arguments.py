@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from graphlint.errors import UsageError
-from graphlint.runtime.examine.comparison import leaves
+from graphlint.runtime.compare.comparison import leaves
 from graphlint.runtime.examine.fresh_inputs import fresh
 
 _ROUNDED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

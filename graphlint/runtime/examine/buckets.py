@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphlint.runtime.compare.comparison import leaves
 from graphlint.runtime.examine.arguments import copied
-from graphlint.runtime.examine.comparison import leaves
 
 Call = Callable[..., Any]
 Args = tuple[Any, ...]

@@ -10,6 +10,9 @@ from typing import Any
 
 import torch
 
+from graphlint.runtime.compare.comparison import Difference, first_mismatch, leaves, noise_floor
+from graphlint.runtime.compare.divergence import Divergence
+from graphlint.runtime.compare.state import Snapshot, State, kept, reachable
 from graphlint.runtime.examine.arguments import (
     Arguments,
     Values,
@@ -20,18 +23,17 @@ from graphlint.runtime.examine.arguments import (
     renewed,
     require_device,
 )
-from graphlint.runtime.examine.comparison import Difference, first_mismatch, leaves, noise_floor
 from graphlint.runtime.examine.measure import measure, nodes
 from graphlint.runtime.examine.recovery import recover
 from graphlint.runtime.examine.redecisions import redecided
 from graphlint.runtime.examine.runner import examine_graphed
-from graphlint.runtime.examine.state import Snapshot, State, kept, reachable
-from graphlint.runtime.judge.divergence import Divergence, Traced
+from graphlint.runtime.examine.target import Target
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.places import Place, Stack
-from graphlint.runtime.target import Target
-from graphlint.runtime.watch.capture import Capture
+from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.operators import Traced
+from graphlint.runtime.trace.places import Place, Stack
 from graphlint.runtime.watch.hooks import code_of
+from graphlint.runtime.watch.openings import VERIFY
 from graphlint.runtime.watch.watch import Watch
 
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
@@ -161,7 +163,10 @@ class Examination:
         torch.cuda.synchronize()
         number = len(self.watch.captures)
         try:
-            with torch.cuda.graph(graph, pool=pool, stream=self.stream, capture_error_mode=mode):
+            with (
+                self.watch.openings.opening(VERIFY),
+                torch.cuda.graph(graph, pool=pool, stream=self.stream, capture_error_mode=mode),
+            ):
                 output = self.target.call(*arguments[0], **arguments[1])
         except Exception:
             if not any(capture.refusals for capture in self.watch.captures[number:]):

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from graphlint.runtime.examine.comparison import Tree, entries, leaves
+from graphlint.runtime.compare.comparison import Tree, entries, leaves
 
 SAME_VALUES, OTHER_ORDER, NEW_VALUES = LEVELS = (0, 1, 2)
 _NEVER = math.inf

@@ -7,8 +7,8 @@ from dataclasses import replace
 from graphlint.errors import UsageError
 from graphlint.runtime.examine.examine import Examination, Send
 from graphlint.runtime.examine.runner import examine_runner
+from graphlint.runtime.examine.target import Runs, Spec, Target, load
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.target import Runs, Spec, Target, load
 from graphlint.runtime.watch.watch import Watch, raised
 
 

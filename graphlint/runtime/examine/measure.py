@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import torch
 
-from graphlint.runtime.nodes import flatten
-from graphlint.runtime.watch.capture import Capture
+from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.nodes import flatten
 
 _REPEATS = 5
 

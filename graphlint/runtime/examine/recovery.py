@@ -6,7 +6,7 @@ import contextlib
 
 import torch
 
-from graphlint.runtime.backend import Backend
+from graphlint.runtime.device.backend import Backend
 
 
 def recover(driver: Backend, graph: torch.cuda.CUDAGraph, pool: tuple[int, int], stream: torch.cuda.Stream) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from graphlint.runtime.judge.divergence import Divergence, Traced
+from graphlint.runtime.compare.divergence import Divergence
+from graphlint.runtime.trace.operators import Traced
 from graphlint.runtime.watch.decisions import Decisions
 
 Steps = Callable[[], Iterable[Callable[[], object]]]

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from graphlint.runtime.compare.comparison import differing, leaves, noise_floor
 from graphlint.runtime.examine.arguments import Arguments, Values, cloned, copied, renewed
-from graphlint.runtime.examine.comparison import differing, leaves, noise_floor
 from graphlint.runtime.judge.reporting import Reporting
 
 LEVELS = (0, 1, 2)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import torch
 
-from graphlint.runtime.cuda.memory import Memory
-from graphlint.runtime.nodes import Node, flatten
-from graphlint.runtime.watch.capture import Capture, External, Operation, Trouble
+from graphlint.runtime.device.cuda.memory import Memory
+from graphlint.runtime.trace.capture import Capture, External, Operation, Trouble
+from graphlint.runtime.trace.nodes import Node, flatten
 
 
 def outside_graph(capture: Capture) -> Iterator[Trouble]:

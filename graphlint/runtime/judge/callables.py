@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.places import Stack, caller_stack, user_stack, waiting_frame
-from graphlint.runtime.watch.capture import Capture, Tell, Trouble
-from graphlint.runtime.watch.lines import running
-from graphlint.runtime.watch.operators import storage_key
+from graphlint.runtime.trace.capture import Capture, Tell, Trouble
+from graphlint.runtime.trace.frames import running
+from graphlint.runtime.trace.operators import storage_key
+from graphlint.runtime.trace.places import Stack, caller_stack, user_stack, waiting_frame
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ import functools
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType, ModuleType
 
 from graphlint.operations import Catalogue, Condition, Operation
-from graphlint.runtime.places import Place, Stack, source_tree
+from graphlint.runtime.trace.capture import Refusal
+from graphlint.runtime.trace.places import Place, Stack, source_tree
 
 _BRANCHES = ("JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "CONTAINS_OP")
 _TEXT = ("FORMAT", "BUILD_STRING")
@@ -72,24 +72,6 @@ _SENTENCES = tuple((re.compile(words, re.I), effect) for words, effect in (
     ("out of memory|OUT_OF_MEMORY", "out-of-memory"),
     ("capturable", "non-capturable-optimizer"),
 ))  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Something that a capture does not allow: the operator or call that ran, what was said, and from where.
-
-    `through` are the functions of libraries between the user's line and the operator, innermost first, as
-    `module:function`. `direction` is `upload`, `literal` (a number that is uploaded) or `download` where an operator
-    copies between host and device.
-    """
-
-    operator: str
-    said: str
-    stack: Stack
-    through: tuple[str, ...] = ()
-    direction: str = ""
-    effect: str = ""
-    is_from_driver: bool = False
 
 
 class Causes:

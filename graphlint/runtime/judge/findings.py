@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
 from graphlint.rulebook import Rulebook
-from graphlint.runtime.places import Stack, shown
+from graphlint.runtime.trace.places import Stack, shown
 
 Key = tuple[str, str, int, int]
 NOWHERE = Span("<unknown>", 1)

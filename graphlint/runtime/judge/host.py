@@ -7,15 +7,13 @@ import gc
 from collections.abc import Container, Iterator
 from types import CodeType
 
-import torch
-from torch.utils._python_dispatch import _disable_current_modes
-
 from graphlint.finding import Span
-from graphlint.runtime.places import Place, Stack, is_user_code
-from graphlint.runtime.watch.bindings import Binding
-from graphlint.runtime.watch.capture import Capture, Trouble
-from graphlint.runtime.watch.host_values import LENGTH, Memory, State
-from graphlint.runtime.watch.operators import storage_key, tensors
+from graphlint.runtime.trace.bindings import Binding
+from graphlint.runtime.trace.capture import Capture, Trouble
+from graphlint.runtime.trace.host_values import LENGTH, Memory, State
+from graphlint.runtime.trace.operators import storage_key, tensors
+from graphlint.runtime.trace.optimizers import hyperparameters
+from graphlint.runtime.trace.places import Place, Stack, is_user_code
 
 _CACHE = type(functools.lru_cache(int))
 
@@ -114,25 +112,6 @@ def changed_hyperparameters(capture: Capture) -> Iterator[Trouble]:
             ]
             if changed:
                 yield Trouble("frozen-hyperparameter", stepped.stack, changed[0])
-
-
-def hyperparameters(optimizer: torch.optim.Optimizer) -> list[dict[str, object]]:
-    """The numbers of the parameter groups that a step reads on the host."""
-    return [
-        {name: _number(value) for name, value in group.items() if name != "params"} for group in optimizer.param_groups
-    ]
-
-
-def numbers_of_state(optimizer: torch.optim.Optimizer) -> list[dict[str, object]]:
-    """The numbers that a step keeps on the host for each parameter, as counts of steps."""
-    return [{name: _number(value) for name, value in state.items()} for state in optimizer.state.values()]
-
-
-def _number(value: object) -> object:
-    if isinstance(value, torch.Tensor):
-        with _disable_current_modes():
-            return None if value.is_cuda else value.tolist()
-    return value if isinstance(value, int | float | tuple) else None
 
 
 def _moved(capture: Capture, before: Memory, after: object, is_state: bool) -> Iterator[Trouble]:

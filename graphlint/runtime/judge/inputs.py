@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from graphlint.runtime.places import Stack, is_user_code, user_stack
-from graphlint.runtime.watch.capture import Capture, Tell, Trouble
-from graphlint.runtime.watch.lines import local, running
-from graphlint.runtime.watch.operators import Call, storage_key, tensors
+from graphlint.runtime.trace.capture import Capture, Tell, Trouble
+from graphlint.runtime.trace.frames import local, running
+from graphlint.runtime.trace.operators import Call, storage_key, tensors
+from graphlint.runtime.trace.places import Stack, is_user_code, user_stack
 
 Variables = dict[tuple[object, str], int]  # tensors at hand where a graph is replayed: by code and name
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 import torch
 
 from graphlint.finding import Span
-from graphlint.runtime.places import Place, Stack, source_tree
-from graphlint.runtime.watch.capture import Capture
-from graphlint.runtime.watch.operators import storage_key
+from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.operators import storage_key
+from graphlint.runtime.trace.places import Place, Stack, source_tree
 
 _SCANS = 32  # of everything that Python holds, for those that hold an output
 _KEEPERS = frozenset({"append", "appendleft", "add", "insert", "put", "put_nowait", "setdefault", "send"})

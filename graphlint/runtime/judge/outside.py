@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import torch
 
-from graphlint.runtime.backend import Backend
+from graphlint.runtime.device.backend import Backend
 from graphlint.runtime.judge.inputs import Inputs
 from graphlint.runtime.judge.kept import Kept
-from graphlint.runtime.places import Stack, libraries_between, user_stack, waiting_frame
-from graphlint.runtime.watch.capture import Capture, Tell, Trouble
-from graphlint.runtime.watch.operators import Call, storage_key, tensors
+from graphlint.runtime.trace.capture import Capture, Tell, Trouble
+from graphlint.runtime.trace.operators import Call, storage_key, tensors
+from graphlint.runtime.trace.places import Stack, user_stack, waiting_frame
+from graphlint.runtime.watch.openings import GRAPHED, Openings
 
 
 @dataclass(slots=True)
@@ -28,8 +29,9 @@ class View:
 class Outside:
     """Follows what happens to the inputs and outputs of the graphs, which a replay neither checks nor repeats."""
 
-    def __init__(self, tell: Tell, driver: Backend) -> None:
+    def __init__(self, tell: Tell, driver: Backend, openings: Openings) -> None:
         self.tell = tell
+        self.openings = openings
         self.inputs = Inputs(tell)
         self._kept = Kept(shares_memory=driver.is_real)
         self._outputs: dict[int, Capture] = {}
@@ -80,7 +82,7 @@ class Outside:
 
     def _read_output(self, capture: Capture, tensor: torch.Tensor) -> None:
         self._read.add(id(capture))
-        is_own = any(name.endswith(":make_graphed_callables") for name in libraries_between(sys._getframe()))
+        is_own = GRAPHED in self.openings.running
         if not capture.replays and id(capture) not in self._early and not is_own:
             self._early.add(id(capture))
             self.tell(capture, Trouble("output-before-replay", user_stack(sys._getframe()), "no replay has written it"))

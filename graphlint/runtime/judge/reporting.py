@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from graphlint.runtime.examine.comparison import Difference
+from graphlint.runtime.compare.comparison import Difference
+from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
-from graphlint.runtime.judge.causes import Causes, Refusal, branching
-from graphlint.runtime.judge.divergence import Divergence
+from graphlint.runtime.judge.causes import Causes, branching
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
-from graphlint.runtime.places import returning
-from graphlint.runtime.watch.capture import Capture, Trouble
+from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
+from graphlint.runtime.trace.places import returning
 from graphlint.runtime.watch.watch import Watch
 
 _DECIDED = frozenset({"frozen-host-value", "frozen-host-random"})  # what changes what eager asks for, if anything
@@ -29,7 +29,7 @@ class Reporting:
         self.watch = watch
         self.causes = causes
         self.findings = findings
-        self.outside = Outside(self.tell, watch.driver)
+        self.outside = Outside(self.tell, watch.driver, watch.openings)
         self.training = Training()
         self.is_comparing = False
         self.is_following = False

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from graphlint.runtime.judge.host import numbers_of_state
-from graphlint.runtime.watch.capture import Capture, Trouble
-from graphlint.runtime.watch.operators import storage_key, tensors
+from graphlint.runtime.trace.capture import Capture, Trouble
+from graphlint.runtime.trace.operators import storage_key, tensors
+from graphlint.runtime.trace.optimizers import numbers_of_state
 
 _ADDS = ("aten::add_", "aten::add", "aten::_foreach_add_")  # how autograd accumulates into a gradient that exists
 

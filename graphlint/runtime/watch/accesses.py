@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType
 
-from graphlint.runtime.places import source_tree
+from graphlint.runtime.trace.bindings import Access
+from graphlint.runtime.trace.places import source_tree
 
 _MUTATORS = frozenset([
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem", "popleft", "push",
@@ -19,25 +19,6 @@ _READERS = frozenset([
 ])  # fmt: skip
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """A chain of attributes and constant subscripts behind a name, such as `self.config["rate"]`.
-
-    `steps` are the attributes (as text) and the subscripts (as a tuple of one). `how` is `read`, `write`, `change`
-    (a method that changes a container, or a subscript that is not constant) or `call`. `line` is where it stands;
-    `is_method` says that a container is changed by a method.
-    """
-
-    root: str
-    steps: tuple[str | tuple[object], ...]
-    how: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    is_method: bool = False
 
 
 def accesses(code: CodeType) -> dict[int, tuple[Access, ...]]:

@@ -12,52 +12,25 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from graphlint.finding import Span
-from graphlint.runtime.places import Place, place_of
-from graphlint.runtime.watch.accesses import Access, accesses
-from graphlint.runtime.watch.host_values import CONTAINERS, SCALARS, State, describe, follow
-from graphlint.runtime.watch.lines import MISSING, Lines, local, running
+from graphlint.runtime.trace.bindings import Access, Binding, Bindings
+from graphlint.runtime.trace.frames import MISSING, local, running
+from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, State, describe, follow
+from graphlint.runtime.trace.places import Place, place_of
+from graphlint.runtime.watch.accesses import accesses
+from graphlint.runtime.watch.lines import Lines
 
 
-@dataclass(slots=True)
-class Binding:
-    """A name of the host's state that a region read or changed: how to look it up again, and what it held.
-
-    `entered` is what it held before the line ran for the first time, `left` what it held when the region had run.
-    """
-
-    access: Access
-    place: Place
-    look_up: Callable[[], State]
-    entered: State
-    is_local: bool
-    left: State = field(default_factory=dict)
-
-    @property
-    def span(self) -> Span:
-        one = self.access
-        return Span(self.place.path, one.line, one.column, one.end_line, one.end_column)
-
-    @property
-    def statement(self) -> Span:
-        """The line as a whole."""
-        return Span(self.place.path, self.access.line)
-
-
-class Bindings:
-    """Takes down which state the lines of user code touch, between `start` and `stop`."""
+class RecordedBindings(Bindings):
+    """Takes down by itself which state the lines of user code touch, between `start` and `stop`."""
 
     def __init__(self, opening: CodeType | None) -> None:
-        self.opening = opening
-        self.found: dict[tuple[Access, CodeType], Binding] = {}
-        self.draws: list[Place] = []
+        super().__init__(opening)
         self._born: dict[int, weakref.ref[object]] = {}  # objects that the region has made, by identity
         self._held: dict[int, object] = {}  # containers by identity, while the region runs
         self._random: tuple[object, ...] = ()

@@ -6,10 +6,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from graphlint.runtime.judge.divergence import Traced
-from graphlint.runtime.modes import Mode
-from graphlint.runtime.places import user_stack
-from graphlint.runtime.watch.operators import Call, tensors
+from graphlint.runtime.trace.modes import Mode
+from graphlint.runtime.trace.operators import Call, Traced, tensors
+from graphlint.runtime.trace.places import user_stack
 
 
 class Decisions(Mode):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from graphlint.runtime.places import is_user_code
+from graphlint.runtime.trace.frames import local, running
+from graphlint.runtime.trace.places import is_user_code
 
 _TOOL = 4  # of sys.monitoring; the lower ones are debuggers, coverage and profilers
-MISSING = object()
 _loader: Any = importlib._bootstrap
-_OWN_REFERENCES = 3  # to a copy of variables: the frame's, ours, and the one that counts
 
 Told = Callable[[FrameType, int], None]
 
@@ -141,24 +139,3 @@ class _Tracer:
         if event == "line":
             self.told(frame, frame.f_lineno)
         return self._line
-
-
-def local(frame: FrameType, name: str) -> object:
-    """A variable of a function, or MISSING; the copy of all of them that Python makes up to 3.12 would keep them alive.
-
-    So it is emptied, unless the program holds it, or a trace function runs, after which Python writes it back.
-    """
-    found = frame.f_locals
-    value = found.get(name, MISSING)
-    is_copy = type(found) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-    if is_copy and sys.gettrace() is None and sys.getrefcount(found) <= _OWN_REFERENCES:
-        found.clear()
-    return value
-
-
-def running() -> Iterator[FrameType]:
-    """The frames of this thread, from the innermost outwards."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back

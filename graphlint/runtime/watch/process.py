@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.places import Stack, is_user_code, user_stack
-from graphlint.runtime.watch.capture import Trouble
+from graphlint.runtime.trace.capture import Trouble
+from graphlint.runtime.trace.places import Stack, is_user_code, user_stack
 
 # Each: the owner and name of a function that sets a state of the process, and how that state is read.
 _SETTERS: tuple[tuple[Any, str, Callable[[], object]], ...] = (

@@ -15,13 +15,11 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
-from graphlint.runtime.backend import ACTIVE, NOT_CAPTURING, Backend
-from graphlint.runtime.judge.causes import Refusal
-from graphlint.runtime.judge.divergence import Traced
-from graphlint.runtime.modes import Mode, is_composite
-from graphlint.runtime.places import Place, Stack, libraries_between, user_stack, waiting_frame
-from graphlint.runtime.watch.capture import Capture, External, Internal, Operation
-from graphlint.runtime.watch.operators import Call, storage_key, tensors
+from graphlint.runtime.device.backend import ACTIVE, NOT_CAPTURING, Backend
+from graphlint.runtime.trace.capture import Capture, External, Internal, Operation, Refusal
+from graphlint.runtime.trace.modes import Mode, is_composite
+from graphlint.runtime.trace.operators import Call, Traced, storage_key, tensors
+from graphlint.runtime.trace.places import Place, Stack, libraries_between, user_stack, waiting_frame
 
 SYNCHRONIZES = "called a synchronizing CUDA operation"
 _KEPT = 64  # values of one waiting operator on one line

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.backend import ACTIVE
-from graphlint.runtime.judge.host import hyperparameters, numbers_of_state
-from graphlint.runtime.places import is_user_code, user_stack
-from graphlint.runtime.watch.capture import Stepped
+from graphlint.runtime.device.backend import ACTIVE
+from graphlint.runtime.trace.optimizers import Stepped, hyperparameters, numbers_of_state
+from graphlint.runtime.trace.places import is_user_code, user_stack
+from graphlint.runtime.watch.openings import GRAPH, Openings
 from graphlint.runtime.watch.recorder import SYNCHRONIZES, Recorder, first_line
 
 # Waiting for the device, or asking how far it is: what the call gives back where a capture goes on without it.
@@ -38,8 +38,9 @@ _CONSTRUCTORS: tuple[tuple[object, str], ...] = (
 class Standins:
     """What takes the place of some functions of torch while a capture is under way."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, openings: Openings) -> None:
         self.recorder = recorder
+        self.openings = openings
 
     def patches(self) -> list[tuple[object, str, object]]:
         """What stands in place of what: the owner, the name, the stand-in."""
@@ -71,7 +72,7 @@ class Standins:
                 effect = "concurrent-call"
             elif is_user_code(frame.f_code.co_filename):
                 effect = "explicit-sync"
-            elif frame.f_code.co_qualname == "graph.__enter__":
+            elif GRAPH in self.openings.running:
                 effect = "capture-protocol"
             said = "the device cannot be waited for, or asked, while a stream captures"
             self.recorder.refuse(said, frame, operator=f"torch.cuda.{name}", effect=effect)

@@ -21,20 +21,19 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.errors import UsageError
 from graphlint.finding import Region
-from graphlint.runtime.backend import ACTIVE, Backend, Refused
-from graphlint.runtime.judge.causes import Refusal
-from graphlint.runtime.places import (
+from graphlint.runtime.device.backend import ACTIVE, Backend, Refused
+from graphlint.runtime.trace.capture import Capture, Refusal
+from graphlint.runtime.trace.places import (
     Stack,
     caller_stack,
     is_user_code,
-    libraries_between,
     traceback_stack,
     user_stack,
     waiting_frame,
 )
-from graphlint.runtime.watch.bindings import Bindings
-from graphlint.runtime.watch.capture import Capture
+from graphlint.runtime.watch.bindings import RecordedBindings
 from graphlint.runtime.watch.hooks import Hooks
+from graphlint.runtime.watch.openings import GRAPH, GRAPHED, Openings
 from graphlint.runtime.watch.process import Process
 from graphlint.runtime.watch.recorder import Recorder, first_line
 from graphlint.runtime.watch.standins import Standins, patched
@@ -51,9 +50,10 @@ class Watch:
         self.replaying: list[Callable[[Capture], None]] = []
         self.ended: list[Callable[[Capture], None]] = []
         self.opening: Stack = ()  # what a region is called by that no line of user code opens
+        self.openings = Openings()
         self.driver = device(self._read_log)
         self.recorder = Recorder(self.driver)
-        self.standins = Standins(self.recorder)
+        self.standins = Standins(self.recorder, self.openings)
         self.hooks = Hooks()
         self.process = Process(lambda: self.recorder.capture is not None)
         self.graphed: list[Callable[[list[Capture], Sequence[object]], None]] = []  # told of graphed callables
@@ -70,17 +70,23 @@ class Watch:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch._C._cuda_set_sync_debug_mode(0)  # warns once that it is a prototype
-        graph = torch.cuda.CUDAGraph
+        graph, graphed = torch.cuda.CUDAGraph, self._around_graphed(torch.cuda.make_graphed_callables)
         patches = [
             *self.process.patches(),
             *self.hooks.patches(),
-            (torch.cuda, "make_graphed_callables", self._around_graphed(torch.cuda.make_graphed_callables)),
+            (torch.cuda.graph, "__enter__", self.openings.noting(GRAPH, torch.cuda.graph.__enter__)),
+            (torch.cuda, "make_graphed_callables", self.openings.noting(GRAPHED, graphed)),
             (graph, "capture_begin", self._around_begin(graph.capture_begin)),
             (graph, "capture_end", self._around_end(graph.capture_end)),
             (graph, "replay", self._around_replay(graph.replay)),
         ]
         with patched(patches), self.recorder:
             yield
+
+    def _region(self, stack: Stack) -> Region:
+        """The region that begins now, at the innermost line of a stack."""
+        path, line = (stack[0].path, stack[0].line) if stack else ("?", 0)
+        return Region(self.openings.kind, path, line)
 
     def _around_begin(self, begin: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(begin)
@@ -89,7 +95,7 @@ class Watch:
                 begin(graph, *args, **kwargs)
                 return
             stack = caller_stack() or self.opening
-            region = region_of(stack)
+            region = self._region(stack)
             try:
                 begin(graph, *args, **kwargs)
             except RuntimeError as error:
@@ -98,7 +104,7 @@ class Watch:
                 raise
             stream = torch.cuda.current_stream().cuda_stream
             mode = kwargs.get("capture_error_mode", args[1] if len(args) > 1 else "global")
-            bindings = Bindings(stack[0].code if stack else None)
+            bindings = RecordedBindings(stack[0].code if stack else None)
             capture = Capture(region, stack, stream, self.driver.capture_graph(stream), mode, bindings)
             self.captures.append(capture)
             self._by_graph[graph] = capture
@@ -109,8 +115,8 @@ class Watch:
             self._capturing.enter_context(patched(self.standins.patches()))
             self._capturing.enter_context(self.driver.launches(self.recorder.launched))
             self._capturing.callback(register_optimizer_step_pre_hook(self.standins.steps).remove)
-            self._capturing.callback(capture.bindings.stop)
-            capture.bindings.start()
+            self._capturing.callback(bindings.stop)
+            bindings.start()
 
         return capture_begin
 
@@ -156,7 +162,7 @@ class Watch:
                 made = self.captures[number:]
                 if not any(capture.refusals for capture in made):
                     refusal = Refusal("", first_line(error), stack, effect="graphed-callable-contract")
-                    self.refusals.append((region_of(stack), refusal))
+                    self.refusals.append((self._region(stack), refusal))
                 raise
             (callables, *_) = (*args, *kwargs.values())
             for told in self.graphed:
@@ -214,14 +220,3 @@ def raised(error: BaseException, outer: Stack = ()) -> Refusal:
     names = tuple(f"{frame.f_globals.get('__name__')}:{frame.f_code.co_qualname}" for frame in inner)
     said = f"{type(error).__name__}: {first_line(error)}"
     return Refusal("", said, (*traceback_stack(error.__traceback__), *outer[1:]), names)
-
-
-def region_of(stack: Stack) -> Region:
-    """The region that the innermost line of user code opens."""
-    functions = {name.rpartition(":")[2] for name in libraries_between(sys._getframe(1))}
-    kind = "graphlint verify" if "Examination._capture" in functions else "torch.cuda.CUDAGraph.capture_begin"
-    if "make_graphed_callables" in functions:
-        kind = "torch.cuda.make_graphed_callables"
-    elif "graph.__enter__" in functions and kind != "graphlint verify":
-        kind = "torch.cuda.graph"
-    return Region(kind, stack[0].path, stack[0].line) if stack else Region(kind, "?", 0)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
-from graphlint.static.domain.values import UNKNOWN, Class, Const, ExternalObject, Function, Instance, Value
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Class, Function, Instance
+from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
+from graphlint.values import UNKNOWN, Const, ExternalObject, Value
 
 FOREIGN = Const("foreign capture")
 

@@ -2,132 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import importlib.machinery
 import importlib.util
 import re
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from graphlint.static.index.definitions import ClassDefinition, Index, Segment, index_module
-from graphlint.static.syntax import ir
-from graphlint.static.syntax.lowering import UnparsableSource, lower_segment
-from graphlint.static.syntax.outline import outline
+from graphlint.static.index.module import Module
 
 Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
 
-_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
-_GLOBAL = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)", re.MULTILINE)
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
-
-
-class Module:
-    """One source file under its dotted name."""
-
-    def __init__(self, name: str, path: Path) -> None:
-        self.name = name
-        self.path = path
-        self.is_package = path.name == "__init__.py"
-        self.problem: tuple[str, int] | None = None  # what is wrong with the file, and at which line
-        self.is_checked = False
-
-    def __repr__(self) -> str:
-        return f"Module({self.name})"
-
-    @cached_property
-    def text(self) -> str:
-        """The source; empty if it cannot be read or decoded (the engine reports why)."""
-        try:
-            return read_source(self.path)
-        except OSError as problem:
-            self.problem = (f"cannot be read: {problem.strerror or problem}", 1)
-        except (UnicodeError, SyntaxError) as problem:
-            self.problem = (f"cannot be decoded: {problem}", 1)
-        return ""
-
-    @cached_property
-    def lines(self) -> list[str]:
-        return self.text.split("\n")
-
-    @cached_property
-    def rebound(self) -> frozenset[str]:
-        """The names that functions of the module declare `global`: their values at its top level do not last."""
-        lists = _GLOBAL.findall(self.text)
-        return frozenset(name.strip() for names in lists for name in names.split(","))
-
-    @cached_property
-    def index(self) -> Index:
-        short = outline(self.text)
-        if short is not None:
-            with contextlib.suppress(*_UNPARSABLE):
-                return index_module(self, _parse(short))
-        tree = self._whole_tree()
-        return Index() if tree is None else index_module(self, tree)
-
-    def check_syntax(self) -> None:
-        """Note what is wrong anywhere in the file, for the engine to report: an index looks past functions."""
-        if not self.is_checked:
-            self._whole_tree()
-
-    def _whole_tree(self) -> ast.Module | None:
-        self.is_checked = True
-        try:
-            return _parse(self.text)
-        except _UNPARSABLE as problem:
-            self.problem = (f"cannot be parsed: {getattr(problem, 'msg', problem)}", getattr(problem, "lineno", 1) or 1)
-        return None
-
-    def deriving(self, name: str) -> list[ClassDefinition]:
-        """The classes at the top level that name a class among their bases, or one of the file that does so."""
-        names, found = {name}, []
-        for cls in self.index.classes.values():
-            if any(base.partition("[")[0].rpartition(".")[2] in names for base in cls.bases):
-                names.add(cls.name)
-                found.append(cls)
-        return found
-
-    def lowered(self, segment: Segment) -> ir.Block:
-        """The compact form of a segment; empty if libcst does not accept it."""
-        text = "\n".join(self.lines[segment.first - 1 : segment.last]) + "\n"
-        try:
-            return lower_segment(text)
-        except UnparsableSource:
-            self.check_syntax()
-            return ()
-
-    def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:
-        """The source text of a place; lines count from 1, columns from 0."""
-        if line == end_line:
-            return self.lines[line - 1][column:end_column] if line <= len(self.lines) else ""
-        parts = [self.lines[line - 1][column:], *self.lines[line : end_line - 1], self.lines[end_line - 1][:end_column]]
-        return " ".join(part.strip() for part in parts)
-
-    def absolute(self, module: str, level: int) -> str:
-        """The dotted name that a relative import means here."""
-        if level == 0:
-            return module
-        package = self.name.split(".")
-        drop = level - 1 if self.is_package else level
-        base = package[: len(package) - drop] if drop else package
-        return ".".join([*base, module] if module else base)
-
-
-def read_source(path: Path) -> str:
-    """The text of a source file. Raises OSError, UnicodeError or SyntaxError (an unknown encoding declared)."""
-    text = importlib.util.decode_source(path.read_bytes())  # honours coding comments and the byte order mark
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _parse(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
 
 
 class Project:

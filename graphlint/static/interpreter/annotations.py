@@ -6,10 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class
+from graphlint.static.index.module import Module
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering import lower_expression
+from graphlint.values import (
     NONE,
     UNKNOWN,
-    Class,
     DeviceName,
     External,
     ExternalObject,
@@ -22,9 +25,6 @@ from graphlint.static.domain.values import (
     Value,
     union,
 )
-from graphlint.static.index.project import Module
-from graphlint.static.syntax import ir
-from graphlint.static.syntax.lowering import lower_expression
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -94,7 +94,7 @@ class Annotations:
 
     def _of_class(self, value: Value) -> Value:
         if isinstance(value, Class):
-            return self.interpreter.objects.promised(value.definition)
+            return self.interpreter.heap.promised(value.definition)
         if isinstance(value, Union):
             return union(self._of_class(member) for member in value.members)
         if not isinstance(value, External):

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Class, Instance
+from graphlint.static.interpreter import registries
+from graphlint.static.models import growth
+from graphlint.static.models.containers import with_item
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
-    Instance,
     Mapping,
     Place,
     Sequence,
@@ -20,19 +23,15 @@ from graphlint.static.domain.values import (
     Value,
     join,
     members,
-    tensors_in,
     union,
 )
-from graphlint.static.interpreter import registries
-from graphlint.static.models import growth
-from graphlint.static.models.containers import with_item
-from graphlint.static.syntax import ir
+from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 
-class Targets:
+class Assignment:
     """Stores values where assignments say."""
 
     def __init__(self, interpreter: Interpreter) -> None:
@@ -85,7 +84,7 @@ class Targets:
         for member in members(receiver):
             if isinstance(member, Instance):
                 frame.env[(member, target.attr)] = value
-                self.interpreter.objects.write(member, target.attr, value)
+                self.interpreter.heap.write(member, target.attr, value)
                 if not member.in_region:
                     self._keep(target, value, frame)
             elif isinstance(member, Class):
@@ -118,7 +117,7 @@ class Targets:
             for member in members(self.interpreter.eval(target.value, frame)):
                 if isinstance(member, Instance):
                     frame.env[(member, target.attr)] = new
-                    self.interpreter.objects.write(member, target.attr, new)
+                    self.interpreter.heap.write(member, target.attr, new)
         elif isinstance(target, ir.Subscript) and isinstance(target.value, (ir.Name, ir.Attribute)):
             outer = self.interpreter.eval(target.value, frame)
             index = self.interpreter.eval(target.index, frame)

@@ -5,40 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
+from graphlint.static.domain.program import (
+    ACCELERATOR,
     Bound,
     Class,
-    Const,
-    DeviceName,
-    External,
-    ExternalObject,
     Function,
-    Host,
     Instance,
-    Mapping,
     Method,
     ModuleValue,
     PackageValue,
     Partial,
-    Place,
-    Sequence,
     Super,
-    Tensor,
-    Value,
-    members,
-    placed_by_name,
-    union,
 )
 from graphlint.static.models import results
 from graphlint.static.syntax import ir
+from graphlint.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    DeviceName,
+    External,
+    ExternalObject,
+    Host,
+    Mapping,
+    Place,
+    Sequence,
+    Tensor,
+    Value,
+    members,
+    union,
+)
+from graphlint.values.queries import placed_by_name
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-# The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
-ACCELERATOR = External("torch.device:type")
 _DEVICE_TYPES: dict[Place, Value] = {
     Place.HOST: Const("cpu"), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str"),
 }  # fmt: skip
@@ -79,7 +80,7 @@ class Attributes:
             return self._class_member(value, name, frame)
         if isinstance(value, Super):
             if isinstance(value.receiver, Instance):
-                found = interpreter.objects.member(value.receiver, name, frame, value.after)
+                found = interpreter.heap.member(value.receiver, name, frame, value.after)
                 return found if found is not None else UNKNOWN
             return UNKNOWN
         if isinstance(value, ExternalObject):
@@ -98,24 +99,24 @@ class Attributes:
         return _TENSOR_ATTRIBUTES.get(name, UNKNOWN)
 
     def _instance_attribute(self, value: Instance, name: str, frame: Frame) -> Value:
-        objects = self.interpreter.objects
+        heap = self.interpreter.heap
         if name == "__class__":
             return Class(value.cls)
         if name == "__dict__":
-            return Mapping(tuple((Const(k), v) for k, v in objects.attributes(value).items()), UNKNOWN)
+            return Mapping(tuple((Const(k), v) for k, v in heap.attributes(value).items()), UNKNOWN)
         if name == "__call__":
             return value
-        found = objects.load(value, name, frame)
+        found = heap.load(value, name, frame)
         if found == UNKNOWN and name in _TENSOR_ATTRIBUTES:
             return _TENSOR_ATTRIBUTES[name]
         return found
 
     def _class_member(self, value: Class, name: str, frame: Frame) -> Value:
-        classes, objects = self.interpreter.classes, self.interpreter.objects
+        classes, heap = self.interpreter.classes, self.interpreter.heap
         cls = value.definition
         method = classes.method(cls, name)
         if method is not None:
-            return union(objects.bind(m, value, frame) for m in members(method))
+            return union(heap.bind(m, value, frame) for m in members(method))
         found = classes.class_attribute(cls, name)
         if found is not None:
             return found

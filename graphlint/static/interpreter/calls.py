@@ -7,34 +7,27 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
+from graphlint.static.interpreter.decorators import METHOD_KINDS
+from graphlint.static.interpreter.instances import CHAINS
+from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Bound,
-    Class,
     Const,
     External,
     ExternalObject,
-    Function,
     Host,
-    Instance,
-    Method,
-    ModuleValue,
-    Partial,
     Place,
     Sequence,
-    Super,
     Tensor,
     Unknown,
     Value,
     members,
     union,
 )
-from graphlint.static.interpreter.decorators import METHOD_KINDS
-from graphlint.static.interpreter.instances import CHAINS
-from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.syntax import ir
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -197,7 +190,7 @@ class Calls:
         interpreter = self.interpreter
         if name in METHOD_KINDS and arguments.positional:
             return Bound(External(name), arguments.positional[0])
-        handled = interpreter.entries.call(interpreter, name, arguments, node, frame)
+        handled = interpreter.capture.call(name, arguments, node, frame)
         if handled is None:
             handled = interpreter.builtins.call(name, arguments, node, frame)
         if handled is None:
@@ -223,9 +216,9 @@ class Calls:
     ) -> Value:
         """Call a method of an external object, or one that a project class inherits from an external class."""
         interpreter = self.interpreter
-        handled = interpreter.entries.call_method(interpreter, name, receiver, arguments, node, frame)
+        handled = interpreter.capture.call_method(name, receiver, arguments, node, frame)
         if handled is None:
-            handled = interpreter.builtins.modules.call_method(name, receiver, arguments, node, frame)
+            handled = interpreter.modules.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.tensors.call_operation(name, receiver, arguments, node, frame)
         if handled is None and isinstance(receiver, ExternalObject) and receiver.cls.partition(".")[0] not in _STANDARD:

@@ -5,25 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Bound,
-    Class,
-    Const,
-    External,
-    Function,
-    Host,
-    Tensor,
-    Unknown,
-    Value,
-    members,
-    union,
-)
-from graphlint.static.index.definitions import ClassDefinition, Definition
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Bound, Class, Function
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
+from graphlint.values import NONE, UNKNOWN, Const, External, Host, Tensor, Unknown, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

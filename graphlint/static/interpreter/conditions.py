@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env, Frame
-from graphlint.static.domain.values import Arguments, Tensor, Value, device_tensor, members, truth, union
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
+from graphlint.values import Arguments, Tensor, Value, members, union
+from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 
-class Logic:
+class Conditions:
     """Decides conditions, as far as they can be."""
 
     def __init__(self, interpreter: Interpreter) -> None:

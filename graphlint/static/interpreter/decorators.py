@@ -7,27 +7,13 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Context, Frame, Mode
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Class,
-    Const,
-    External,
-    ExternalObject,
-    Function,
-    Instance,
-    Partial,
-    Place,
-    Value,
-    members,
-    tensors_in,
-)
-from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Place, Value, members
+from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -64,7 +50,7 @@ class Decorators:
                 is_inner = isinstance(value, Function) and "<locals>" in value.qualname
                 if is_inner and node is not None and entries.declares(member.name):
                     assert isinstance(value, Function)
-                    entries.declare(self.interpreter, value, node, self._outside(frame))
+                    self.interpreter.capture.declare(value, node, self._outside(frame))
             if isinstance(member, Partial) and isinstance(member.function, External):
                 keywords = dict(member.keywords)
                 if member.function.name in CACHES:

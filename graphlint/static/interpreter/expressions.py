@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import CONTENT, Class, Instance
+from graphlint.static.interpreter import narrowing
+from graphlint.static.models.containers import with_item
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
     Host,
-    Instance,
     Mapping,
     Sequence,
     Tensor,
@@ -22,10 +24,6 @@ from graphlint.static.domain.values import (
     members,
     union,
 )
-from graphlint.static.interpreter import narrowing
-from graphlint.static.interpreter.heap import CONTENT
-from graphlint.static.models.containers import with_item
-from graphlint.static.syntax import ir
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -46,7 +44,7 @@ class Expressions:
             ir.Comprehension: self._comprehension, ir.Call: self._call, ir.Attribute: interpreter.attributes.attribute,
             ir.Subscript: interpreter.items.subscript, ir.Binary: interpreter.operators.binary,
             ir.Unary: interpreter.operators.unary, ir.Compare: interpreter.comparisons.compare,
-            ir.Boolean: interpreter.logic.boolean, ir.Conditional: interpreter.logic.conditional,
+            ir.Boolean: interpreter.conditions.boolean, ir.Conditional: interpreter.conditions.conditional,
         }  # fmt: skip
 
     def eval(self, node: ir.Expr, frame: Frame) -> Value:
@@ -118,7 +116,7 @@ class Expressions:
 
     def _walrus(self, node: ir.Walrus, frame: Frame) -> Value:
         value = self.eval(node.value, frame)
-        self.interpreter.targets.store(node.target, value, frame)
+        self.interpreter.assignment.store(node.target, value, frame)
         return value
 
     def _await(self, node: ir.Await, frame: Frame) -> Value:
@@ -140,9 +138,9 @@ class Expressions:
             return known
         for target, iterable, tests in node.clauses:
             value = self.eval(iterable, frame)
-            self.interpreter.targets.store(target, self.iterate(iterable, value, frame), frame)
+            self.interpreter.assignment.store(target, self.iterate(iterable, value, frame), frame)
             for test in tests:
-                self.interpreter.logic.condition(test, frame)
+                self.interpreter.conditions.condition(test, frame)
                 frame.env = narrowing.narrow(self.interpreter, test, True, frame)
         element = self.eval(node.element, frame)
         key = self.eval(node.key, frame) if node.key is not None else None
@@ -164,8 +162,8 @@ class Expressions:
         items: dict[Value, Value] = {}
         elements: list[Value] = []
         for element in value.elements:
-            self.interpreter.targets.store(target, element, frame)
-            outcomes = [self.interpreter.logic.condition(test, frame) for test in tests]
+            self.interpreter.assignment.store(target, element, frame)
+            outcomes = [self.interpreter.conditions.condition(test, frame) for test in tests]
             if None in outcomes:
                 return None
             if False in outcomes:
@@ -190,7 +188,7 @@ class Expressions:
             elif isinstance(member, Tensor):
                 found.append(self.tensors.row(member))
             elif isinstance(member, Instance):
-                content = self.interpreter.objects.attributes(member).get(CONTENT)
+                content = self.interpreter.heap.attributes(member).get(CONTENT)
                 found.append(self.element(content) if content is not None else UNKNOWN)
             elif member != NONE:
                 found.append(Host("str") if member == Host("str") else UNKNOWN)

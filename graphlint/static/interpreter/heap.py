@@ -5,42 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env, Frame, Mode
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Class,
-    Const,
-    External,
-    Function,
-    Host,
-    Instance,
-    Value,
-    join,
-    limit_depth,
-    members,
-    union,
-)
-from graphlint.static.index.definitions import ClassDefinition, Definition
+from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.interpreter.names import loosened
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Value, join, limit_depth, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-CONTENT = "<content>"  # what an object that is a container holds
-ANY = "<any>"  # what is stored under names that are not known
 SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
 PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "torch.utils._functools.cache_method"})
 
 
-class Objects:
+class Heap:
     """The instances of the classes of the project, and everything known of them."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.instances: dict[tuple[ClassDefinition, Arguments | None, bool], Instance] = {}
-        self.heap: dict[Instance, dict[str, Value]] = {}
+        self.objects: dict[Instance, dict[str, Value]] = {}
         self.versions: dict[Instance, int] = {}
         self.searched: set[tuple[Instance, str]] = set()
 
@@ -62,9 +45,9 @@ class Objects:
 
     def attributes(self, instance: Instance) -> dict[str, Value]:
         """What the constructor left, run when it is first asked for."""
-        known = self.heap.get(instance)
+        known = self.objects.get(instance)
         if known is None:
-            known = self.heap[instance] = {}
+            known = self.objects[instance] = {}
             if not instance.in_region:
                 self.interpreter.instances.initialise(instance)
                 self._loosen(instance, known)
@@ -82,7 +65,7 @@ class Objects:
 
     def settle(self, instance: Instance, env: Env) -> None:
         """At the end of a constructor: what it assigned last is what the object holds."""
-        attributes = self.heap.setdefault(instance, {})
+        attributes = self.objects.setdefault(instance, {})
         for key, value in env.items():
             if not isinstance(key, str) and key[0] is instance:
                 attributes[key[1]] = value
@@ -99,7 +82,7 @@ class Objects:
     def joined(self, key: tuple[Instance, str], value: Value) -> Value:
         """A value assigned on one of two paths, with what the attribute holds on the other."""
         instance, name = key
-        known = self.heap.get(instance, {}).get(name)
+        known = self.objects.get(instance, {}).get(name)
         return value if known is None else join(known, value)
 
     def load(self, instance: Instance, name: str, frame: Frame) -> Value:
@@ -165,7 +148,7 @@ class Objects:
                         method = self.interpreter.names.definition(definition, base)
                         for function in _functions(method):
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
-                        if name in self.heap[instance]:
+                        if name in self.objects[instance]:
                             return
 
     @staticmethod

@@ -5,24 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
-    UNKNOWN,
-    Arguments,
-    Class,
-    ExternalObject,
-    Function,
-    Instance,
-    Sequence,
-    Union,
-    Unknown,
-    Value,
-    join,
-    members,
-)
-from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.domain.program import CONTENT, Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.classes import Base
-from graphlint.static.interpreter.heap import CONTENT
 from graphlint.static.syntax import ir
+from graphlint.values import UNKNOWN, Arguments, ExternalObject, Sequence, Union, Unknown, Value, join, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -40,16 +27,16 @@ class Instances:
 
     def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """An object of a project class; inside a region its constructor is part of the region."""
-        classes, objects = self.interpreter.classes, self.interpreter.objects
+        classes, heap = self.interpreter.classes, self.interpreter.heap
         in_region = frame.mode is not Mode.OUTSIDE
         metaclass = classes.method(cls, "__new__")
         if metaclass is not None and classes.method(cls, "__init__") is None and not isinstance(metaclass, Union):
             result = self.interpreter.calls.call(metaclass, arguments.prepend(Class(cls)), node, frame)
             if any(not isinstance(m, Unknown) for m in members(result)):
                 return result
-        instance = objects.instance(cls, arguments, in_region)
-        if in_region and instance not in objects.heap:
-            objects.heap[instance] = {}
+        instance = heap.instance(cls, arguments, in_region)
+        if in_region and instance not in heap.objects:
+            heap.objects[instance] = {}
         if in_region:
             self.initialise(instance, node, frame)
         return instance
@@ -73,10 +60,10 @@ class Instances:
             self.interpreter.calls.call(finish, Arguments((instance,)), node, frame)
 
     def _fill_fields(self, instance: Instance, arguments: Arguments) -> None:
-        classes, objects = self.interpreter.classes, self.interpreter.objects
+        classes, heap = self.interpreter.classes, self.interpreter.heap
         order = [base for base in classes.order(instance.cls) if isinstance(base, ClassDefinition)]
         fields = [name for base in reversed(order) for name in base.annotations]
-        attributes = objects.heap.setdefault(instance, {})
+        attributes = heap.objects.setdefault(instance, {})
         for name, value in zip(dict.fromkeys(fields), arguments.positional, strict=False):
             attributes[name] = value
         attributes.update(dict(arguments.keywords))
@@ -107,9 +94,9 @@ class Instances:
         self, instance: Instance, base: Base, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         """Call an object whose `forward` is that of an external class."""
-        classes, objects = self.interpreter.classes, self.interpreter.objects
+        classes, heap = self.interpreter.classes, self.interpreter.heap
         if any(chain in classes.external_bases(instance.cls) for chain in CHAINS):
-            attributes = objects.attributes(instance)
+            attributes = heap.attributes(instance)
             content = attributes.get(CONTENT)
             parts = [content] if content is not None else []
             parts += [v for k, v in attributes.items() if k != CONTENT and _is_module(v)]
@@ -120,7 +107,7 @@ class Instances:
                 else:
                     chain.append(part.element if isinstance(part, Sequence) and part is content else part)
             return self.call_chain(Sequence("sequential", tuple(chain)), arguments, node, frame)
-        made_with = self.interpreter.objects.attributes(instance).get(CONTENT)
+        made_with = self.interpreter.heap.attributes(instance).get(CONTENT)
         held = (("content", made_with),) if made_with is not None else ()
         return self.interpreter.calls.call_external_object(ExternalObject(str(base), held), arguments, node, frame)
 

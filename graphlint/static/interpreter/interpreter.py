@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 
+from graphlint.entries import Entries
 from graphlint.finding import Confidence, Region
 from graphlint.operations import Catalogue
 from graphlint.static.domain.contexts import Context, Env, Event, Frame, Mode, OpenRegion, RegionKey
-from graphlint.static.domain.values import (
-    NONE,
-    Const,
-    Function,
-    Host,
-    Instance,
-    Mapping,
-    Sequence,
-    Value,
-    join,
-    limit_depth,
-    union,
-)
+from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.project import Project
 from graphlint.static.interpreter.annotations import Annotations
-from graphlint.static.interpreter.assignment import Targets
+from graphlint.static.interpreter.assignment import Assignment
 from graphlint.static.interpreter.attributes import Attributes
 from graphlint.static.interpreter.calls import Calls
 from graphlint.static.interpreter.classes import Classes
-from graphlint.static.interpreter.conditions import Logic
+from graphlint.static.interpreter.conditions import Conditions
 from graphlint.static.interpreter.decorators import Decorators
 from graphlint.static.interpreter.expressions import Expressions
-from graphlint.static.interpreter.heap import Objects
+from graphlint.static.interpreter.heap import Heap
 from graphlint.static.interpreter.instances import Instances
 from graphlint.static.interpreter.items import Items
 from graphlint.static.interpreter.loops import Loops
@@ -38,11 +27,14 @@ from graphlint.static.interpreter.names import Names
 from graphlint.static.interpreter.signatures import Signatures
 from graphlint.static.interpreter.statements import Statements
 from graphlint.static.models.builtins import Builtins
-from graphlint.static.models.capture import Entries
+from graphlint.static.models.capture import Capture
 from graphlint.static.models.comparisons import Comparisons
+from graphlint.static.models.containers import Containers
+from graphlint.static.models.modules import Modules
 from graphlint.static.models.operators import Operators
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, Const, Host, Mapping, Sequence, Value, join, limit_depth, union
 
 MAX_DEPTH = 70  # calls inside calls
 MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new
@@ -63,25 +55,57 @@ class Interpreter:
         self.names = Names(self)
         self.annotations = Annotations(self)
         self.classes = Classes(self)
-        self.objects = Objects(self)
-        self.builtins = Builtins(self)
-        self.calls = Calls(self)
+        self.heap = Heap(self)
         self.signatures = Signatures(self)
         self.decorators = Decorators(self)
         self.instances = Instances(self)
         self.methods = Methods(self)
-        self.tensors = Tensors(self)
-        self.targets = Targets(self)
+        self.calls = Calls(self)
+        self.assignment = Assignment(self)
         self.attributes = Attributes(self)
-        self.items = Items(self)
-        self.operators = Operators(self)
-        self.comparisons = Comparisons(self)
-        self.logic = Logic(self)
+        self.conditions = Conditions(self)
+
+        self.capture = Capture(self, entries)
+        self.tensors: Tensors = Tensors(self, self.capture)
+        self.containers = Containers(self, self.tensors)
+        self.modules = Modules(self)
+        self.builtins = Builtins(self, self.tensors)
+        self.operators: Operators = Operators(self, self.tensors)
+        self.comparisons: Comparisons = Comparisons(self, self.tensors)
+
+        self.items: Items = Items(self)
+        self.loops: Loops = Loops(self)
         self.expressions = Expressions(self)
-        self.loops = Loops(self)
         self.statements = Statements(self)
+
+        # What the models ask: see `Evaluator`.
         self.eval = self.expressions.eval
         self.block = self.statements.block
+        self.condition = self.conditions.condition
+        self.test = self.conditions.test
+        self.call = self.calls.call
+        self.call_method = self.methods.call
+        self.call_special = self.methods.special
+        self.summary = self.calls.context
+        self.run_backward = self.calls.run_backward
+        self.unresolved = self.calls.unresolved
+        self.decorate = self.decorators.apply
+        self.element = self.expressions.element
+        self.attribute = self.attributes.load
+        self.module_member = self.names.member
+        self.module_value = self.names.module_value
+        self.instance = self.heap.instance
+        self.held = self.heap.attributes
+        self.write_attribute = self.heap.write
+        self.outlives_region = self.assignment.outlives_region
+        self.put_back = self.assignment.put_back
+        self.class_method = self.classes.method
+        self.class_order = self.classes.order
+        self.external_bases = self.classes.external_bases
+        self.default = self.signatures.default
+        self.refine = self.signatures.refine
+        self.enter = self.capture.enter
+
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
@@ -101,7 +125,7 @@ class Interpreter:
     ) -> Context:
         """The context of a function with these parameters; a call that is already under way has no result yet."""
         limit = MAX_DEPTH_OUTSIDE if mode is Mode.OUTSIDE else MAX_DEPTH
-        versions = tuple(self.objects.version(v) for v in bound.values() if isinstance(v, Instance))
+        versions = tuple(self.heap.version(v) for v in bound.values() if isinstance(v, Instance))
         receiver = next((value for value in bound.values() if isinstance(value, Instance)), None)
         where = (function, receiver)
         key: tuple[object, ...] = (function, tuple(bound.items()), mode, versions, constructing, around)
@@ -143,7 +167,7 @@ class Interpreter:
         else:
             context.result = limit_depth(union(frame.returns))
         if frame.constructing is not None:
-            self.objects.settle(frame.constructing, frame.env)
+            self.heap.settle(frame.constructing, frame.env)
 
     # Regions
 
@@ -195,12 +219,12 @@ class Interpreter:
         for key, value in right.items():
             known = left.get(key)
             if known is None:
-                merged[key] = value if isinstance(key, str) else self.objects.joined(key, value)
+                merged[key] = value if isinstance(key, str) else self.heap.joined(key, value)
             elif known is not value:
                 merged[key] = join(known, value)
         for key, value in left.items():
             if not isinstance(key, str) and key not in right:
-                merged[key] = self.objects.joined(key, value)
+                merged[key] = self.heap.joined(key, value)
         return merged
 
     def merge_all(self, envs: list[Env]) -> Env:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Loop
-from graphlint.static.domain.values import Class, Const, External, Function, Sequence, Value, limit_depth
+from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
+from graphlint.values import Const, External, Sequence, Value, limit_depth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -31,7 +32,7 @@ class Loops:
         element = self.interpreter.expressions.iterate(node.iterable, iterable, frame)
 
         def enter() -> bool:
-            self.interpreter.targets.store(node.target, element, frame)
+            self.interpreter.assignment.store(node.target, element, frame)
             return True
 
         return self._settle(node, frame, enter, lambda: False)
@@ -42,7 +43,7 @@ class Loops:
         frame.loops.append(loop)
         goes_on = True
         for element in elements:
-            self.interpreter.targets.store(node.target, element, frame)
+            self.interpreter.assignment.store(node.target, element, frame)
             loop.continues.clear()
             goes_on = self.interpreter.block(node.body, frame)
             ends = [*([frame.env] if goes_on else []), *loop.continues]
@@ -65,7 +66,7 @@ class Loops:
         outcomes: list[bool | None] = []
 
         def enter() -> bool:
-            outcomes.append(self.interpreter.logic.condition(node.test, frame, effect="data-dependent-loop"))
+            outcomes.append(self.interpreter.conditions.condition(node.test, frame, effect="data-dependent-loop"))
             if outcomes[-1] is not False:
                 frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
             return outcomes[-1] is not False

@@ -5,30 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Class,
-    External,
-    ExternalObject,
-    Function,
-    Instance,
-    ModuleValue,
-    Partial,
-    Super,
-    Tensor,
-    Unknown,
-    Value,
-    members,
-    union,
-    without,
-)
-from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.domain.program import CONTENT, Bound, Class, Function, Instance, ModuleValue, Partial, Super
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
-from graphlint.static.interpreter.heap import CONTENT
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, Arguments, External, ExternalObject, Tensor, Unknown, Value, members, union
+from graphlint.values.queries import without
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -72,24 +54,24 @@ class Methods:
             return interpreter.calls.call(target, arguments, node, frame)
         if isinstance(receiver, ExternalObject):
             return interpreter.calls.call_external_method(f"{receiver.cls}.{name}", receiver, arguments, node, frame)
-        return interpreter.builtins.containers.call_method(receiver, name, arguments, node, frame)
+        return interpreter.containers.call_method(receiver, name, arguments, node, frame)
 
     def _call_own_method(
         self, receiver: Instance, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        objects = self.interpreter.objects
+        heap = self.interpreter.heap
         if receiver.arguments is None:
-            held = name in objects.attributes(receiver)
+            held = name in heap.attributes(receiver)
             overriding = None if held else self._overriding(receiver.cls, name)
             if overriding is not None:
                 return union(
-                    self.interpreter.calls.call(method, arguments.prepend(objects.promised(cls)), node, frame)
+                    self.interpreter.calls.call(method, arguments.prepend(heap.promised(cls)), node, frame)
                     for method, cls in overriding.items()
                 )
         # An attribute that stands for the object itself would go round in circles.
-        target = without(objects.load(receiver, name, frame), receiver)
+        target = without(heap.load(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):
-            content = objects.attributes(receiver).get(CONTENT)
+            content = heap.attributes(receiver).get(CONTENT)
             if content is not None or name == "get":
                 return self._call_external_super(receiver, name, arguments, node, frame)
             self.interpreter.calls.unresolved(node, frame)
@@ -127,11 +109,11 @@ class Methods:
         instance = receiver.receiver
         if not isinstance(instance, (Instance, Class)):
             return UNKNOWN
-        classes, objects = self.interpreter.classes, self.interpreter.objects
+        classes, heap = self.interpreter.classes, self.interpreter.heap
         cls = instance.cls if isinstance(instance, Instance) else instance.definition
         method = classes.method(cls, name, receiver.after)
         if method is not None:
-            bound = union(objects.bind(m, instance, frame) for m in members(method))
+            bound = union(heap.bind(m, instance, frame) for m in members(method))
             return self.interpreter.calls.call(bound, arguments, node, frame)
         if not isinstance(instance, Instance):
             return UNKNOWN
@@ -140,19 +122,19 @@ class Methods:
     def _call_external_super(
         self, instance: Instance, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        classes, objects = self.interpreter.classes, self.interpreter.objects
+        classes, heap = self.interpreter.classes, self.interpreter.heap
         bases = classes.external_bases(instance.cls)
         if name == "__init__":
             if arguments.positional or arguments.star is not None:
-                objects.attributes(instance).setdefault(CONTENT, self.interpreter.builtins.content_of(arguments))
+                heap.attributes(instance).setdefault(CONTENT, self.interpreter.builtins.content_of(arguments))
             return NONE
         if name == "__call__" and classes.method(instance.cls, "forward") is not None:
             return self.call(instance, "forward", arguments, node, frame)
         if name in ("forward", "__call__") and bases:
             return self.interpreter.instances.call_inherited(instance, bases[0], arguments, node, frame)
-        content = objects.attributes(instance).get(CONTENT)
+        content = heap.attributes(instance).get(CONTENT)
         if content is not None:
-            return self.interpreter.builtins.containers.call_method(content, name, arguments, node, frame)
+            return self.interpreter.containers.call_method(content, name, arguments, node, frame)
         if name == "get" and arguments.positional and classes.method(instance.cls, "__getitem__") is not None:
             # What a mapping class inherits is made of its own items.
             key = Arguments(arguments.positional[:1])

@@ -7,27 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Context, Frame, Mode
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Class,
-    Const,
-    External,
-    Function,
-    Host,
-    Instance,
-    Mapping,
-    ModuleValue,
-    PackageValue,
-    Sequence,
-    Value,
-    members,
-    union,
-)
-from graphlint.static.index.definitions import ClassDefinition, Definition, ImportedName, Segment
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
+from graphlint.static.index.module import ClassDefinition, Definition, ImportedName, Module, Segment
 from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -6,22 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env, Frame, Key
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Class,
-    External,
-    Instance,
-    Place,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-    members,
-    truth,
-    union,
-)
+from graphlint.static.domain.program import Class, Instance
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Unknown, Value, members, union
+from graphlint.values.queries import truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -136,7 +124,7 @@ def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
     if cls == External("torch.Tensor"):
         return Tensor()
     if isinstance(cls, Class):
-        return interpreter.objects.promised(cls.definition)
+        return interpreter.heap.promised(cls.definition)
     return UNKNOWN
 
 
@@ -165,6 +153,6 @@ def _held(interpreter: Interpreter, node: ir.Expr, env: Env) -> tuple[Key | None
         if isinstance(receiver, Instance):
             held = env.get((receiver, node.attr))
             if held is None:
-                held = interpreter.objects.heap.get(receiver, {}).get(node.attr)
+                held = interpreter.heap.objects.get(receiver, {}).get(node.attr)
             return (receiver, node.attr), held
     return None, None

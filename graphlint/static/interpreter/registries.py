@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import Class, Function, Mapping, Value, members
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Class, Function
+from graphlint.static.index.module import Module
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
+from graphlint.values import Mapping, Value, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Function
+from graphlint.static.syntax import ir
+from graphlint.values import (
     UNKNOWN,
     Arguments,
     Const,
     DeviceName,
-    Function,
     Host,
     Mapping,
     Place,
     Sequence,
     Value,
     members,
-    placed_by_name,
     union,
 )
-from graphlint.static.syntax import ir
+from graphlint.values.queries import placed_by_name
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.contexts import Env, Frame, Mode
-from graphlint.static.domain.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -39,7 +39,7 @@ class Statements:
         if isinstance(value, Unknown) and node.annotation is not None:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
-            self.interpreter.targets.store(target, value, frame)
+            self.interpreter.assignment.store(target, value, frame)
         return True
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
@@ -50,7 +50,7 @@ class Statements:
             value = left
         elif kinds <= {Tensor, Unknown}:  # a tensor would be changed in place
             value = union(replace(m, fresh=False) if isinstance(m, Tensor) else m for m in members(value))
-        self.interpreter.targets.store(node.target, value, frame)
+        self.interpreter.assignment.store(node.target, value, frame)
         return True
 
     def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:
@@ -71,7 +71,7 @@ class Statements:
         return False
 
     def _assert(self, node: ir.Assert, frame: Frame) -> bool:
-        outcome = self.interpreter.logic.condition(node.test, frame)
+        outcome = self.interpreter.conditions.condition(node.test, frame)
         if node.message is not None and outcome is False and not frame.searches:
             return False
         frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
@@ -84,7 +84,7 @@ class Statements:
         return True
 
     def _if(self, node: ir.If, frame: Frame) -> bool:
-        outcome = self.interpreter.logic.condition(node.test, frame)
+        outcome = self.interpreter.conditions.condition(node.test, frame)
         frame.tests.append(node.test)
         goes_on = self._branches(node, outcome, frame)
         frame.tests.pop()
@@ -110,9 +110,9 @@ class Statements:
         for expression, target in node.items:
             manager = self.interpreter.eval(expression, frame)
             managers.append((expression, manager, len(frame.regions)))
-            entered = self.interpreter.entries.enter(self.interpreter, expression, manager, frame)
+            entered = self.interpreter.capture.enter(expression, manager, frame)
             if target is not None:
-                self.interpreter.targets.store(target, entered, frame)
+                self.interpreter.assignment.store(target, entered, frame)
         goes_on = self.block(node.body, frame)
         for expression, manager, depth in reversed(managers):
             # What `__exit__` closes is the region of its own manager; it ends here in any case.
@@ -150,14 +150,14 @@ class Statements:
         for case in node.cases:
             frame.env = {**before, **dict.fromkeys(case.binds, UNKNOWN)}
             if case.target is not None:
-                self.interpreter.targets.store(case.target, subject, frame)
+                self.interpreter.assignment.store(case.target, subject, frame)
             if (
                 case.literal is not None
                 and self.interpreter.comparisons.same(subject, self.interpreter.eval(case.literal, frame)) is False
             ):
                 continue
             if case.guard is not None:
-                self.interpreter.logic.condition(case.guard, frame)
+                self.interpreter.conditions.condition(case.guard, frame)
             if self.block(case.body, frame):
                 ends.append(frame.env)
             exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))

@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Class, Function, Partial, Super
+from graphlint.static.models.iterables import Iterables
+from graphlint.static.models.reflection import Reflection, type_of
+from graphlint.static.models.tensors import Tensors
+from graphlint.static.syntax import ir
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
     ExternalObject,
-    Function,
     Host,
     Mapping,
-    Partial,
     Place,
     Sequence,
-    Super,
     Tensor,
     Value,
-    device_tensor,
     members,
-    truth,
     union,
 )
-from graphlint.static.models.containers import Containers
-from graphlint.static.models.iterables import Iterables
-from graphlint.static.models.modules import Modules
-from graphlint.static.models.reflection import Reflection, type_of
-from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values.queries import device_tensor, truth
 
 Handler: TypeAlias = "Callable[[Arguments, ir.Call | None, Frame], Value | None]"
 
@@ -79,12 +72,12 @@ _MODULE_LISTS = {"ModuleList": "list", "Sequential": "sequential", "ParameterLis
 class Builtins:
     """Calls that the catalogue of operations does not speak of."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
-        self.containers = Containers(interpreter)
-        self.modules = Modules(interpreter)
-        self.iterables = iterables = Iterables(interpreter)
-        self.reflection = reflection = Reflection(interpreter)
+    def __init__(self, evaluator: Evaluator, tensors: Tensors) -> None:
+        self.evaluator = evaluator
+        self.tensors = tensors
+        iterables = Iterables(evaluator)
+        self.reflection = reflection = Reflection(evaluator)
+        self._iterables = iterables
         self._handlers: dict[str, Handler] = {
             "builtins.super": self._super, "builtins.isinstance": reflection.isinstance,
             "builtins.hasattr": reflection.hasattr, "builtins.getattr": reflection.getattr,
@@ -122,7 +115,7 @@ class Builtins:
             return first if isinstance(first, Mapping) else Mapping((), UNKNOWN)
         if name in _CALLS_FIRST and arguments.positional:
             rest = Arguments(arguments.positional[1:], (), arguments.star, arguments.double_star)
-            return self.interpreter.calls.call(arguments.positional[0], rest, node, frame)
+            return self.evaluator.call(arguments.positional[0], rest, node, frame)
         return None
 
     def content_of(self, arguments: Arguments) -> Value:
@@ -164,7 +157,7 @@ class Builtins:
         values = arguments.positional
         first = values[0] if values else UNKNOWN
         if name in ("int", "float", "bool", "len", "abs", "iter", "next") and node is not None:
-            given = self.interpreter.methods.special(first, f"__{name}__", Arguments(values[1:]), node, frame)
+            given = self.evaluator.call_special(first, f"__{name}__", Arguments(values[1:]), node, frame)
             if given is not None:
                 return given
         if name in ("int", "float", "complex", "bool"):
@@ -179,9 +172,9 @@ class Builtins:
                 else Host("str")
             )
         if name in ("any", "all", "max", "min", "sorted"):
-            return self.iterables.reducing(name, arguments, node, frame)
+            return self._iterables.reducing(name, arguments, node, frame)
         if name in ("list", "tuple", "set", "frozenset", "iter", "reversed"):
-            return self.iterables.converted(
+            return self._iterables.converted(
                 {"iter": "iterator", "reversed": "iterator", "frozenset": "set"}.get(name, name), first, values
             )
         if name == "len" and isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
@@ -190,12 +183,12 @@ class Builtins:
             if device_tensor(first) is not None:
                 if name == "round":
                     return first
-                return self.interpreter.tensors.call_operation(f"torch.{name}", None, arguments, node, frame)
+                return self.tensors.call_operation(f"torch.{name}", None, arguments, node, frame)
             return Host("float" if name == "round" and len(values) > 1 else "int" if name == "round" else "number")
         if name == "range":
-            return self.iterables.range(arguments, node, frame)
+            return self._iterables.range(arguments, node, frame)
         if name == "sum":
-            return self.iterables.sum(first)
+            return self._iterables.sum(first)
         if name == "type" and len(values) == 1:
             return union(type_of(member) for member in members(first))
         if name in _HOST_RESULTS:
@@ -207,7 +200,7 @@ class Builtins:
     def _number(self, name: str, value: Value, node: ir.Call | None, frame: Frame) -> Value:
         tensor = device_tensor(value)
         if tensor is not None and node is not None:
-            self.interpreter.event(
+            self.evaluator.event(
                 frame, node, "data-dependent-branch" if name == "bool" else "scalar-readback", tensor.sure
             )
         if isinstance(value, Const) and isinstance(value.value, (int, float, str)):
@@ -223,7 +216,7 @@ class Builtins:
     def _printed(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> None:
         for value in arguments.positional:
             if node is not None:
-                self.interpreter.tensors.check_printed(node, value, frame)
+                self.tensors.check_printed(node, value, frame)
 
     # Handlers by qualified name
 
@@ -251,7 +244,7 @@ class Builtins:
             level = len(name) - len(name.lstrip("."))
             base = names[1].split(".")
             name = ".".join([*base[: len(base) - level + 1], name.lstrip(".")])
-        return self.interpreter.names.module_value(name)
+        return self.evaluator.module_value(name)
 
     def _partial(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if not arguments.positional:
@@ -273,13 +266,13 @@ class Builtins:
         return UNKNOWN
 
     def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
-        self.interpreter.calls.run_backward(node, frame)
+        self.evaluator.run_backward(node, frame)
         return None
 
     def _cond(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
-        operand = self.interpreter.expressions.element(next(iter(arguments.positional[3:]), UNKNOWN))
+        operand = self.evaluator.element(next(iter(arguments.positional[3:]), UNKNOWN))
         for branch in arguments.positional[1:3]:
-            self.interpreter.calls.call(branch, Arguments((), (), operand), node, frame)
+            self.evaluator.call(branch, Arguments((), (), operand), node, frame)
         return None
 
     def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -297,6 +290,6 @@ class Builtins:
             decorator: Value = External(name)
             if options or arguments.keywords:
                 decorator = Partial(decorator, tuple(options), arguments.keywords)
-            return self.interpreter.decorators.apply(decorator, last, frame)
+            return self.evaluator.decorate(decorator, last, frame)
 
         return make

@@ -1,16 +1,15 @@
-"""How capture regions are spelled: the table in `rules/regions.toml`, and what its entries do to a frame."""
+"""Capture entries in, what they do to a frame out: regions opened and closed, callables run as graphs."""
 
 from __future__ import annotations
 
-import re
-import tomllib
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
-
+from graphlint.entries import Entries, Entry
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Function, Instance, Partial
+from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
+from graphlint.static.syntax import ir
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
@@ -20,10 +19,7 @@ from graphlint.static.domain.values import (
     DeviceName,
     External,
     ExternalObject,
-    Function,
-    Instance,
     Mapping,
-    Partial,
     Sequence,
     Tensor,
     Unknown,
@@ -31,12 +27,6 @@ from graphlint.static.domain.values import (
     members,
     union,
 )
-from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
-from graphlint.static.syntax import ir
-from graphlint.static.syntax.words import Words
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
 
 GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
 # Context managers that change what the operations inside them do.
@@ -44,113 +34,71 @@ _SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph
 GRAPHING_KEYWORDS = ("mode", "backend", "options")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row of the table."""
+class Capture:
+    """What capture entries do to the frame in which they are used."""
 
-    kind: str
-    form: str
-    names: tuple[str, ...]
-    soft: bool = False
-    foreign: bool = False
-    telling: bool = False
-    backward: bool = False
-    marks: tuple[str, ...] = ()
-
-    @property
-    def mode(self) -> Mode:
-        return Mode.SOFT if self.soft else Mode.CAPTURE
-
-
-class Entries:
-    """The spellings by qualified name, and by last name where that tells enough."""
-
-    def __init__(self, entries: tuple[Entry, ...]) -> None:
-        self.by_name = {name: entry for entry in entries for name in entry.names}
-        self.by_last_name = {
-            name.rpartition(".")[2]: entry for entry in entries if entry.telling for name in entry.names
-        }
-        self.declaring = {n.rpartition(".")[2] for entry in entries if entry.form == "decorator" for n in entry.names}
-        self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
-        words = {name.rpartition(".")[2] for name in self.by_name}
-        compiling = frozenset(n.rpartition(".")[2] for entry in entries if entry.form == "compile" for n in entry.names)
-        pattern = re.compile(r"\b(?:" + "|".join(sorted(words)) + r")\b")
-        self.words = Words(pattern, compiling, frozenset({*GRAPHING_KEYWORDS, None}))
-
-    def find(self, name: str) -> Entry | None:
-        return self.by_name.get(name)
-
-    def declares(self, name: str) -> bool:
-        """Whether a decorator makes a declared region of what it decorates."""
-        entry = self.find(name)
-        return entry is not None and entry.form == "decorator"
-
-    def find_method(self, cls: str, name: str) -> Entry | None:
-        """The entry that a method of a class outside the project is; every module has those of `torch.nn.Module`."""
-        found = self.find(f"{cls}.{name}")
-        return self.find(f"torch.nn.Module.{name}") if found is None and cls.startswith("torch.nn.") else found
+    def __init__(self, evaluator: Evaluator, entries: Entries) -> None:
+        self.evaluator = evaluator
+        self.entries = entries
 
     def is_manager(self, value: Value) -> bool:
         """Whether a value is a context manager that opens a region."""
-        entry = self.find(value.cls) if isinstance(value, ExternalObject) else None
-        return entry is not None and entry.form == "context"
+        return isinstance(value, ExternalObject) and self.entries.opens_context(value.cls)
 
-    def enter(self, interpreter: Interpreter, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
+    def enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
-        results = [self._enter(interpreter, node, member, frame) for member in members(manager) if member != NONE]
+        results = [self._enter(node, member, frame) for member in members(manager) if member != NONE]
         return union(results) if results else UNKNOWN
 
-    def _enter(self, interpreter: Interpreter, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
+    def _enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         if isinstance(manager, ExternalObject):
-            entry = self.find(manager.cls)
+            entry = self.entries.find(manager.cls)
             if entry is not None and entry.form == "context" and node is not None:
-                interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+                self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
                 return manager
             if manager.cls in _SURROUNDING and manager.argument("check_nan") != FALSE:
                 frame.around |= {ExternalObject(manager.cls)}
             generator = manager.argument("generator")
             if manager.cls == "contextlib.contextmanager" and generator is not None:
-                return self._enter_generator(interpreter, node, generator, frame)
+                return self._enter_generator(node, generator, frame)
             return manager
         if isinstance(manager, Instance):
-            for base in interpreter.classes.external_bases(manager.cls):
-                entry = self.find(base)
+            for base in self.evaluator.external_bases(manager.cls):
+                entry = self.entries.find(base)
                 if entry is not None and entry.form == "context" and node is not None:
-                    interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+                    self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
                     return manager
             before = len(frame.regions)
-            entered = interpreter.methods.call(manager, "__enter__", Arguments(), _call(node), frame)
+            entered = self.evaluator.call_method(manager, "__enter__", Arguments(), _call(node), frame)
             opened = frame.regions[before:]
             del frame.regions[before:]
-            self._reopen(interpreter, node, opened, frame)
+            self._reopen(node, opened, frame)
             return entered
         if isinstance(manager, DeviceName):
             frame.around = frozenset(value for value in frame.around if not isinstance(value, DeviceName)) | {manager}
         return UNKNOWN if isinstance(manager, Unknown) else manager
 
-    def _enter_generator(self, interpreter: Interpreter, node: ir.Node | None, generator: Value, frame: Frame) -> Value:
+    def _enter_generator(self, node: ir.Node | None, generator: Value, frame: Frame) -> Value:
         """A helper made with `contextlib.contextmanager`: what is open where it yields is open in the body."""
         assert isinstance(generator, Partial)
         arguments = Arguments(generator.arguments, generator.keywords)
         results = []
         for function, receiver in functions(generator.function):
             given = arguments if receiver is None else arguments.prepend(receiver)
-            context = interpreter.calls.context(function, given, _call(node), frame)
-            self._reopen(interpreter, node, context.open_at_yield, frame)
-            results.append(interpreter.expressions.element(context.result))
+            context = self.evaluator.summary(function, given, _call(node), frame)
+            self._reopen(node, context.open_at_yield, frame)
+            results.append(self.evaluator.element(context.result))
         return union(results) if results else UNKNOWN
 
-    def _reopen(self, interpreter: Interpreter, node: ir.Node | None, opened: list[OpenRegion], frame: Frame) -> None:
+    def _reopen(self, node: ir.Node | None, opened: list[OpenRegion], frame: Frame) -> None:
         """The region of a helper begins, for its user, where the helper is used."""
         for region in opened[:1]:
             if node is not None:
-                interpreter.open_region(frame, node, region.region.kind, region.mode, region.foreign)
+                self.evaluator.open_region(frame, node, region.region.kind, region.mode, region.foreign)
 
-    def call(
-        self, interpreter: Interpreter, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
-    ) -> Value | None:
+    def call(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         """A call by qualified name; None if it has nothing to do with regions."""
-        entry = self.find(name)
+        entry = self.entries.find(name)
         if entry is None or node is None:
             return None
         if entry.form == "context":
@@ -158,18 +106,17 @@ class Entries:
         if entry.form == "decorator":
             return arguments.positional[0] if arguments.positional else UNKNOWN
         if entry.form == "begin":
-            interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+            self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
             return UNKNOWN
         if entry.form == "end":
-            interpreter.close_region(frame)
+            self.evaluator.close_region(frame)
             return UNKNOWN
         if entry.form == "compile":
-            return self._compile(interpreter, entry, name, arguments, node, frame)
-        return self._capture_callables(interpreter, entry, arguments, node, frame)
+            return self._compile(entry, name, arguments, node, frame)
+        return self._capture_callables(entry, arguments, node, frame)
 
     def call_method(
         self,
-        interpreter: Interpreter,
         name: str,
         receiver: Value,
         arguments: Arguments,
@@ -178,39 +125,35 @@ class Entries:
     ) -> Value | None:
         """A call of a method; its last name may be enough."""
         cls, _, last = name.rpartition(".")
-        entry = self.find_method(cls, last) or self.by_last_name.get(last)
+        entry = self.entries.find_method(cls, last) or self.entries.by_last_name.get(last)
         if entry is None and last in ("__enter__", "__exit__"):
-            return self._by_hand(interpreter, last, receiver, node, frame)
+            return self._by_hand(last, receiver, node, frame)
         if entry is None or node is None:
             return None
         if entry.form == "compile":
-            return self._compile(interpreter, entry, name, arguments.prepend(receiver), node, frame)
-        return self.call(interpreter, entry.names[0], arguments, node, frame)
+            return self._compile(entry, name, arguments.prepend(receiver), node, frame)
+        return self.call(entry.names[0], arguments, node, frame)
 
-    def declare(self, interpreter: Interpreter, function: Function, node: ir.Expr, frame: Frame) -> None:
+    def declare(self, function: Function, node: ir.Expr, frame: Frame) -> None:
         """Run a function inside of another one as a declared region."""
         path, line = frame.context.path, function.first_line + function.code.pos[0]
         entry = f"{function.module.name}:{function.qualname}"
         region = OpenRegion(Region("declared", path, line, entry), Context(entry, path), Mode.CAPTURE)
-        interpreter.regions[("declared", path, line, entry)] = region
+        self.evaluator.regions[("declared", path, line, entry)] = region
         frame.regions.append(region)
-        self.run_entry(interpreter, function, _call(node), frame)
+        self.run_entry(function, _call(node), frame)
         frame.regions.pop()
 
-    def _by_hand(
-        self, interpreter: Interpreter, name: str, receiver: Value, node: ir.Call | None, frame: Frame
-    ) -> Value | None:
+    def _by_hand(self, name: str, receiver: Value, node: ir.Call | None, frame: Frame) -> Value | None:
         """A context manager that is entered and left by calls of its methods."""
         if not self.is_manager(receiver):
             return None
         if name == "__enter__":
-            return self._enter(interpreter, node, receiver, frame)
-        interpreter.close_region(frame)
+            return self._enter(node, receiver, frame)
+        self.evaluator.close_region(frame)
         return NONE
 
-    def _capture_callables(
-        self, interpreter: Interpreter, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame
-    ) -> Value:
+    def _capture_callables(self, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame) -> Value:
         """Run the callables with the sample arguments inside a region."""
         if not arguments.positional:
             first = arguments.keyword("callables") or arguments.keyword("modules") or arguments.keyword("fn")
@@ -223,51 +166,43 @@ class Entries:
         several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
         if isinstance(callables, Sequence) and several:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
-        interpreter.open_region(frame, node, entry.kind, entry.mode, entry.foreign)
+        self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
                 given = samples.elements[index] if index < len(samples.elements) else None
-            self._run(interpreter, target, given, node, frame)
+            self._run(target, given, node, frame)
         if entry.backward:
-            interpreter.calls.run_backward(node, frame)
-        interpreter.close_region(frame)
+            self.evaluator.run_backward(node, frame)
+        self.evaluator.close_region(frame)
         return callables
 
-    def _run(self, interpreter: Interpreter, target: Value, samples: Value | None, node: ir.Call, frame: Frame) -> None:
+    def _run(self, target: Value, samples: Value | None, node: ir.Call, frame: Frame) -> None:
         if isinstance(samples, Sequence) and samples.elements:
             given = tuple(on_device(value) for value in samples.elements)
-            interpreter.calls.call(target, Arguments(given), node, frame)
+            self.evaluator.call(target, Arguments(given), node, frame)
             return
         if isinstance(samples, Tensor):
-            interpreter.calls.call(target, Arguments((on_device(samples),)), node, frame)
+            self.evaluator.call(target, Arguments((on_device(samples),)), node, frame)
             return
-        self.run_entry(interpreter, target, node, frame)
+        self.run_entry(target, node, frame)
 
-    def run_entry(self, interpreter: Interpreter, target: Value, node: ir.Call | None, frame: Frame) -> None:
+    def run_entry(self, target: Value, node: ir.Call | None, frame: Frame) -> None:
         """Call a callable as a graph's entry: its tensors are static inputs on the device."""
-        for function, receiver in entry_functions(interpreter, target):
-            arguments = entry_arguments(interpreter, function, receiver)
-            interpreter.calls.call(function, arguments, node, frame)
+        for function, receiver in entry_functions(self.evaluator, target):
+            arguments = entry_arguments(self.evaluator, function, receiver)
+            self.evaluator.call(function, arguments, node, frame)
 
-    def _compile(
-        self, interpreter: Interpreter, entry: Entry, name: str, arguments: Arguments, node: ir.Call, frame: Frame
-    ) -> Value:
+    def _compile(self, entry: Entry, name: str, arguments: Arguments, node: ir.Call, frame: Frame) -> Value:
         """`torch.compile`: a soft region if its mode uses graphs; as a decorator factory it waits for the function."""
         target = arguments.positional[0] if arguments.positional else arguments.keyword("model")
         if target is None:
             return Partial(External(name), (), arguments.keywords)
         if uses_graphs(arguments):
-            interpreter.open_region(frame, node, entry.kind, entry.mode)
-            self.run_entry(interpreter, target, node, frame)
-            interpreter.close_region(frame)
+            self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
+            self.run_entry(target, node, frame)
+            self.evaluator.close_region(frame)
         return target
-
-
-def load_entries(path: Path) -> Entries:
-    """Read the table at `path`."""
-    rows = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
-    return Entries(tuple(Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")}) for row in rows))
 
 
 def uses_graphs(arguments: Arguments) -> bool:
@@ -284,3 +219,7 @@ def _call(node: ir.Node | None) -> ir.Call | None:
     if node is None or isinstance(node, ir.Call):
         return node
     return ir.Call(node.mark, ir.Name(node.mark, ""), ())
+
+
+def _mode(entry: Entry) -> Mode:
+    return Mode.SOFT if entry.soft else Mode.CAPTURE

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import ACCELERATOR, Class, Function
+from graphlint.static.models.operators import folded
+from graphlint.static.models.tensors import Tensors
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
-    Function,
     Host,
     Mapping,
     Sequence,
     Tensor,
     Unknown,
     Value,
-    device_tensor,
     members,
-    tensors_in,
-    truth,
     union,
 )
-from graphlint.static.interpreter.attributes import ACCELERATOR
-from graphlint.static.models.operators import folded
-from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values.queries import device_tensor, tensors_in, truth
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -46,18 +41,19 @@ _SPECIAL_COMPARE = {
 class Comparisons:
     """Compares values."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
+    def __init__(self, evaluator: Evaluator, tensors: Tensors) -> None:
+        self.evaluator = evaluator
+        self.tensors = tensors
 
     def compare(self, node: ir.Compare, frame: Frame) -> Value:
-        left = self.interpreter.eval(node.left, frame)
+        left = self.evaluator.eval(node.left, frame)
         outcomes: list[bool | None] = []
         result: Value = UNKNOWN
         for index, (sign, right_node) in enumerate(node.comparisons):
-            right = self.interpreter.eval(right_node, frame)
+            right = self.evaluator.eval(right_node, frame)
             result = self._compared(node, sign, left, right, frame)
             if index + 1 < len(node.comparisons):
-                self.interpreter.logic.test(node, result, frame)
+                self.evaluator.test(node, result, frame)
             outcomes.append(truth(result))
             left = right
         if len(outcomes) == 1:
@@ -72,14 +68,14 @@ class Comparisons:
             same = self.same(left, right)
             return Host("bool") if same is None else Const(same is (sign == "is"))
         holder, other = (right, left) if sign in ("in", "not in") else (left, right)
-        given = self.interpreter.methods.special(holder, _SPECIAL_COMPARE[sign], Arguments((other,)), node, frame)
+        given = self.evaluator.call_special(holder, _SPECIAL_COMPARE[sign], Arguments((other,)), node, frame)
         if given is not None:
             return given if sign not in ("!=", "not in") else Host("bool")
         if sign in ("in", "not in"):
             return self._contained(node, sign, left, right, frame)
         compared_with_none = sign in ("==", "!=") and NONE in (left, right)  # which is no operation of a tensor
         if not compared_with_none and any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
-            return self.interpreter.tensors.compare(left, right, frame)
+            return self.tensors.compare(left, right, frame)
         if sign in ("==", "!="):
             same = self.same(left, right)
             return Host("bool") if same is None else Const(same is (sign == "=="))
@@ -100,7 +96,7 @@ class Comparisons:
         if tensor is None and isinstance(right, Sequence) and any(True for _ in tensors_in(right)):
             tensor = device_tensor(left)
         if tensor is not None:
-            self.interpreter.event(frame, node, "data-dependent-branch", tensor.sure)
+            self.evaluator.event(frame, node, "data-dependent-branch", tensor.sure)
             return Host("bool")
         answer: bool | None = None
         if isinstance(right, Sequence) and right.elements is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Class
+from graphlint.static.models.tensors import Tensors
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
@@ -17,13 +19,9 @@ from graphlint.static.domain.values import (
     Sequence,
     Value,
     members,
-    tensors_in,
     union,
 )
-from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values.queries import tensors_in
 
 _STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
 _PURE = frozenset({
@@ -35,8 +33,9 @@ _PURE = frozenset({
 class Containers:
     """What the methods of host values return and change."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
+    def __init__(self, evaluator: Evaluator, tensors: Tensors) -> None:
+        self.evaluator = evaluator
+        self.tensors = tensors
 
     def call_method(
         self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -58,7 +57,7 @@ class Containers:
         if name == "format" and text:
             for value in arguments.all_values():
                 if node is not None:
-                    self.interpreter.tensors.check_printed(node, value, frame)
+                    self.tensors.check_printed(node, value, frame)
         if isinstance(receiver, Const) and isinstance(receiver.value, str) and name in _PURE:
             given = [v.value for v in arguments.positional if isinstance(v, Const)]
             if len(given) == len(arguments.positional) and not arguments.keywords and arguments.star is None:
@@ -96,7 +95,7 @@ class Containers:
             self._grow(node, frame, added)
             if isinstance(added, Sequence) and added.elements is not None and receiver.elements is not None:
                 return self._replace(Sequence(receiver.kind, receiver.elements + added.elements), node, frame)
-            element = self._with(receiver, self.interpreter.expressions.element(added))
+            element = self._with(receiver, self.evaluator.element(added))
             return self._replace(Sequence(receiver.kind, None, element), node, frame)
         if name == "insert" and len(values) == 2:
             self._grow(node, frame, values[1])
@@ -114,14 +113,14 @@ class Containers:
         if name in ("index", "count", "numel", "__len__"):
             return Host("int")
         if name == "__getitem__" and values:
-            return self.interpreter.items.item(receiver, values[0])
+            return item(receiver, values[0])
         return NONE
 
     def _mapping(self, receiver: Mapping, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         values = arguments.positional
         if name in ("get", "pop", "setdefault", "__getitem__") and values:
             default = list(values[1:2]) or ([NONE] if name == "get" else [])
-            found = self.interpreter.items.item(receiver, values[0], missing=default)
+            found = item(receiver, values[0], missing=default)
             if name == "setdefault" and len(values) == 2:
                 self._grow(node, frame, values[1])
                 self._replace(with_item(receiver, values[0], values[1]), node, frame)
@@ -171,7 +170,7 @@ class Containers:
         if node is not None and isinstance(node.func, ir.Attribute):
             target = node.func.value
             if isinstance(target, (ir.Name, ir.Attribute, ir.Subscript)):
-                self.interpreter.targets.put_back(target, changed, frame)
+                self.evaluator.put_back(target, changed, frame)
         return NONE
 
     def _grow(self, node: ir.Call | None, frame: Frame, added: Value) -> None:
@@ -179,8 +178,8 @@ class Containers:
         if node is None or frame.mode is Mode.OUTSIDE or not isinstance(node.func, ir.Attribute):
             return
         fresh = [tensor for tensor in tensors_in(added) if tensor.fresh and tensor.place is Place.DEVICE]
-        if fresh and self.interpreter.targets.outlives_region(node.func.value, frame):
-            self.interpreter.event(frame, node, "growing-memory", fresh[0].sure)
+        if fresh and self.evaluator.outlives_region(node.func.value, frame):
+            self.evaluator.event(frame, node, "growing-memory", fresh[0].sure)
 
 
 def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
@@ -191,3 +190,35 @@ def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
         return Mapping(tuple(items.items()), mapping.other)
     other = value if mapping.other is None else union((mapping.other, value))
     return Mapping(mapping.items, other)
+
+
+def item(value: Value, index: Value, missing: list[Value] | None = None) -> Value:
+    """`value[index]` of a container; `missing` is what a mapping gives for a key that it may not have."""
+    if isinstance(value, Sequence):
+        if isinstance(index, Const) and isinstance(index.value, int):
+            if value.elements is not None:
+                inside = -len(value.elements) <= index.value < len(value.elements)
+                return value.elements[index.value] if inside else UNKNOWN
+            if 0 <= index.value < len(value.prefix):
+                return value.prefix[index.value]
+        if index == Host("slice"):
+            return Sequence(value.kind, None, value.any_element)
+        return value.any_element
+    if isinstance(value, Mapping):
+        return _mapped(value, index, missing or [])
+    if value == Host("str") or (isinstance(value, Const) and isinstance(value.value, str)):
+        return Host("str")
+    if isinstance(value, Host):
+        return Host("array") if value.kind == "array" else Host("object")
+    return UNKNOWN
+
+
+def _mapped(value: Mapping, index: Value, missing: list[Value]) -> Value:
+    keys = list(members(index))
+    held = dict(value.items)
+    found = [held[key] for key in keys if key in held]
+    if len(found) < len(keys):
+        found += [value.other] if value.other is not None else missing
+    if not all(isinstance(key, (Const, External, Class)) for key in keys):
+        found.append(value.any_value)
+    return union(found) if found else UNKNOWN

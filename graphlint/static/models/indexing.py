@@ -6,23 +6,9 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
-    NONE,
-    UNKNOWN,
-    Const,
-    Host,
-    Place,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-    device_tensor,
-    host_tensor,
-    is_number,
-    members,
-    tensors_in,
-)
 from graphlint.static.syntax import ir
+from graphlint.values import NONE, UNKNOWN, Const, Host, Place, Sequence, Tensor, Unknown, Value, members
+from graphlint.values.queries import device_tensor, host_tensor, is_number, tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.models.tensors import Tensors
@@ -47,7 +33,7 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
     source = device_tensor(stored)
     if isinstance(value, Tensor) and value.place is Place.HOST:
         if source is not None:
-            tensors.interpreter.event(frame, target, "device-to-host-copy", min(value.sure, source.sure))
+            tensors.evaluator.event(frame, target, "device-to-host-copy", min(value.sure, source.sure))
         return
     items = _items(target.index, index)
     known = isinstance(value, Tensor)
@@ -63,7 +49,7 @@ def store(tensors: Tensors, value: Value, target: ir.Subscript, index: Value, st
         sure = min(tensors.sureness(stored, source) if source is not None else beside[0].sure, value.sure)
         what = "stores a device value through a boolean mask" if source is not None else "joins a mask and an index"
         message = f"`{frame.source(target)} = ...` {what}, and the hits of the mask are counted on the host"
-        tensors.interpreter.event(frame, target, "boolean-mask-index", sure, message)
+        tensors.evaluator.event(frame, target, "boolean-mask-index", sure, message)
     elif not masked:
         _check_stored(tensors, value, items, target, stored, frame)
 
@@ -80,17 +66,17 @@ def _check_stored(
     held = host_tensor(stored) if device_tensor(stored) is None else None
     through = [found for _, item in items if (found := _through(item)) is not None]
     if held is not None and held.ndim != 0:
-        tensors.interpreter.event(frame, target, "host-to-device-copy", min(held.sure, value.sure))
+        tensors.evaluator.event(frame, target, "host-to-device-copy", min(held.sure, value.sure))
     elif through and (held is not None or is_number(stored)):
         sure = min(value.sure, *(found.sure for found in through))
         if any(found.dtype is None for found in through):  # it may be a mask, and `masked_fill` takes the number along
             sure = min(sure, Confidence.LOW)
         message = f"`{frame.source(target)} = ...` writes a host value through an index, which uploads it"
-        tensors.interpreter.event(frame, target, "host-index", sure, message, "use `index_fill_`")
+        tensors.evaluator.event(frame, target, "host-index", sure, message, "use `index_fill_`")
     elif (held is not None or is_number(stored)) and _selects_element(value, items):
         message = f"`{frame.source(target)} = ...` writes one element from the host, which uploads it"
         sure = value.sure if value.ndim is not None else Confidence.MEDIUM
-        tensors.interpreter.event(frame, target, "host-index", sure, message, "use `fill_` on the element")
+        tensors.evaluator.event(frame, target, "host-index", sure, message, "use `fill_` on the element")
 
 
 def _through(item: Value) -> Tensor | None:
@@ -116,30 +102,30 @@ def _items(node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:
 
 
 def _check_index(tensors: Tensors, node: ir.Expr, item: Value, whole: ir.Subscript, frame: Frame, known: bool) -> None:
-    interpreter = tensors.interpreter
+    evaluator = tensors.evaluator
     found = device_tensor(item)
     if found is not None:
         sure = tensors.sureness(item, found)
         if found.is_mask or (found.dtype is None and _looks_like_mask(node)):
             if found.dtype is None:
                 sure = min(sure, Confidence.MEDIUM)
-            interpreter.event(frame, whole, "boolean-mask-index", sure if known else min(sure, Confidence.MEDIUM))
+            evaluator.event(frame, whole, "boolean-mask-index", sure if known else min(sure, Confidence.MEDIUM))
         elif found.ndim == 0:
-            interpreter.event(frame, whole, "tensor-as-size", sure if known else min(sure, Confidence.MEDIUM))
+            evaluator.event(frame, whole, "tensor-as-size", sure if known else min(sure, Confidence.MEDIUM))
         return
     if not known:
         return
     held = host_tensor(item)
     if held is not None:
         if not held.is_mask and held.ndim != 0:
-            interpreter.event(frame, whole, "host-index", held.sure)
+            evaluator.event(frame, whole, "host-index", held.sure)
     elif item == Host("array"):
-        interpreter.event(frame, whole, "host-index", Confidence.MEDIUM)
+        evaluator.event(frame, whole, "host-index", Confidence.MEDIUM)
     elif any(isinstance(m, Sequence) and m.kind in ("list", "iterator") for m in members(item)):
         if any(t.place is not Place.HOST for t in tensors_in(item)):
-            interpreter.event(frame, whole, "tensor-as-size", Confidence.HIGH)
+            evaluator.event(frame, whole, "tensor-as-size", Confidence.HIGH)
         elif not _is_tuple_in_disguise(item):
-            interpreter.event(frame, whole, "host-index", Confidence.HIGH)
+            evaluator.event(frame, whole, "host-index", Confidence.HIGH)
 
 
 def _is_tuple_in_disguise(item: Value) -> bool:

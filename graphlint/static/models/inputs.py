@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from graphlint.static.domain.values import (
-    UNKNOWN,
-    Arguments,
-    Bound,
-    Function,
-    Instance,
-    Mapping,
-    Place,
-    Sequence,
-    Tensor,
-    Value,
-    members,
-    union,
-)
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Bound, Function, Instance
+from graphlint.values import UNKNOWN, Arguments, Mapping, Place, Sequence, Tensor, Value, members, union
 
 
-def entry_functions(interpreter: Interpreter, target: Value) -> list[tuple[Function, Value | None]]:
-    found = [(function, receiver or _self(interpreter, function)) for function, receiver in functions(target)]
+def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function, Value | None]]:
+    found = [(function, receiver or _self(evaluator, function)) for function, receiver in functions(target)]
     for member in members(target):
         if isinstance(member, Instance):
-            name = "__call__" if interpreter.classes.method(member.cls, "__call__") is not None else "forward"
-            method = interpreter.classes.method(member.cls, name)
+            name = "__call__" if evaluator.class_method(member.cls, "__call__") is not None else "forward"
+            method = evaluator.class_method(member.cls, name)
             found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
     return found
 
 
-def entry_arguments(interpreter: Interpreter, function: Function, receiver: Value | None) -> Arguments:
+def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | None) -> Arguments:
     """The arguments that a graph's entry is called with, as far as its signature tells."""
     keywords: list[tuple[str, Value]] = []
     parameters = [p for p in function.code.parameters if p.kind in ("positional", "keyword")]
     if receiver is not None:
         parameters = parameters[1:]
     for parameter in parameters:
-        promised = interpreter.signatures.refine(UNKNOWN, parameter, function)
-        default = interpreter.signatures.default(parameter, function) if parameter.default is not None else None
+        promised = evaluator.refine(UNKNOWN, parameter, function)
+        default = evaluator.default(parameter, function) if parameter.default is not None else None
         if promised == UNKNOWN and default is None and parameter.annotation is None:
             promised = Tensor(Place.DEVICE)
         if default is not None:
@@ -78,7 +62,7 @@ def functions(value: Value) -> list[tuple[Function, Value | None]]:
     return found
 
 
-def _self(interpreter: Interpreter, function: Function) -> Value | None:
+def _self(evaluator: Evaluator, function: Function) -> Value | None:
     """The object that a method stands for while its class is not made yet."""
     first = function.code.parameters[0].name if function.code.parameters else ""
-    return interpreter.objects.instance(function.owner, None, False) if function.owner and first == "self" else None
+    return evaluator.instance(function.owner, None, False) if function.owner and first == "self" else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
@@ -16,14 +16,10 @@ from graphlint.static.domain.values import (
     Tensor,
     Unknown,
     Value,
-    device_tensor,
     members,
     union,
 )
-from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values.queries import device_tensor
 
 MAX_KNOWN = 16  # numbers of a `range` that are told apart
 
@@ -31,25 +27,25 @@ MAX_KNOWN = 16  # numbers of a `range` that are told apart
 class Iterables:
     """Makes and reduces iterables."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
 
     def reducing(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         values = arguments.positional
-        pool = values if len(values) > 1 else [self.interpreter.expressions.element(values[0])] if values else []
+        pool = values if len(values) > 1 else [self.evaluator.element(values[0])] if values else []
         single = values[0] if len(values) == 1 else None
         if single is not None and isinstance(single, Sequence) and single.elements is not None:
             pool = list(single.elements)
         key = arguments.keyword("key")
         judged = pool
         if key is not None and key != NONE and pool:
-            judged = [self.interpreter.calls.call(key, Arguments((union(pool),)), node, frame)]
+            judged = [self.evaluator.call(key, Arguments((union(pool),)), node, frame)]
         is_known = isinstance(single, Sequence) and single.elements is not None
         if is_known and len(pool) <= 1 and name in ("max", "min", "sorted"):
             return pool[0] if pool and name != "sorted" else UNKNOWN
         tensors = [tensor for value in judged if (tensor := device_tensor(value)) is not None]
         if tensors and node is not None:
-            self.interpreter.event(frame, node, "data-dependent-branch", min(tensor.sure for tensor in tensors))
+            self.evaluator.event(frame, node, "data-dependent-branch", min(tensor.sure for tensor in tensors))
         if name in ("any", "all"):
             return Host("bool")
         if name == "sorted":
@@ -65,14 +61,14 @@ class Iterables:
             if isinstance(member, Sequence):
                 results.append(Sequence(kind, member.elements, member.element))
             elif member != NONE:
-                results.append(Sequence(kind, None, self.interpreter.expressions.element(member)))
+                results.append(Sequence(kind, None, self.evaluator.element(member)))
         return union(results) if results else Sequence(kind, None, UNKNOWN)
 
     def range(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         for value in arguments.positional:
             tensor = device_tensor(value)
             if tensor is not None and node is not None:
-                self.interpreter.event(frame, node, "data-dependent-loop", tensor.sure)
+                self.evaluator.event(frame, node, "data-dependent-loop", tensor.sure)
         values = (v.value for v in arguments.positional if isinstance(v, Const))
         bounds = [v for v in values if isinstance(v, int) and not isinstance(v, bool)]
         if bounds and len(bounds) == len(arguments.positional) and len(range(*bounds)) <= MAX_KNOWN:
@@ -80,40 +76,40 @@ class Iterables:
         return Sequence("iterator", None, Host("int"))
 
     def sum(self, first: Value) -> Value:
-        element = self.interpreter.expressions.element(first)
+        element = self.evaluator.element(first)
         tensors = [m for m in members(element) if isinstance(m, Tensor)]
         return tensors[0] if tensors else Host("number") if not isinstance(element, Unknown) else UNKNOWN
 
     def enumerate(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        element = self.interpreter.expressions.element(arguments.positional[0] if arguments.positional else UNKNOWN)
+        element = self.evaluator.element(arguments.positional[0] if arguments.positional else UNKNOWN)
         return Sequence("iterator", None, Sequence("tuple", (Host("int"), element)))
 
     def zip(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if arguments.star is not None:
-            element = self.interpreter.expressions.element(arguments.star)
+            element = self.evaluator.element(arguments.star)
             return Sequence("iterator", None, Sequence("tuple", None, element))
-        elements = tuple(self.interpreter.expressions.element(value) for value in arguments.positional)
+        elements = tuple(self.evaluator.element(value) for value in arguments.positional)
         return Sequence("iterator", None, Sequence("tuple", elements))
 
     def next(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         first, *default = arguments.positional or (UNKNOWN,)
-        return union((self.interpreter.expressions.element(first), *default))
+        return union((self.evaluator.element(first), *default))
 
     def map(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if not arguments.positional:
             return UNKNOWN
-        elements = tuple(self.interpreter.expressions.element(value) for value in arguments.positional[1:])
-        result = self.interpreter.calls.call(arguments.positional[0], Arguments(elements), node, frame)
+        elements = tuple(self.evaluator.element(value) for value in arguments.positional[1:])
+        result = self.evaluator.call(arguments.positional[0], Arguments(elements), node, frame)
         return Sequence("iterator", None, result)
 
     def filter(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         predicate, *rest = arguments.positional or (UNKNOWN,)
-        element = self.interpreter.expressions.element(rest[0]) if rest else UNKNOWN
+        element = self.evaluator.element(rest[0]) if rest else UNKNOWN
         judged = element
         if predicate != NONE:
-            judged = self.interpreter.calls.call(predicate, Arguments((element,)), node, frame)
+            judged = self.evaluator.call(predicate, Arguments((element,)), node, frame)
         if node is not None:
-            self.interpreter.logic.test(node, judged, frame)
+            self.evaluator.test(node, judged, frame)
         return Sequence("iterator", None, element)
 
     def dict(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import ANY, Instance
+from graphlint.static.models import predicates
+from graphlint.static.syntax import ir
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
@@ -17,22 +20,15 @@ from graphlint.static.domain.values import (
     DeviceName,
     ExternalObject,
     Host,
-    Instance,
     Mapping,
     Place,
     Sequence,
     Tensor,
     Value,
     members,
-    place_of_device,
     union,
 )
-from graphlint.static.interpreter.heap import ANY
-from graphlint.static.models import predicates
-from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values.queries import place_of_device
 
 _WRITERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
 _MOVES = ("to", "cuda", "cpu")
@@ -51,8 +47,8 @@ _CONTENTS: dict[str, Value] = {
 class Modules:
     """What methods of modules return and change."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
 
     def call_method(
         self, name: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -65,14 +61,14 @@ class Modules:
                 self._register(receiver, method, arguments)
                 return NONE
             if method == "__setattr__" and len(values) == 2:
-                self.write(receiver, values[0], values[1])
+                write_named(self.evaluator, receiver, values[0], values[1])
                 return NONE
             if method in ("children", "modules"):
-                return Sequence("iterator", None, union(self.interpreter.objects.attributes(receiver).values()))
+                return Sequence("iterator", None, union(self.evaluator.held(receiver).values()))
         if method == "enter_context" and values:
-            return self.interpreter.entries.enter(self.interpreter, node, values[0], frame)
+            return self.evaluator.enter(node, values[0], frame)
         if method == "forward" and isinstance(receiver, ExternalObject):
-            return self.interpreter.calls.call(receiver, arguments, node, frame)
+            return self.evaluator.call(receiver, arguments, node, frame)
         return self._call_module(method, receiver, arguments, node, frame) if _is_module(receiver) else None
 
     def _call_module(
@@ -89,11 +85,6 @@ class Modules:
             return self._move(receiver, named or default, node, frame)
         return receiver if method in _RETURN_SELF else None
 
-    def write(self, receiver: Instance, name: Value, value: Value) -> None:
-        """Set an attribute whose name is a value."""
-        key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
-        self.interpreter.objects.write(receiver, key, value)
-
     def _register(self, receiver: Instance, method: str, arguments: Arguments) -> None:
         name = arguments.positional[0] if arguments.positional else (arguments.keyword("name") or UNKNOWN)
         value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
@@ -104,7 +95,7 @@ class Modules:
             optional = [NONE] if NONE in members(value) else []
             shape = (tensor.ndim, tensor.dtype) if tensor is not None else (None, None)
             value = union([Tensor(Place.DEVICE, *shape, Confidence.HIGH), *optional])
-        self.write(receiver, name, value)
+        write_named(self.evaluator, receiver, name, value)
 
     def _move(self, receiver: Value, named: Value | None, node: ir.Call | None, frame: Frame) -> Value:
         """`module.cuda()`: copies the parameters of a module of torch, if it is on the other side until then."""
@@ -114,14 +105,14 @@ class Modules:
         moved = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
         if moved is not None and self._has_parameters(receiver) and frame.mode is not Mode.OUTSIDE:
             if held is Place.DEVICE and target is Place.HOST:
-                self.interpreter.event(frame, moved, "device-to-host-copy", Confidence.MEDIUM)
+                self.evaluator.event(frame, moved, "device-to-host-copy", Confidence.MEDIUM)
             elif held is None and target is Place.DEVICE and self._is_new(moved, frame):
-                self.interpreter.event(frame, moved, "host-to-device-copy", Confidence.MEDIUM)
+                self.evaluator.event(frame, moved, "host-to-device-copy", Confidence.MEDIUM)
         return _with_argument(receiver, "device", named)
 
     def _has_parameters(self, module: ExternalObject) -> bool:
         """Whether a module of torch has anything to copy: those that do take a device."""
-        operation = self.interpreter.catalogue.find(module.cls)
+        operation = self.evaluator.catalogue.find(module.cls)
         return operation is not None and any(parameter.name == "device" for parameter in operation.params or ())
 
     @staticmethod
@@ -135,6 +126,12 @@ class Modules:
             return _is_made_in(frame.function.code, module.id)
         moves = re.findall(rf"\b{re.escape(module.id)}\.(?:to|cuda)\(", frame.module.text)
         return len(moves) == 1 and module.id in frame.module.index.assignments
+
+
+def write_named(evaluator: Evaluator, receiver: Instance, name: Value, value: Value) -> None:
+    """Set an attribute whose name is a value."""
+    key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
+    evaluator.write_attribute(receiver, key, value)
 
 
 def _is_made_in(code: ir.Code, name: str) -> bool:

@@ -8,8 +8,9 @@ from typing import TypeAlias
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import Place, Value, device_tensor, host_tensor
 from graphlint.static.syntax import ir
+from graphlint.values import Place, Value
+from graphlint.values.queries import device_tensor, host_tensor
 
 Operand: TypeAlias = "tuple[ir.Expr | None, Value]"
 

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
-    UNKNOWN,
-    Arguments,
-    Const,
-    Host,
-    Mapping,
-    Sequence,
-    Tensor,
-    Value,
-    join,
-    members,
-    union,
-)
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values import UNKNOWN, Arguments, Const, Host, Mapping, Sequence, Tensor, Value, join, members, union
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "/": operator.truediv,
@@ -40,30 +27,31 @@ _HOST_KINDS = ("int", "float", "bool", "str", "number")
 class Operators:
     """Applies operators."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
+    def __init__(self, evaluator: Evaluator, tensors: Tensors) -> None:
+        self.evaluator = evaluator
+        self.tensors = tensors
 
     def binary(self, node: ir.Binary, frame: Frame) -> Value:
-        left, right = self.interpreter.eval(node.left, frame), self.interpreter.eval(node.right, frame)
+        left, right = self.evaluator.eval(node.left, frame), self.evaluator.eval(node.right, frame)
         return self.apply(node, node.operator, left, right, frame)
 
     def apply(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """`left sign right`."""
         name = _SPECIAL.get(sign, sign)
-        special = self.interpreter.methods.special
+        special = self.evaluator.call_special
         for value, other, prefix in ((left, right, ""), (right, left, "r")):
             given = special(value, f"__{prefix}{name}__", Arguments((other,)), node, frame)
             if given is not None:
                 return given
         if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
-            self.interpreter.tensors.check_printed(node, right, frame)
+            self.tensors.check_printed(node, right, frame)
             return Host("str")
         for repeated, times in ((left, right), (right, left)) if sign == "*" else ():
             if isinstance(times, Tensor) and _is_repeatable(repeated):
-                self.interpreter.tensors.check_list_index(node, times, frame)
+                self.tensors.check_list_index(node, times, frame)
                 return self._concatenated(sign, repeated, times) if isinstance(repeated, Sequence) else Host("str")
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
-            return self.interpreter.tensors.binary(node, sign, left, right, frame)
+            return self.tensors.binary(node, sign, left, right, frame)
         if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
             return folded(_ARITHMETIC[sign], left.value, right.value)
         if sign in "|&" and Const(sign == "|") in (left, right):  # whatever the other side is, if it is a bool
@@ -92,14 +80,14 @@ class Operators:
 
     def unary(self, node: ir.Unary, frame: Frame) -> Value:
         if node.operator == "not":
-            outcome = self.interpreter.logic.condition(node.operand, frame)
+            outcome = self.evaluator.condition(node.operand, frame)
             return Host("bool") if outcome is None else Const(not outcome)
-        value = self.interpreter.eval(node.operand, frame)
-        given = self.interpreter.methods.special(value, _SPECIAL_UNARY[node.operator], Arguments(), node, frame)
+        value = self.evaluator.eval(node.operand, frame)
+        given = self.evaluator.call_special(value, _SPECIAL_UNARY[node.operator], Arguments(), node, frame)
         if given is not None:
             return given
         if any(isinstance(m, Tensor) for m in members(value)):
-            return self.interpreter.tensors.unary(value)
+            return self.tensors.unary(value)
         kind = _host_kind(value)
         return Host(kind) if kind else UNKNOWN
 

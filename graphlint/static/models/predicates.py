@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from graphlint.finding import Confidence
 from graphlint.operations import Condition, Effect
-from graphlint.static.domain.values import (
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Const,
@@ -21,13 +22,9 @@ from graphlint.static.domain.values import (
     Tensor,
     Unknown,
     Value,
-    is_number,
     members,
-    place_of_device,
-    tensors_in,
-    truth,
 )
-from graphlint.static.syntax import ir
+from graphlint.values.queries import is_number, place_of_device, tensors_in, truth
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import ANY, Class, Function, Instance, ModuleValue
+from graphlint.static.models.modules import write_named
+from graphlint.static.syntax import ir
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
     UNKNOWN,
     Arguments,
-    Class,
     Const,
     External,
-    Function,
     Host,
-    Instance,
     Mapping,
-    ModuleValue,
     Sequence,
     Tensor,
     Value,
     members,
     union,
 )
-from graphlint.static.interpreter.heap import ANY
-from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
 
 _TENSOR_TYPES = frozenset({"torch.Tensor", "torch._C.TensorBase", "torch.is_tensor"})
 
@@ -37,8 +30,8 @@ _TENSOR_TYPES = frozenset({"torch.Tensor", "torch._C.TensorBase", "torch.is_tens
 class Reflection:
     """Asks values what they are and have."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
 
     def isinstance(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if len(arguments.positional) < 2:
@@ -54,7 +47,7 @@ class Reflection:
         """Whether a value is an instance of a class, as far as both are known."""
         if isinstance(cls, Class):
             if isinstance(value, Instance):
-                if cls.definition in self.interpreter.classes.order(value.cls):
+                if cls.definition in self.evaluator.class_order(value.cls):
                     return True
                 return None if value.arguments is None else False
             return False if isinstance(value, (Tensor, Const, Host, Sequence, Mapping, Function)) else None
@@ -83,7 +76,7 @@ class Reflection:
         if isinstance(value, Mapping):
             return True if cls.name == "builtins.dict" else False if cls.name in _TENSOR_TYPES else None
         if isinstance(value, Instance):
-            bases = self.interpreter.classes.external_bases(value.cls)
+            bases = self.evaluator.external_bases(value.cls)
             if cls.name in bases:
                 return True
             may_be_tensor = any("Tensor" in base or "Parameter" in base for base in bases)
@@ -95,11 +88,11 @@ class Reflection:
             value, name = arguments.positional
             if isinstance(name, Const) and isinstance(name.value, str):
                 if isinstance(value, ModuleValue):
-                    return Const(self.interpreter.names.member(value.module, name.value) is not None)
-                find = self.interpreter.catalogue.find
+                    return Const(self.evaluator.module_member(value.module, name.value) is not None)
+                find = self.evaluator.catalogue.find
                 if isinstance(value, External) and find(f"{value.name}.{name.value}") is not None:
                     return TRUE
-                if isinstance(value, Instance) and name.value in self.interpreter.objects.attributes(value):
+                if isinstance(value, Instance) and name.value in self.evaluator.held(value):
                     return TRUE if value.arguments is not None else Host("bool")
                 if isinstance(value, Tensor) and find(f"torch.Tensor.{name.value}") is not None:
                     return TRUE
@@ -112,9 +105,9 @@ class Reflection:
         results = list(values[2:3])
         for name in members(values[1]):
             if isinstance(name, Const) and isinstance(name.value, str):
-                results.append(self.interpreter.attributes.load(values[0], name.value, frame))
+                results.append(self.evaluator.attribute(values[0], name.value, frame))
             elif isinstance(values[0], Instance):
-                held = self.interpreter.objects.attributes(values[0])
+                held = self.evaluator.held(values[0])
                 results.append(held.get(ANY, UNKNOWN))
             else:
                 results.append(UNKNOWN)
@@ -123,7 +116,7 @@ class Reflection:
     def setattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         receiver, name, value, *_ = *arguments.positional, UNKNOWN, UNKNOWN, UNKNOWN
         if isinstance(receiver, Instance):
-            self.interpreter.builtins.modules.write(receiver, name, value)
+            write_named(self.evaluator, receiver, name, value)
         return NONE
 
 

@@ -10,32 +10,27 @@ from dataclasses import dataclass, replace
 
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
-from graphlint.static.domain.values import (
+from graphlint.static.domain.program import Bound, Instance, Method, Partial
+from graphlint.static.models import predicates
+from graphlint.values import (
     FALSE,
     NONE,
     TRUE,
     UNKNOWN,
-    Bound,
     Const,
     DeviceName,
     External,
     ExternalObject,
     Host,
-    Instance,
-    Method,
-    Partial,
     Place,
     Sequence,
     Tensor,
     Unknown,
     Value,
     members,
-    place_of_device,
-    tensors_in,
-    truth,
     union,
 )
-from graphlint.static.models import predicates
+from graphlint.values.queries import place_of_device, tensors_in, truth
 
 FLOAT = "float32"
 _DTYPES = frozenset({

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
 from graphlint.static.domain.contexts import Frame, Mode
-from graphlint.static.domain.values import (
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Method
+from graphlint.static.models import indexing, operands, predicates, results
+from graphlint.static.models.capture import Capture
+from graphlint.static.syntax import ir
+from graphlint.values import (
     NONE,
     UNKNOWN,
     Arguments,
@@ -17,26 +21,16 @@ from graphlint.static.domain.values import (
     External,
     ExternalObject,
     Host,
-    Method,
     Place,
     Sequence,
     Tensor,
     Unknown,
     Value,
-    device_tensor,
-    is_doubtful,
-    is_number,
     join,
     members,
-    place_of_device,
-    tensors_in,
     union,
 )
-from graphlint.static.models import indexing, operands, predicates, results
-from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values.queries import device_tensor, is_doubtful, is_number, place_of_device, tensors_in
 
 SAVES_ON_HOST = ExternalObject("torch.autograd.graph.save_on_cpu")
 _CASTS = {
@@ -48,9 +42,10 @@ _CASTS = {
 class Tensors:
     """What happens to tensors."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
-        self.catalogue = interpreter.catalogue
+    def __init__(self, evaluator: Evaluator, capture: Capture) -> None:
+        self.evaluator = evaluator
+        self.capture = capture
+        self.catalogue = evaluator.catalogue
 
     # Calls
 
@@ -62,12 +57,12 @@ class Tensors:
         if isinstance(receiver, Unknown):
             return self._call_on_unknown(operation, name, arguments, node, frame)
         if operation is None:
-            return self.interpreter.expressions.element(UNKNOWN)
+            return self.evaluator.element(UNKNOWN)
         if name == "cuda" and not arguments.positional and arguments.keyword("device") is None:
             arguments = Arguments((Const("cuda"),), arguments.keywords, arguments.star, arguments.double_star)
         result = self.apply(operation, receiver, arguments, node, frame)
         if name == "backward":
-            self.interpreter.calls.run_backward(node, frame)
+            self.evaluator.run_backward(node, frame)
         if name in _CASTS and isinstance(receiver, Tensor):
             return results.with_dtype(result, _CASTS[name])
         return result
@@ -75,9 +70,7 @@ class Tensors:
     def _call_on_unknown(
         self, operation: Operation | None, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        entered = self.interpreter.entries.call_method(
-            self.interpreter, f"torch.cuda.CUDAGraph.{name}", UNKNOWN, arguments, node, frame
-        )
+        entered = self.capture.call_method(f"torch.cuda.CUDAGraph.{name}", UNKNOWN, arguments, node, frame)
         if entered is not None:
             return entered
         if name == "to" and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
@@ -85,7 +78,7 @@ class Tensors:
         telling = name in self.catalogue.telling
         if operation is None or (not telling and not self._has_tensor(arguments)):
             if operation is None:
-                self.interpreter.calls.unresolved(node, frame)
+                self.evaluator.unresolved(node, frame)
             return _UNKNOWN_RESULTS.get(name, UNKNOWN)
         if telling:
             return self.apply(operation, Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM), arguments, node, frame)
@@ -142,16 +135,16 @@ class Tensors:
                 confidence = operands.frozen(facts.operands(), frame)
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
-                self.interpreter.event(frame, node, effect.name, confidence, effect.message, effect.help)
+                self.evaluator.event(frame, node, effect.name, confidence, effect.message, effect.help)
 
     def _check_made(self, node: ir.Node, made: Value, given: Iterable[Value], frame: Frame) -> None:
         """What a new tensor on the device means under the context managers around it."""
         if not any(t.fresh and t.place is Place.DEVICE for t in tensors_in(made)):
             return
         if frame.is_foreign:
-            self.interpreter.event(frame, node, "foreign-allocation", Confidence.MEDIUM)
+            self.evaluator.event(frame, node, "foreign-allocation", Confidence.MEDIUM)
         if SAVES_ON_HOST in frame.around and any(device_tensor(value) is not None for value in given):
-            self.interpreter.event(frame, node, "device-to-host-copy", Confidence.MEDIUM)
+            self.evaluator.event(frame, node, "device-to-host-copy", Confidence.MEDIUM)
 
     def like_arguments(self, arguments: Arguments, frame: Frame) -> Value:
         """A tensor where the arguments are: what a module that the catalogue does not describe returns."""
@@ -202,7 +195,7 @@ class Tensors:
         """An arithmetic operator with a tensor on at least one side."""
         frozen = operands.frozen(operands.sides(node, left, right), frame)
         if frozen is not None:
-            self.interpreter.event(frame, node, "frozen-host-operand", frozen)
+            self.evaluator.event(frame, node, "frozen-host-operand", frozen)
         ndim = results.broadcast_rank([left, right]) if sign != "@" else None
         dtypes = {m.dtype for side in (left, right) for m in members(side) if isinstance(m, Tensor)}
         dtype = dtypes.pop() if len(dtypes) == 1 else None
@@ -240,7 +233,7 @@ class Tensors:
         if tensor is None:
             tensor = next((t for t in tensors_in(value) if t.place is Place.DEVICE), None)
         if tensor is not None:
-            self.interpreter.event(frame, node, "tensor-printing", tensor.sure)
+            self.evaluator.event(frame, node, "tensor-printing", tensor.sure)
 
     # Items
 
@@ -256,13 +249,13 @@ class Tensors:
         """A slice bound is read on the host."""
         tensor = device_tensor(value)
         if tensor is not None:
-            self.interpreter.event(frame, node, "tensor-as-size", self.sureness(value, tensor))
+            self.evaluator.event(frame, node, "tensor-as-size", self.sureness(value, tensor))
 
     def check_list_index(self, node: ir.Node, index: Value, frame: Frame) -> None:
         """An index into a list or tuple is read on the host, and so is how often one is repeated."""
         tensor = device_tensor(index)
         if tensor is not None:
-            self.interpreter.event(frame, node, "scalar-readback", self.sureness(index, tensor))
+            self.evaluator.event(frame, node, "scalar-readback", self.sureness(index, tensor))
 
 
 _UNKNOWN_RESULTS: dict[str, Value] = {

@@ -12,12 +12,12 @@ from pathlib import Path
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion
-from graphlint.static.domain.values import Bound, External, Function, Value, members
-from graphlint.static.index.definitions import ClassDefinition, Definition
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Bound, Function
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.inputs import entry_arguments
 from graphlint.static.syntax import ir
+from graphlint.values import External, Value, members
 
 
 def declare(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]) -> None:
@@ -114,7 +114,7 @@ def run_declared(interpreter: Interpreter, module: Module, target: _Target) -> N
     method = interpreter.names.definition(definition, target.defined_in)
     receiver: Value | None = None
     if target.owner is not None and not isinstance(method, Bound):
-        receiver = interpreter.objects.instance(target.owner, None, False)
+        receiver = interpreter.heap.instance(target.owner, None, False)
     arguments = entry_arguments(interpreter, signature, receiver)
     call = ir.Call(code.mark, ir.Name(code.mark, ""), ())
     interpreter.outside = 0

@@ -9,14 +9,14 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion
-from graphlint.static.domain.values import UNKNOWN, Bound, Class, External, Function, Instance, Value, members
-from graphlint.static.index.definitions import ClassDefinition, Definition
-from graphlint.static.index.project import Module
+from graphlint.static.domain.program import Bound, Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.capture import GRAPHING_KEYWORDS
 from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.words import Words, by_shared_piece
+from graphlint.values import UNKNOWN, External, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
 MAX_USERS = 60  # files that use one helper
@@ -34,13 +34,20 @@ class Search:
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
 
     @cached_property
+    def words(self) -> Words:
+        """The last names of the entries."""
+        entries = self.interpreter.entries
+        keywords = frozenset({*GRAPHING_KEYWORDS, None})
+        return Words(_any_of(entries.last_names), frozenset(entries.compiling), keywords)
+
+    @cached_property
     def candidates(self) -> list[Path]:
         """The files that hold a mark."""
         return self._files_with(self.interpreter.entries.marks, self.files)
 
     def lexical(self) -> None:
         """Run every function that can open a region, its callers in the same file, and the users of helpers."""
-        pending = dict.fromkeys(self.candidates, self.interpreter.entries.words)
+        pending = dict.fromkeys(self.candidates, self.words)
         helpers: set[str] = set()
         for _ in range(MAX_ROUNDS):
             found: set[str] = set()
@@ -101,7 +108,7 @@ class Search:
             words = replace(words, pattern=re.compile(f"{words.pattern.pattern}|{_any_of(aliases).pattern}"))
         names = self.interpreter.names
         # Other files take an entry from here by another name; under its own they are found without this.
-        new = [name for name in aliases if not self.interpreter.entries.words.pattern.fullmatch(name)]
+        new = [name for name in aliases if not self.words.pattern.fullmatch(name)]
         helpers = {name for name in new if self._opens(names.resolve(module, name))}
         functions = list(index.all_functions())
         chosen = [f for f in functions if words.used_in(_body(module, f))]
@@ -121,7 +128,7 @@ class Search:
 
     def _run_holders(self) -> None:
         """Capture what objects were given, also where nobody is seen to call them."""
-        for instance in list(self.interpreter.objects.instances.values()):
+        for instance in list(self.interpreter.heap.instances.values()):
             names = self.methods.get(instance.cls.name, ()) if instance.arguments is not None else ()
             for name in names:
                 for method in _raw(self.interpreter.classes.method(instance.cls, name) or UNKNOWN):
@@ -167,7 +174,7 @@ class Search:
         """Run a function, and what is defined inside; the names under which it passes a region on."""
         helpers: set[str] = set()
         before = len(self.interpreter.regions)
-        receiver = self.interpreter.objects.instance(owner, None, False) if owner is not None else None
+        receiver = self.interpreter.heap.instance(owner, None, False) if owner is not None else None
         if owner is not None and not _takes_self(function):
             receiver = None
         known = len(self.interpreter.calls.closures)
@@ -185,8 +192,8 @@ class Search:
             helpers.add(owner.name)
             self.methods.setdefault(owner.name, set()).add(definition.name)
         if definition.name == "__init__" and receiver is not None:
-            held = (m for value in self.interpreter.objects.attributes(receiver).values() for m in members(value))
-            if any(self.interpreter.entries.is_manager(value) for value in held):
+            held = (m for value in self.interpreter.heap.attributes(receiver).values() for m in members(value))
+            if any(self.interpreter.capture.is_manager(value) for value in held):
                 helpers.add(_called_as(definition))
         return helpers
 
@@ -224,14 +231,14 @@ class Search:
     def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
         """Whether a method captures something that was handed to the constructor, and that only its users know."""
         called = {name for region in self._opened(context, before) for name in region.context.unresolved.values()}
-        held = self.interpreter.objects.attributes(receiver) if called else {}
+        held = self.interpreter.heap.attributes(receiver) if called else {}
         return any(f"self.{name}" in called and value == UNKNOWN for name, value in held.items())
 
     def _passes_on(self, context: Context, function: Function, before: int) -> bool:
         """Whether the callers of a function hold a region that it opens, or decide what runs inside."""
         if context.left_open or context.open_at_yield:
             return True
-        if any(self.interpreter.entries.is_manager(m) for m in members(context.result)):
+        if any(self.interpreter.capture.is_manager(m) for m in members(context.result)):
             return True
         parameters = {p.name for p in function.code.parameters} - {"self", "cls"}
         return any(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphlint.finding import Region
 from graphlint.static.findings.collect import gather
-from graphlint.static.index.definitions import ClassDefinition
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.device.cuda.driver import Driver
 from graphlint.runtime.examine.recovery import is_healthy, recover
 
 OPERATIONS = 200  # that a process goes on for; one that is left alone dies after a few

@@ -10,10 +10,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from graphlint.runtime.cuda.driver import Driver
-from graphlint.runtime.cuda.memory import Memory
-from graphlint.runtime.cuda.nodes import handles, walk
-from graphlint.runtime.nodes import Node
+from graphlint.runtime.device.cuda.driver import Driver
+from graphlint.runtime.device.cuda.memory import Memory
+from graphlint.runtime.device.cuda.nodes import handles, walk
+from graphlint.runtime.trace.nodes import Node
 
 Step = Callable[[], object]
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from graphs import Step
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.device.cuda.driver import Driver
 
 HALF, BRAIN = torch.float16, torch.bfloat16
 

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.cuda.cupti import listening
-from graphlint.runtime.cuda.driver import Driver
+from graphlint.runtime.device.cuda.cupti import listening
+from graphlint.runtime.device.cuda.driver import Driver
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

@@ -6,8 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.judge.divergence import Divergence, Traced  # noqa: E402
-from graphlint.runtime.places import Place  # noqa: E402
+from graphlint.runtime.compare.divergence import Divergence  # noqa: E402
+from graphlint.runtime.trace.operators import Traced  # noqa: E402
+from graphlint.runtime.trace.places import Place  # noqa: E402
 
 HERE = (Place(compile("x", "step.py", "eval"), 0, "step"),)
 

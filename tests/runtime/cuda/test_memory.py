@@ -15,9 +15,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.cuda.driver import Driver
-from graphlint.runtime.cuda.memory import ORDINARY_POOL, Memory, addresses, poison
-from graphlint.runtime.nodes import Node
+from graphlint.runtime.device.cuda.driver import Driver
+from graphlint.runtime.device.cuda.memory import ORDINARY_POOL, Memory, addresses, poison
+from graphlint.runtime.trace.nodes import Node
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 POOL = (0, 7)
@@ -183,8 +183,8 @@ def test_poison_spares_what_is_not_mapped() -> None:
     """Segments that expand have free stretches without memory; the process goes on."""
     program = """
 import torch
-from graphlint.runtime.cuda.driver import Driver
-from graphlint.runtime.cuda.memory import Memory, poison
+from graphlint.runtime.device.cuda.driver import Driver
+from graphlint.runtime.device.cuda.memory import Memory, poison
 tensors = [torch.ones(5 << 20, device="cuda") for _ in range(20)]
 kept = tensors[::7]
 del tensors

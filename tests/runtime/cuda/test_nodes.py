@@ -14,10 +14,10 @@ from graphs import Kind, Taken, take
 from kinds import KINDS
 from steps import copied_in_rows, zeroed
 
-from graphlint.runtime.cuda.driver import Driver
-from graphlint.runtime.cuda.memory import addresses
-from graphlint.runtime.cuda.nodes import walk
-from graphlint.runtime.nodes import Node, Stretch, flatten
+from graphlint.runtime.device.cuda.driver import Driver
+from graphlint.runtime.device.cuda.memory import addresses
+from graphlint.runtime.device.cuda.nodes import walk
+from graphlint.runtime.trace.nodes import Node, Stretch, flatten
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 pytestmark = [  # of torch's own compiler, which imports what is deprecated and gives advice

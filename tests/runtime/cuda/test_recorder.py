@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from graphlint.finding import Region  # noqa: E402
-from graphlint.runtime.watch.bindings import Bindings  # noqa: E402
-from graphlint.runtime.watch.capture import Capture  # noqa: E402
+from graphlint.runtime.trace.bindings import Bindings  # noqa: E402
+from graphlint.runtime.trace.capture import Capture  # noqa: E402
 from graphlint.runtime.watch.recorder import Recorder, site_of  # noqa: E402
 
 BESIDE = 9  # the stream that does not capture

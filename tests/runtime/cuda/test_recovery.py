@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from failures import CHECKS, WAYS, Run
 
-from graphlint.runtime.isolation import Ending, run_isolated, server
+from graphlint.runtime.session.isolation import Ending, run_isolated, server
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.runtime.isolation import run_isolated, server  # noqa: E402
+from graphlint.runtime.session.isolation import run_isolated, server  # noqa: E402
 
 Send = Callable[[Any], None]
 
@@ -27,7 +27,7 @@ class Emulated:
         self.work = work
 
     def __call__(self, send: Send) -> None:
-        from graphlint.runtime.emulator.library import Emulator
+        from graphlint.runtime.device.emulator.library import Emulator
 
         Emulator().install()
         send(self.work())

@@ -17,9 +17,9 @@ from graphlint.config import load_config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.finding import Severity  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
-from graphlint.runtime.isolation import run_isolated, server  # noqa: E402
-from graphlint.runtime.session import Found, Measured, Session  # noqa: E402
-from graphlint.runtime.target import parse  # noqa: E402
+from graphlint.runtime.examine.target import parse  # noqa: E402
+from graphlint.runtime.session.isolation import run_isolated, server  # noqa: E402
+from graphlint.runtime.session.session import Found, Measured, Session  # noqa: E402
 
 LINES = """\
 import torch

@@ -12,7 +12,7 @@ from graphlint import runtime  # noqa: E402
 from graphlint.config import load_config  # noqa: E402
 from graphlint.finding import Report  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
-from graphlint.runtime.target import Runs  # noqa: E402
+from graphlint.runtime.examine.target import Runs  # noqa: E402
 
 LINES = """\
 import os, threading, torch

@@ -1,0 +1,40 @@
+"""The operators of a replay and of two eager runs in; the first one that differs, and why, out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from graphlint.runtime.compare.comparison import differing, noise_floor
+from graphlint.runtime.trace.operators import UNFILLED, Traced
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """What the graph did, what eager did on the same input, and what eager did once more."""
+
+    replayed: list[Traced]
+    eager: list[Traced]
+    again: list[Traced]
+
+    def first(self) -> tuple[Traced, str]:
+        """The first operator that differs, and in what: its `path`, `numbers` or `results`; `nothing` differs else."""
+        for position, (found, expected) in enumerate(zip(self.replayed, self.eager, strict=False)):
+            if found.operator != expected.operator or shapes(found) != shapes(expected):
+                return expected if expected.stack else found, "path"
+            if found.numbers != expected.numbers:
+                return found, "numbers"
+            if found.operator.removeprefix("aten.").startswith(UNFILLED):
+                continue
+            floor = noise_floor([expected.results, self.again[position].results] if position < len(self.again) else [])
+            if any(one.is_mismatch for one in differing(found.results, expected.results, floor)):
+                return found, "results"
+        shorter, longer = sorted((self.replayed, self.eager), key=len)
+        if len(longer) > len(shorter):
+            return longer[len(shorter)], "path"
+        return self.replayed[-1] if self.replayed else Traced("", (), (), []), "nothing"
+
+
+def shapes(traced: Traced) -> list[torch.Size]:
+    return [result.shape for result in traced.results]

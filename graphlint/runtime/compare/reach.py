@@ -1,0 +1,149 @@
+"""Some objects in, everything that they can reach out, with a name for each of it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections import deque
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphlint.runtime.compare.comparison import entries
+from graphlint.runtime.compare.generators import default_sources, is_source
+from graphlint.runtime.compare.holders import Scope, is_array, is_installed, parts_of
+
+_LONG = 100
+_MEMBERS = ("_parameters", "_buffers", "_modules")
+_INTERNALS = frozenset(vars(torch.nn.Module())) - {"training"}
+_COMPILERS = ("torch._dynamo", "torch._functorch", "torch._inductor", "torch.fx")
+_ATOMS = (bool, int, float, complex, str, bytes, NoneType, Enum, torch.dtype, torch.device, torch.Size)
+
+
+class Walk:
+    """Everything in reach of some roots, the nearest first, optimizers last: a parameter is named after its module."""
+
+    def __init__(self, roots: Iterable[tuple[str, object]], limit: int) -> None:
+        self.slots: dict[str, object] = {}
+        self.lengths: dict[str, object] = {}
+        self.names: dict[int, str] = {}
+        self.tensors: list[Tensor] = []
+        self.holders: list[object] = []
+        self.sources = default_sources()
+        self.home: object = None
+        self.seen: set[object] = set()
+        self.queue: deque[tuple[str, object]] = deque()
+        self.last: deque[tuple[str, object]] = deque()
+        self.put(roots)
+        while (self.queue or self.last) and len(self.seen) < limit:
+            self.visit(*(self.queue or self.last).popleft())
+        self.unvisited = len(self.queue) + len(self.last)
+
+    def put(self, parts: Iterable[tuple[str, object]]) -> None:
+        for part in parts:
+            (self.last if isinstance(part[1], torch.optim.Optimizer) else self.queue).append(part)
+
+    def visit(self, name: str, value: object) -> None:
+        """Take note of an object, and put its parts into the queue."""
+        if isinstance(value, Tensor) or is_atom(value):
+            self.slots.setdefault(name, value)
+        key = value.key if isinstance(value, Scope) else id(value)
+        if is_atom(value) or key in self.seen:
+            return
+        self.seen.add(key)
+        self.holders.append(value)
+        self.names[id(value)] = name
+        if isinstance(value, Tensor):
+            self.tensors.append(value)
+        elif isinstance(value, (list, dict, set, deque)):
+            self.lengths[f"len({name})"] = len(value)
+        elif is_source(value):
+            self.sources[name] = value
+        if is_plain(value):
+            self.slots.setdefault(name, copy.copy(value))
+        else:
+            self.put(self.parts(name, value))
+
+    def parts(self, name: str, value: Any) -> Iterator[tuple[str, object]]:
+        """What can be reached from an object in one step."""
+        match value:
+            case FunctionType():
+                yield from self.of_function(name, value)
+            case MethodType() | BuiltinMethodType():
+                owner = name.removesuffix(f".{value.__name__}")
+                yield "self" if owner == name else owner, value.__self__
+                if isinstance(value, MethodType):
+                    yield name, value.__func__
+            case functools.partial():
+                yield from ((name, value.func), (f"{name}.args", value.args), (f"{name}.keywords", value.keywords))
+            case Scope():
+                for global_name, part in parts_of(value).items():
+                    yield f"{name}{global_name}", part
+                    if isinstance(part, ModuleType) and not is_installed(part.__name__):
+                        yield f"{global_name}.", Scope(vars(part), value.names)
+            case CellType():
+                yield from ((name, part) for part in parts_of(value).values())
+            case type():
+                yield from self.of_class(value)
+            case torch.nn.Module():
+                yield from self.of_module(name, value)
+            case Tensor():
+                yield from ((f"{name}.{key}", part) for key, part in parts_of(value).items())
+            case _ if not type(value).__module__.startswith(_COMPILERS):
+                yield from ((name + step, part) for step, part in entries(value, self.names))
+        if not is_installed(type(value).__module__):
+            yield type(value).__name__, type(value)
+
+    def of_function(self, name: str, function: FunctionType) -> Iterator[tuple[str, object]]:
+        yield from ((f"{name}.{key}", part) for key, part in vars(function).items())
+        yield from zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        yield f"{name}.__defaults__", function.__defaults__ or ()
+        yield f"{name}.__kwdefaults__", function.__kwdefaults__ or ()
+        module = function.__globals__.get("__name__", "")
+        if not is_installed(module):
+            self.home = self.home or module
+            names = frozenset(_names(function.__code__))
+            yield "" if module == self.home else f"{module}.", Scope(function.__globals__, names)
+
+    def of_class(self, owner: type) -> Iterator[tuple[str, object]]:
+        if is_installed(owner.__module__):
+            return
+        for key, part in vars(owner).items():
+            function = getattr(part, "__func__", getattr(part, "fget", part))
+            if isinstance(function, FunctionType):
+                yield f"{owner.__name__}.{key}", function
+        yield from ((f"{owner.__name__}.{key}", part) for key, part in parts_of(owner).items())
+        yield from ((base.__name__, base) for base in owner.__bases__)
+
+    def of_module(self, name: str, module: torch.nn.Module) -> Iterator[tuple[str, object]]:
+        for key, part in vars(module).items():
+            if key not in _INTERNALS:
+                yield f"{name}.{key}", part
+                continue
+            self.holders.append(part)
+            for member, inner in part.items() if isinstance(part, dict) else ():
+                step = f"[{member}]" if str(member).isdigit() else f".{member}"
+                yield f"{name}{step}" if key in _MEMBERS else f"{name}.{key}[{member}]", inner
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The globals and attributes that a function and the functions in it name."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def is_atom(value: object) -> bool:
+    return isinstance(value, _ATOMS) or (type(value).__module__ == "numpy" and not is_array(value))
+
+
+def is_plain(value: Any) -> bool:
+    """Whether an object is compared as a whole: an array, a set, or a long row of host values such as a vocabulary."""
+    if isinstance(value, (list, dict, tuple)) and len(value) > _LONG:
+        return all(map(is_atom, dict.values(value) if isinstance(value, dict) else value))
+    return isinstance(value, (set, frozenset)) or is_array(value)

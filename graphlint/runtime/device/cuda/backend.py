@@ -1,0 +1,33 @@
+"""The driver of a real device in, the answers that a watch asks for out."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from graphlint.runtime.device.backend import Heard
+from graphlint.runtime.device.cuda.cupti import listening
+from graphlint.runtime.device.cuda.driver import Driver
+from graphlint.runtime.device.cuda.memory import poison
+from graphlint.runtime.device.cuda.nodes import walk
+from graphlint.runtime.trace.nodes import Node
+
+
+class CudaDriver(Driver):
+    """A `Backend` that takes real captures."""
+
+    is_real = True
+    has_numbers = True
+
+    def nodes(self, graph: int) -> tuple[Node, ...]:
+        return walk(self, graph)
+
+    def launches(self, heard: Heard) -> contextlib.AbstractContextManager[None]:
+        return listening(heard)
+
+    def poison(self) -> None:
+        poison(self, torch.cuda.current_device())
+
+    def modes(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()

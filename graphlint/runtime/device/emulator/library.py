@@ -1,0 +1,192 @@
+"""A fresh process in, one in which torch takes itself for a build with a GPU, for good, out."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.jit._builtins import _find_builtin, _register_builtin
+
+from graphlint.runtime.device.emulator.device import Device
+from graphlint.runtime.device.emulator.generators import Generators
+from graphlint.runtime.device.emulator.graph import GraphBase, new_pool
+from graphlint.runtime.device.emulator.kernels import Kernels
+from graphlint.runtime.device.emulator.launches import Launches
+from graphlint.runtime.device.emulator.memoryless import Memoryless
+from graphlint.runtime.device.emulator.recording import Recording
+from graphlint.runtime.device.emulator.residence import Residence
+from graphlint.runtime.device.emulator.shapes import Outline, Shapes
+from graphlint.runtime.device.emulator.streams import DEFAULT, EventBase, StreamBase, Streams
+from graphlint.runtime.device.emulator.tensors import Tensors
+
+_C: Any = torch._C
+_CUDA_TYPE = 1  # of a device, as torch counts them
+_MEMORY = 80 << 30  # bytes
+_PROPERTIES = SimpleNamespace(
+    name="graphlint emulator",
+    major=9,
+    minor=0,
+    total_memory=_MEMORY,
+    multi_processor_count=132,
+    warp_size=32,
+    max_threads_per_multi_processor=2048,
+    regs_per_multiprocessor=65536,
+    shared_memory_per_block_optin=232448,
+    shared_memory_per_block=49152,
+    shared_memory_per_multiprocessor=233472,
+    L2_cache_size=50 << 20,
+    is_integrated=False,
+    is_multi_gpu_board=False,
+    gcnArchName="",
+    uuid="",
+)
+
+_RUNTIME = SimpleNamespace(
+    cudaError=SimpleNamespace(success=0), cudaProfilerStart=lambda: 0, cudaProfilerStop=lambda: 0
+)  # what a program can do without a profiler; nothing else is modelled
+
+
+class Emulator:
+    """The parts of an emulated device, and their place in torch; without numbers, tensors have shapes alone."""
+
+    def __init__(self, *, has_numbers: bool = True) -> None:
+        self.has_numbers = has_numbers
+        self.residence = Residence()
+        self.shapes = Shapes(self.residence)
+        self.streams = Streams()
+        self.generators = Generators(lambda: self.streams.current.recording)
+        self.kernels = Kernels() if has_numbers else self.shapes
+        self.device = Device(self.residence, self.streams, self.generators, self.kernels)
+
+    def install(self) -> None:
+        """From here on, torch answers as if there were a device; the calling thread and later ones run on it."""
+        kind = Recording if self.has_numbers else Outline
+        parts = {"streams": self.streams, "generators": self.generators, "kind": kind}
+        for name, base in (("_CudaStreamBase", StreamBase), ("_CudaEventBase", EventBase), ("_CUDAGraph", GraphBase)):
+            setattr(_C, name, type(name, (base,), parts))
+        for name, value in self._functions().items():
+            setattr(_C, name, value)
+        self._fill_cuda()
+        self._fill_accelerator()
+        for owner, name, value in Tensors(self.residence, self.device.wait, self.streams.unwaited).patches():
+            _let_script(getattr(owner, name), value)
+            setattr(owner, name, value)
+        if not self.has_numbers:
+            importlib.import_module("torch._dynamo")  # which kernels of shapes load, and a region is no place for that
+            for owner, name, value in Memoryless(self.residence, self.shapes, self.device.wait).patches():
+                setattr(owner, name, value)
+        setattr(torch.library.Library, "impl", self.kernels.listening(torch.library.Library.impl))  # noqa: B010
+        Launches().listen()
+        torch.Generator = self.generators.kind
+        _follow_threads(self.device)
+        self.device.__enter__()
+
+    def _functions(self) -> dict[str, Any]:
+        """What the half of torch that is written in C++ has where it is built for CUDA."""
+        streams = self.streams
+
+        def current(_device: object = None) -> tuple[int, int, int]:
+            return streams.current.handle, 0, _CUDA_TYPE
+
+        return {
+            "_has_cuda": True,
+            "_CudaDeviceProperties": SimpleNamespace,
+            "_cuda_init": _nothing,
+            "_cuda_getDeviceCount": lambda: 1,
+            "_cuda_getDevice": lambda: 0,
+            "_cuda_setDevice": _nothing,
+            "_cuda_exchangeDevice": lambda _device: 0,
+            "_cuda_maybeExchangeDevice": lambda _device: 0,
+            "_cuda_getArchFlags": lambda: "sm_90",
+            "_cuda_getCurrentStream": current,
+            "_cuda_getCurrentRawStream": lambda _device: streams.current.handle,
+            "_cuda_getDefaultStream": lambda _device=None: (DEFAULT, 0, _CUDA_TYPE),
+            "_cuda_setStream": lambda stream_id, **_: streams.set_current(stream_id),
+            "_cuda_isCurrentStreamCapturing": lambda: streams.current.recording is not None,
+            "_cuda_synchronize": lambda *_: streams.wait_host("cuCtxSynchronize"),
+            "_cuda_set_sync_debug_mode": lambda mode: setattr(streams, "sync_mode", mode),
+            "_cuda_get_sync_debug_mode": lambda: streams.sync_mode,
+            "_cuda_emptyCache": _nothing,
+            "_host_emptyCache": _nothing,
+            "_cuda_memoryStats": lambda _device: {},
+            "_cuda_memorySnapshot": lambda *_: {"segments": []},
+            "_cuda_resetPeakMemoryStats": _nothing,
+            "_cuda_setMemoryFraction": _nothing,
+            "_cuda_endAllocateToPool": _nothing,
+            "_cuda_releasePool": _nothing,
+            "_cuda_ipc_collect": _nothing,
+            "_cuda_sleep": _nothing,
+            "_graph_pool_handle": new_pool,
+        }
+
+    def _fill_cuda(self) -> None:
+        cuda: Any = torch.cuda
+        for module in ("streams", "graphs"):
+            before = importlib.import_module(f"torch.cuda.{module}")
+            passed_on = [name for name, value in vars(before).items() if vars(cuda).get(name, module) is value]
+            after = importlib.reload(before)
+            for name in passed_on:
+                setattr(cuda, name, getattr(after, name))
+        for name in ("rangePushA", "rangePop", "rangeStartA", "rangeEnd", "markA"):
+            setattr(cuda.nvtx._nvtx, name, _nothing)
+        values = {
+            "_lazy_init": _nothing,
+            "init": _nothing,
+            "_initialized": True,
+            "default_generators": (self.generators.default,),
+            "_cudart": _RUNTIME,  # that of a build for CUDA finds no GPU
+            "_is_in_bad_fork": lambda: False,  # as every fork of such a build is, once somebody has asked for GPUs
+            "_exchange_device": lambda _device: 0,
+            "_maybe_exchange_device": lambda _device: 0,
+            "is_available": lambda: True,
+            "device_count": lambda: 1,
+            "get_device_properties": lambda _device=None: _PROPERTIES,
+            "get_device_capability": lambda _device=None: (_PROPERTIES.major, _PROPERTIES.minor),
+            "get_device_name": lambda _device=None: _PROPERTIES.name,
+            "mem_get_info": lambda _device=None: (_MEMORY, _MEMORY),
+            "is_bf16_supported": lambda *_: True,
+        }
+        for name, value in values.items():
+            setattr(cuda, name, value)
+        cuda.memory.mem_get_info = values["mem_get_info"]
+        torch.backends.cudnn.is_acceptable = lambda _tensor: False  # its operators have no kernel of the CPU
+
+    def _fill_accelerator(self) -> None:
+        values = {
+            "is_available": lambda: True,
+            "device_count": lambda: 1,
+            "current_accelerator": lambda check_available=False: torch.device("cuda"),
+            "current_device_index": lambda: 0,
+            "current_device_idx": lambda: 0,
+            "current_stream": torch.cuda.current_stream,
+            "set_stream": torch.cuda.set_stream,
+            "synchronize": lambda device=None: torch.cuda.synchronize(),
+            "empty_cache": _nothing,
+        }
+        for name, value in values.items():
+            setattr(torch.accelerator, name, value)
+
+
+def _let_script(function: object, standin: object) -> None:
+    """TorchScript knows what is written in C++ by its identity; what stands in for it compiles to the same operator."""
+    known = _find_builtin(function)
+    if known is not None:
+        _register_builtin(standin, known)
+
+
+def _follow_threads(device: Device) -> None:
+    """Modes belong to a thread, and a thread that starts later has none."""
+    run = threading.Thread.run
+
+    def run_on_device(thread: threading.Thread) -> None:
+        with device:
+            run(thread)
+
+    threading.Thread.run = run_on_device  # type: ignore[method-assign, assignment]
+
+
+def _nothing(*_args: object, **_kwargs: object) -> None:
+    """There is nothing to do."""

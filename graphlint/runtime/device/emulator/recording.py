@@ -1,0 +1,226 @@
+"""The operators of a capture in; the same operators on the same memory, again and again, out."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_map
+
+from graphlint.runtime.device.emulator.kernels import compute
+from graphlint.runtime.trace.nodes import Node
+from graphlint.runtime.trace.operators import UNFILLED, Call, operator, storage_key, tensors
+
+_state: Any = torch._C.Generator.get_state
+_set_state: Any = torch._C.Generator.set_state
+_clone: Any = torch.ops.aten.clone.default
+
+
+@dataclass(eq=False, slots=True)
+class Memory:
+    """A storage that a graph uses: at `address`, or made by the graph itself if `is_internal`.
+
+    `fresh` stands in for one that nobody holds any more, during a replay.
+    """
+
+    storage: StorageWeakRef
+    address: int
+    is_internal: bool
+    fresh: Any = None
+
+    def alive(self) -> Any:
+        """The storage, if somebody still holds it and it has not moved."""
+        found = torch.UntypedStorage._new_with_weak_ptr(self.storage.cdata)
+        return found if found is not None and found.data_ptr() == self.address else None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A tensor as a stretch of memory; `memory` is None for one without elements."""
+
+    memory: Memory | None
+    dtype: torch.dtype
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    def tensor(self) -> torch.Tensor:
+        """The tensor now; what was freed or has moved holds nothing that means anything."""
+        storage = None
+        if self.memory is not None:
+            storage = self.memory.alive()
+            storage = self.memory.fresh if storage is None else storage
+        if storage is None:
+            return spoiled(torch.empty_strided(self.size, self.stride, dtype=self.dtype))
+        return torch.empty(0, dtype=self.dtype).set_(storage, self.offset, self.size, self.stride)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator: its arguments with views for tensors, and the views of those results that are new memory.
+
+    Kernels may look at whether gradients are recorded: those of recurrent layers then keep what backward needs.
+    """
+
+    func: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: tuple[View | None, ...]
+    around: Callable[[], contextlib.AbstractContextManager[object]]
+    has_grad: bool
+
+
+@dataclass(eq=False)
+class Recording:
+    """One capture. `stream` began it; until it ends, `is_open`, and it is valid until something breaks it."""
+
+    stream: int
+    mode: str
+    pool: tuple[int, int]
+    generators: dict[int, Any]  # what it may draw from, by identity
+    thread: int
+    is_open: bool = True
+    is_valid: bool = True
+    steps: list[Step | Callable[[], None]] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    _memory: dict[int, Memory] = field(default_factory=dict)
+    _before: dict[int, Any] = field(default_factory=dict)  # copies of memory that the capture writes
+    _made: list[View] = field(default_factory=list)  # during the capture
+    _marks: dict[bytes, torch.Tensor] = field(default_factory=dict)  # states of generators, of one replay
+    _pool: list[Any] = field(default_factory=list)  # memory that was in use when the capture ended
+
+    def __post_init__(self) -> None:
+        self._random = [(source, _state(source)) for source in self.generators.values()]
+
+    def keep(self, call: Call) -> None:
+        """An operator is about to run; what it writes is set back at the end, since a capture runs nothing."""
+        for tensor in call.written():
+            memory = self._memory_of(tensor)
+            if memory is not None and not memory.is_internal and memory.storage.cdata not in self._before:
+                self._before[memory.storage.cdata] = memory, tensor.untyped_storage().clone()
+
+    def add(self, call: Call, result: object, around: Callable[[], Any]) -> None:
+        """An operator has run."""
+        given = {storage_key(tensor) for tensor in call.tensors}
+        found = tensors(result)
+        is_new = [bool(key := storage_key(one)) and key not in given for one in found]
+        for tensor, new in zip(found, is_new, strict=True):
+            if new:
+                self._memory_of(tensor, is_internal=True)
+        if call.computes(result) or call.is_download(result) or any(True for _ in call.written()):
+            self._add_node(call, found)
+        if not any(is_new) and not any(True for _ in call.written()):
+            return
+        args, kwargs = tree_map(self._argument, (call.args, dict(call.kwargs)))
+        results = tuple(self._view(one) if new else None for one, new in zip(found, is_new, strict=True))
+        self._made += [view for view in results if view is not None]
+        self.steps.append(Step(call.func, args, kwargs, results, around, torch.is_grad_enabled()))
+
+    def adopt(self, tensor: torch.Tensor) -> None:
+        """A tensor that C++ has made on the way belongs to the graph, which makes it anew at each replay."""
+        memory = self._memory_of(tensor, is_internal=True)
+        if memory is not None and memory.is_internal:
+            given = (tensor.detach().clone(),)
+            view = self._view(tensor)
+            self._made.append(view)
+            self.steps.append(Step(_clone, given, {}, (view,), contextlib.nullcontext, has_grad=False))
+
+    def mark(self, source: Any) -> None:
+        """The state of a generator was asked for: to set it back to that means where it was at this step."""
+        known = _state(source).numpy().tobytes()
+        self.steps.append(lambda: self._marks.__setitem__(known, _state(source)))
+
+    def rewind(self, source: Any, state: torch.Tensor) -> None:
+        """The state of a generator was set."""
+        known = state.numpy().tobytes()
+        self.steps.append(lambda: _set_state(source, self._marks.get(known, state)))
+
+    def end(self) -> None:
+        """The capture is over: what it wrote is as before, and what it made holds nothing yet."""
+        self.is_open = False
+        for source, state in self._random:
+            _set_state(source, state)
+        with _below():
+            for memory, before in self._before.values():
+                storage = memory.alive()
+                if storage is not None:
+                    storage.copy_(before)
+            for view in self._made:
+                storage = view.memory.alive() if view.memory is not None else None
+                if storage is not None:
+                    spoiled(view.tensor())
+                    self._pool.append(storage)
+        self._made.clear()
+        self._before.clear()
+        self._memory.clear()
+
+    def replay(self) -> None:
+        """Run everything again; memory that nobody holds is made anew and let go at the end."""
+        made: list[Memory] = []
+        with _below(), torch.no_grad():
+            for step in self.steps:
+                if not isinstance(step, Step):
+                    step()
+                    continue
+                args, kwargs = tree_map(_tensor, (step.args, step.kwargs))
+                torch._C._set_grad_enabled(step.has_grad)
+                with step.around():
+                    found = list(tensors(compute(step.func, args, kwargs)))
+                if operator(step.func).schema.removeprefix("aten::").startswith(UNFILLED):
+                    found = [spoiled(one) for one in found]
+                for view, tensor in zip(step.results, found, strict=True):
+                    if view is None or view.memory is None:
+                        continue
+                    if view.memory.alive() is None:
+                        view.memory.fresh = tensor.untyped_storage()
+                        made.append(view.memory)
+                    else:
+                        view.tensor().copy_(tensor)
+        for memory in made:
+            memory.fresh = None
+
+    def _argument(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        if value.is_cuda or value.is_pinned():
+            return self._view(value)
+        return value.detach().clone()  # a number of the host goes into the graph by value
+
+    def _view(self, tensor: torch.Tensor) -> View:
+        memory = self._memory_of(tensor)
+        return View(memory, tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
+
+    def _memory_of(self, tensor: torch.Tensor, *, is_internal: bool = False) -> Memory | None:
+        key = storage_key(tensor)
+        if key and key not in self._memory:
+            storage = tensor.untyped_storage()
+            self._memory[key] = Memory(StorageWeakRef(storage), storage.data_ptr(), is_internal)
+        return self._memory.get(key)
+
+    def _add_node(self, call: Call, results: list[torch.Tensor]) -> None:
+        used = [self._memory_of(one) for one in (*call.tensors, *results) if one.is_cuda or one.is_pinned()]
+        words = tuple(memory.address for memory in used if memory is not None and not memory.is_internal)
+        self.nodes.append(Node(len(self.nodes), len(self.nodes) + 1, "kernel", call.name, words))
+
+
+def _tensor(value: Any) -> Any:
+    return value.tensor() if isinstance(value, View) else value
+
+
+def spoiled(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, filled with what tells in every result that it was used."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        tensor.fill_(float("nan"))
+    return tensor
+
+
+@contextlib.contextmanager
+def _below() -> Iterator[None]:
+    """Inside, operators run on the memory itself: no mode sees them, and autograd does not."""
+    with _disable_current_modes(), torch._C._AutoDispatchBelowAutograd():
+        yield

@@ -1,0 +1,71 @@
+"""What a session says of its target in, what there is to report of it out, also where its process came to a bad end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from graphlint.errors import UsageError
+from graphlint.finding import Finding, Span
+from graphlint.paths import normal
+from graphlint.rulebook import Rulebook
+from graphlint.runtime.judge.findings import Findings
+from graphlint.runtime.session.isolation import Ending
+from graphlint.runtime.session.session import Found, Measured, Step, Unusable, Witness
+from graphlint.runtime.trace.places import is_user_code
+
+
+def _nobody(_message: Step | Witness) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass
+class Hearing:
+    """Listens to a session; `told` hears at once of what is being done and who answers.
+
+    `problem` says why the target could not be looked at at all. Raises UsageError where no target could.
+    """
+
+    told: Callable[[Step | Witness], None] = _nobody
+    measured: dict[str, float] = field(default_factory=dict)
+    problem: str = ""
+    _found: dict[object, Finding] = field(default_factory=dict)
+
+    def __call__(self, message: object) -> None:
+        match message:
+            case Found(key, finding):
+                self._found[key] = finding
+            case Measured(values):
+                self.measured.update(values)
+            case Unusable(reason, is_of_machine=True):
+                raise UsageError(reason)
+            case Unusable(reason):
+                self.problem = reason
+            case Step() | Witness():
+                self.told(message)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The last that was said of each, with paths that can be compared."""
+        paths = [str(normal(Path(one.span.path))) for one in self._found.values()]
+        return [
+            replace(one, span=replace(one.span, path=path))
+            for one, path in zip(self._found.values(), paths, strict=True)
+        ]
+
+    def end(self, ending: Ending, name: str, home: Span, rulebook: Rulebook) -> None:
+        """A bad end is a finding, unless it is known why the target could not be looked at."""
+        if ending.how and not self.problem:
+            self._found["end"] = failure(ending, name, home, rulebook)
+
+
+def failure(ending: Ending, name: str, home: Span, rulebook: Rulebook) -> Finding:
+    """How the process of a target ended, at the innermost line of user code where it was, or where the target is."""
+    found: dict[object, Finding] = {}
+    frames = [frame for frame in ending.frames if is_user_code(frame[0])]
+    path, line, function = frames[0] if frames else (home.path, home.line, "")
+    findings = Findings(rulebook, found.__setitem__)
+    findings.add("target-failure", (), operation=name, span=Span(path, line), said=ending.how)
+    (finding,) = found.values()
+    return replace(finding, function=function)

@@ -1,0 +1,1 @@
+"""What is recorded of a program: its lines, its operators, the nodes of its graphs, and its captures."""

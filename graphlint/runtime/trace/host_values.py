@@ -1,0 +1,118 @@
+"""A value of the host and a chain of attributes behind it in, what is compared of it at two moments out."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import types
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from graphlint.runtime.trace.frames import MISSING
+
+SCALARS = (bool, int, float, complex, str, type(None))
+CONTAINERS = (list, tuple, dict, set, deque)
+LENGTH = "length"  # what it is called in the description of a container
+_ELEMENTS = 64  # of a container that are looked at
+
+State = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a tensor, by the identity of its storage, its address and its shape."""
+
+    key: int
+    address: int
+    shape: tuple[int, ...]
+    is_host: bool
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> Memory | None:
+        if is_lazy(tensor):
+            return None
+        try:
+            storage = tensor.untyped_storage()
+        except (NotImplementedError, RuntimeError):
+            return None
+        return cls(storage._cdata, storage.data_ptr(), tuple(tensor.shape), not tensor.is_cuda)
+
+
+def follow(value: object, steps: tuple[str | tuple[object], ...]) -> object:
+    """What a chain leads to, without running any code of the objects on the way."""
+    for step in steps:
+        if isinstance(step, tuple):
+            if not isinstance(value, dict | list | tuple):
+                return MISSING
+            try:
+                value = value[step[0]]  # type: ignore[call-overload]
+            except (KeyError, IndexError, TypeError):
+                return MISSING
+        else:
+            value = _attribute(value, step)
+        if value is MISSING:
+            return MISSING
+    return value
+
+
+def describe(value: object) -> State:
+    """What is compared of a value: a number or text, the memory of a tensor, or of those that an object holds."""
+    if isinstance(value, torch.Tensor):
+        return {"": Memory.of(value)}
+    if isinstance(value, torch.nn.Module):
+        tensors = [*value.named_parameters(), *value.named_buffers()]
+        return {f".{name}": Memory.of(tensor) for name, tensor in tensors}
+    if isinstance(value, torch.optim.lr_scheduler.LRScheduler):
+        return {".last_epoch": value.last_epoch}
+    if isinstance(value, SCALARS):
+        return {"": value}
+    if isinstance(value, CONTAINERS):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        kept = [
+            (key, one) for key, one in itertools.islice(items, _ELEMENTS) if isinstance(one, (torch.Tensor, *SCALARS))
+        ]
+        return {LENGTH: len(value)} | {
+            f"[{_text_of(key)}]": found for key, one in kept for found in describe(one).values()
+        }
+    if isinstance(value, type | types.ModuleType):
+        return {}
+    owned = [(name, one) for name, one in _own_attributes(value).items() if isinstance(one, torch.Tensor | None)]
+    return {f".{name}": None if one is None else Memory.of(one) for name, one in owned}
+
+
+def _text_of(key: object) -> str:
+    """A key as text; that of a tensor would be read from the device."""
+    if isinstance(key, tuple):
+        return ", ".join(map(_text_of, key))
+    return str(key) if isinstance(key, (*SCALARS, torch.dtype, torch.device)) else f"{type(key).__name__} {id(key)}"
+
+
+def _attribute(owner: object, name: str) -> object:
+    """An attribute that is stored, not one that is computed."""
+    if isinstance(owner, torch.nn.Module):
+        for store in (owner._parameters, owner._buffers, owner._modules):
+            if name in store:
+                return store[name]
+    found = _own_attributes(owner)
+    if name in found:
+        return found[name]
+    shared = inspect.getattr_static(owner, name, MISSING)
+    if isinstance(shared, types.MemberDescriptorType):  # a slot
+        try:
+            return shared.__get__(owner)
+        except AttributeError:
+            return MISSING
+    return shared if isinstance(shared, (torch.Tensor, list, dict, set, *SCALARS)) else MISSING
+
+
+def _own_attributes(owner: object) -> Mapping[str, object]:
+    """What is stored in an object, without asking its class for it, which may run any code."""
+    try:
+        found: Mapping[str, object] = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return {}
+    return found

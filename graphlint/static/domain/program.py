@@ -1,0 +1,105 @@
+"""The values that a program defines: its modules, functions, classes and their objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.syntax import ir
+from graphlint.values import Arguments, External, Value
+
+CONTENT = "<content>"  # what an object that is a container holds
+ANY = "<any>"  # what is stored under names that are not known
+# The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
+ACCELERATOR = External("torch.device:type")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleValue(Value):
+    """A module of the project."""
+
+    is_true: ClassVar[bool] = True
+
+    module: Module
+
+
+@dataclass(frozen=True, slots=True)
+class PackageValue(Value):
+    """A folder of modules without a source of its own."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Value):
+    """A function: code, where its segment begins, and the values that it closes over."""
+
+    is_true: ClassVar[bool] = True
+
+    code: ir.Code
+    module: Module
+    qualname: str
+    first_line: int
+    owner: ClassDefinition | None = None
+    closure: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Value):
+    """A callable with its first argument: a method of a project class, or of anything that `call` knows by name."""
+
+    is_true: ClassVar[bool] = True
+
+    function: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Value):
+    """A method, by name, of a tensor, container, host value or external object."""
+
+    is_true: ClassVar[bool] = True
+
+    receiver: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Value):
+    """`functools.partial`."""
+
+    is_true: ClassVar[bool] = True
+
+    function: Value
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Class(Value):
+    """A class of the project."""
+
+    is_true: ClassVar[bool] = True
+    is_example: ClassVar[bool] = True
+
+    definition: ClassDefinition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance(Value):
+    """An object of a project class. The interpreter hands out one for each class and set of arguments."""
+
+    is_example: ClassVar[bool] = True
+
+    cls: ClassDefinition
+    arguments: Arguments | None
+    in_region: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Value):
+    """`super()`: the classes after `after` in the order of the instance's class."""
+
+    after: ClassDefinition
+    receiver: Value

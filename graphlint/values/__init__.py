@@ -1,0 +1,329 @@
+"""What is known of a value: immutable, hashable, joined where paths meet. Both halves speak of values in these kinds.
+
+A value that could be several things is a `Union`; its member `UNKNOWN` says that it could be something else as well.
+Long, because containers join their elements: the kinds of values and the ways to join them need each other.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from graphlint.finding import Confidence
+
+
+class Value:
+    """Anything that is known of a value; the kinds follow. The static half adds those that a program defines."""
+
+    __slots__ = ()
+    is_true: ClassVar[bool] = False  # whether everything of this kind is true
+    is_example: ClassVar[bool] = False  # whether it is one of many that a registry may hold
+
+
+MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
+MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing
+MAX_ELEMENTS = 1024  # registries by name are long
+MAX_DEPTH = 5
+
+
+class Place(enum.Enum):
+    """Where a tensor's data lies."""
+
+    DEVICE = "device"
+    HOST = "host"
+    ANYWHERE = "anywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Value):
+    """Nothing is known."""
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Value):
+    """A Python constant; `kind` keeps 1, 1.0 and True apart."""
+
+    value: object
+    kind: type = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", type(self.value))
+
+
+NONE = Const(None)
+TRUE = Const(True)
+FALSE = Const(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Host(Value):
+    """A host value that is no tensor; `kind` is int, float, bool, str, array, dtype or object."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceName(Value):
+    """A `torch.device`: the device, the host, or unknown."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Value):
+    """A tensor.
+
+    `dtype` is torch's name without its prefix, or just int or float; `sure` says how sure its place is.
+    `fresh` was allocated in the region, `view_of_fresh` included; `literal` was built from values in the source.
+    """
+
+    place: Place = Place.ANYWHERE
+    ndim: int | None = None
+    dtype: str | None = None
+    sure: Confidence = Confidence.MEDIUM
+    pinned: bool = False
+    fresh: bool = False
+    literal: bool = False
+
+    @property
+    def is_mask(self) -> bool:
+        return self.dtype in ("bool", "uint8")
+
+
+@dataclass(frozen=True, slots=True)
+class External(Value):
+    """Something outside the project, by its qualified name: a module, function, class or constant."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalObject(Value):
+    """An instance of an external class, with the arguments that made it, by parameter name or position."""
+
+    cls: str
+    arguments: tuple[tuple[str | int, Value], ...] = ()
+
+    def argument(self, name: str, position: int | None = None) -> Value | None:
+        for key, value in self.arguments:
+            if key == name or (position is not None and key == position):
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Value):
+    """A list, tuple, set, iterator, module-list or sequential.
+
+    `elements` is None when the length is not known: `element` stands for every element then, the first ones, which
+    `prefix` knows better, among them.
+    """
+
+    kind: str
+    elements: tuple[Value, ...] | None
+    element: Value = UNKNOWN
+    prefix: tuple[Value, ...] = ()
+
+    @property
+    def first(self) -> tuple[Value, ...]:
+        """The elements whose position is known."""
+        return self.prefix if self.elements is None else self.elements
+
+    @property
+    def any_element(self) -> Value:
+        """Something that stands for every element."""
+        if self.elements is None:
+            return self.element
+        return union(self.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping(Value):
+    """A dict: known keys, and what any other key may hold (None: there are no others)."""
+
+    items: tuple[tuple[Value, Value], ...] = ()
+    other: Value | None = None
+    _any_value: Value | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def any_value(self) -> Value:
+        """Something that stands for every value; registries are long, and asked again and again."""
+        known = self._any_value
+        if known is None:
+            known = union([*(value for _, value in self.items), *(() if self.other is None else (self.other,))])
+            object.__setattr__(self, "_any_value", known)
+        return known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Union(Value):
+    """One of several; which comes first means nothing, but stays the same from run to run."""
+
+    members: tuple[Value, ...]
+    _set: frozenset[Value] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_set", frozenset(self.members))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Union) and self._set == other._set
+
+    def __hash__(self) -> int:
+        return hash(self._set)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a call."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+    star: Value | None = None
+    double_star: Value | None = None
+
+    def prepend(self, value: Value) -> Arguments:
+        return replace(self, positional=(value, *self.positional))
+
+    def keyword(self, name: str) -> Value | None:
+        for key, value in self.keywords:
+            if key == name:
+                return value
+        return None
+
+    def all_values(self) -> Iterator[Value]:
+        yield from self.positional
+        for _, value in self.keywords:
+            yield value
+        if self.star is not None:
+            yield self.star
+        if self.double_star is not None:
+            yield self.double_star
+
+
+def members(value: Value) -> Iterable[Value]:
+    """The alternatives of a value."""
+    return value.members if isinstance(value, Union) else (value,)
+
+
+def union(values: Iterable[Value]) -> Value:
+    """One of the values, tensors at the same place merged; unknown if there are too many."""
+    values = tuple(values)
+    if len(values) == 1:
+        return values[0]
+    flat: dict[Value, None] = {}
+    tensors: dict[Place, Tensor] = {}
+    kinds: dict[type, dict[Value, None]] = {}
+    for value in values:
+        for member in members(value):
+            if isinstance(member, Tensor):
+                known = tensors.get(member.place)
+                tensors[member.place] = member if known is None else merge_tensors(known, member)
+            elif isinstance(member, (Sequence, Mapping, Const)):
+                kinds.setdefault(type(member), {}).setdefault(member)
+            else:
+                flat.setdefault(member)
+    flat.update(dict.fromkeys(tensors.values()))
+    for kind, group in kinds.items():
+        flat.update(dict.fromkeys(_merge_constants(group) if kind is Const else _merge_containers(group)))
+    if UNKNOWN in flat and sum(member.is_example for member in flat) > MAX_EXAMPLES:
+        flat = {member: None for member in flat if not member.is_example}
+    if len(flat) == 1:
+        return next(iter(flat))
+    if not flat or len(flat) > MAX_MEMBERS:
+        return UNKNOWN
+    return Union(tuple(flat))
+
+
+def join(left: Value, right: Value) -> Value:
+    """What is known where two paths meet."""
+    if left is right or left == right:
+        return left
+    return union((left, right))
+
+
+def merge_tensors(left: Tensor, right: Tensor) -> Tensor:
+    if left == right:
+        return left
+    return Tensor(
+        left.place,
+        left.ndim if left.ndim == right.ndim else None,
+        left.dtype if left.dtype == right.dtype else None,
+        min(left.sure, right.sure),
+        left.pinned and right.pinned,
+        left.fresh or right.fresh,
+        left.literal and right.literal,
+    )
+
+
+def _merge_constants(group: Iterable[Value]) -> list[Value]:
+    """None and strings stay as they are; several numbers of one type are a number of that type."""
+    merged: list[Value] = []
+    numbers: dict[type, list[Value]] = {}
+    for constant in group:
+        assert isinstance(constant, Const)
+        if constant.kind in (int, float, bool):
+            numbers.setdefault(constant.kind, []).append(constant)
+        else:
+            merged.append(constant)
+    for kind, constants in numbers.items():
+        merged.append(constants[0] if len(constants) == 1 else Host(kind.__name__))
+    return merged
+
+
+def _merge_containers(group: Iterable[Value]) -> list[Value]:
+    """Containers of one kind become one: element by element if they are equally long."""
+    by_kind: dict[str, list[Value]] = {}
+    for container in group:
+        by_kind.setdefault(container.kind if isinstance(container, Sequence) else "dict", []).append(container)
+    merged: list[Value] = []
+    for containers in by_kind.values():
+        result = containers[0]
+        for container in containers[1:]:
+            if isinstance(result, Sequence) and isinstance(container, Sequence):
+                result = _merge_sequences(result, container)
+            elif isinstance(result, Mapping) and isinstance(container, Mapping):
+                result = _merge_mappings(result, container)
+        merged.append(limit_depth(result) if len(containers) > 1 else result)
+    return merged
+
+
+def _merge_sequences(left: Sequence, right: Sequence) -> Sequence:
+    if left.elements is not None and right.elements is not None and len(left.elements) == len(right.elements):
+        return Sequence(left.kind, tuple(map(join, left.elements, right.elements)))
+    prefix = tuple(map(join, left.first, right.first))
+    parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
+    return Sequence(left.kind, None, union(parts), prefix)
+
+
+def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:
+    items = dict(left.items)
+    for key, value in right.items:
+        items[key] = join(items[key], value) if key in items else value
+    other = left.other if right.other is None else right.other if left.other is None else join(left.other, right.other)
+    return Mapping(tuple(items.items()), other)
+
+
+def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
+    """The value with everything below a depth unknown, so that a loop which nests a container comes to rest."""
+    if isinstance(value, Sequence):
+        if depth == 0:
+            return Sequence(value.kind, None, UNKNOWN)
+        if value.elements is None or len(value.elements) > MAX_ELEMENTS:
+            prefix = tuple(limit_depth(e, depth - 1) for e in value.prefix)
+            return Sequence(value.kind, None, limit_depth(value.any_element, depth - 1), prefix)
+        return Sequence(value.kind, tuple(limit_depth(e, depth - 1) for e in value.elements))
+    if isinstance(value, Mapping):
+        if depth == 0:
+            return Mapping((), UNKNOWN)
+        if len(value.items) > MAX_ELEMENTS:
+            return Mapping((), limit_depth(value.any_value, depth - 1))
+        items = tuple((key, limit_depth(v, depth - 1)) for key, v in value.items)
+        return Mapping(items, None if value.other is None else limit_depth(value.other, depth - 1))
+    if isinstance(value, Union) and any(isinstance(m, (Sequence, Mapping)) for m in value.members):
+        return union(limit_depth(m, depth) for m in value.members)
+    return value

@@ -1,0 +1,133 @@
+"""Questions to values: the tensors in them, their truth, the place that a device names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from graphlint.values import (
+    NONE,
+    Const,
+    DeviceName,
+    Host,
+    Mapping,
+    Place,
+    Sequence,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    members,
+    union,
+)
+
+_HOST_SUFFIXES = ("_cpu", "_host")
+
+
+def without(value: Value, unwanted: Value) -> Value:
+    """The value with one alternative ruled out; the value itself if it has no other."""
+    if isinstance(value, Union) and unwanted in value.members:
+        return union(member for member in value.members if member != unwanted)
+    return value
+
+
+def tensors_in(value: Value) -> Iterator[Tensor]:
+    """The tensors that a value can be, or that a container holds."""
+    for member in members(value):
+        if isinstance(member, Tensor):
+            yield member
+        elif isinstance(member, Sequence):
+            if member.elements is None:
+                yield from tensors_in(member.element)
+            else:
+                for element in member.elements:
+                    yield from tensors_in(element)
+        elif isinstance(member, Mapping):
+            yield from tensors_in(member.any_value)
+
+
+def device_tensor(value: Value) -> Tensor | None:
+    """The tensor on the device, or anywhere, that a value can be."""
+    best = None
+    for member in members(value):
+        if (
+            isinstance(member, Tensor)
+            and member.place is not Place.HOST
+            and (best is None or member.place is Place.DEVICE)
+        ):
+            best = member
+    return best
+
+
+def host_tensor(value: Value) -> Tensor | None:
+    """The host tensor that a value can be."""
+    for member in members(value):
+        if isinstance(member, Tensor) and member.place is Place.HOST:
+            return member
+    return None
+
+
+def placed_by_name(value: Value, name: str) -> Value:
+    """Tensors of unknown place under a name that says it, as `seq_lens_cpu` does: those are on the host."""
+    if not name.endswith(_HOST_SUFFIXES):
+        return value
+    return union(
+        replace(m, place=Place.HOST) if isinstance(m, Tensor) and m.place is Place.ANYWHERE else m
+        for m in members(value)
+    )
+
+
+def is_number(value: Value) -> bool:
+    """Whether everything that a value can be is a Python number or boolean."""
+    return all(
+        (isinstance(m, Const) and isinstance(m.value, (int, float)))
+        or (isinstance(m, Host) and m.kind in ("int", "float", "bool", "number"))
+        for m in members(value)
+    )
+
+
+def is_doubtful(value: Value) -> bool:
+    """Whether a value that can be a tensor on the device can be something of the host as well; None is no doubt."""
+    return any(
+        m.place is Place.HOST if isinstance(m, Tensor) else not isinstance(m, Unknown) and m != NONE
+        for m in members(value)
+    )
+
+
+def truth(value: Value) -> bool | None:
+    """The truth of a value if it is the same for everything it can be."""
+    answers = {_member_truth(member) for member in members(value)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _member_truth(value: Value) -> bool | None:
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Sequence) and value.elements is not None and value.kind in ("list", "tuple", "set"):
+        return bool(value.elements)
+    if isinstance(value, Sequence) and value.prefix:
+        return True
+    return True if value.is_true else None
+
+
+def place_of_device(value: Value | None) -> Place | None:
+    """The place that a `device` argument names; None if it is absent or None."""
+    if value is None or value == NONE:
+        return None
+    places = {_member_place(member) for member in members(value) if member != NONE}
+    return places.pop() if len(places) == 1 else Place.ANYWHERE
+
+
+def _member_place(value: Value) -> Place:
+    if isinstance(value, DeviceName):
+        return value.place
+    if isinstance(value, Tensor):
+        return value.place
+    if isinstance(value, Host) and value.kind == "int":
+        return Place.DEVICE
+    if isinstance(value, Const):
+        if isinstance(value.value, int):
+            return Place.DEVICE
+        if isinstance(value.value, str):
+            return Place.HOST if value.value.partition(":")[0] in ("cpu", "meta") else Place.DEVICE
+    return Place.ANYWHERE
