@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from graphlint.config import Config
+from graphlint.detectors import Detectors, load_detectors
 from graphlint.entries import load_entries
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
@@ -55,7 +56,7 @@ def check(
     """Look at the code that capture regions in these paths can reach. Raises UsageError."""
     started = time.perf_counter()
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files)
+    interpreter = _interpreter(files, load_detectors(rulebook.rules))
     project = interpreter.project
     for package in config.follow_installed:
         try:
@@ -103,17 +104,18 @@ def check(
 def survey(paths: Sequence[Path], config: Config) -> Survey:
     """What is captured in these paths, and what may be. Raises UsageError."""
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files)
+    interpreter = _interpreter(files, {})
     search = Search(interpreter, files)
     search.lexical()
     search.marked()
     return look_around(interpreter, files)
 
 
-def _interpreter(files: Sequence[Path]) -> Interpreter:
+def _interpreter(files: Sequence[Path], detectors: Detectors) -> Interpreter:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     return Interpreter(
         Project(files),
         load_catalogue(builtin_rules() / "operations.toml"),
         load_entries(builtin_rules() / "regions.toml"),
+        detectors,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from graphlint.finding import Confidence
-from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.rule import ModuleMove
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
 from graphlint.static.models import predicates
@@ -103,11 +104,8 @@ class Modules:
             return receiver
         held, target = place_of_device(receiver.argument("device")), place_of_device(named)
         moved = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
-        if moved is not None and self._has_parameters(receiver) and frame.mode is not Mode.OUTSIDE:
-            if held is Place.DEVICE and target is Place.HOST:
-                self.evaluator.event(frame, moved, "device-to-host-copy", Confidence.MEDIUM)
-            elif held is None and target is Place.DEVICE and self._is_new(moved, frame):
-                self.evaluator.event(frame, moved, "host-to-device-copy", Confidence.MEDIUM)
+        if moved is not None and self._has_parameters(receiver) and frame.in_region:
+            self.evaluator.observe(frame, moved, ModuleMove(held, target, self._is_new(moved, frame)))
         return _with_argument(receiver, "device", named)
 
     def _has_parameters(self, module: ExternalObject) -> bool:
