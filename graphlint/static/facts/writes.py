@@ -24,6 +24,20 @@ def written(operation: Operation, node: ir.Call, receiver: Value | None) -> dict
     return operation.bind(positional, keywords)
 
 
+def names(written: dict[str, tuple[ir.Expr, ...]]) -> dict[str, tuple[str | None, ...]]:
+    """The plain names among the expressions of each parameter: one name is one object."""
+    return {name: tuple(e.id if isinstance(e, ir.Name) else None for e in held) for name, held in written.items()}
+
+
+def operands(bound: dict[str, tuple[Value, ...]], written: dict[str, tuple[ir.Expr, ...]]) -> list[Operand]:
+    """Every argument with its expression, as far as that is known."""
+    found: list[Operand] = []
+    for name, values in bound.items():
+        expressions = written.get(name, ())
+        found += zip(expressions if len(expressions) == len(values) else (None,) * len(values), values, strict=True)
+    return found
+
+
 def sides(node: ir.Node, left: Value, right: Value) -> list[Operand]:
     """Both sides of an operator, with their expressions."""
     if isinstance(node, ir.Binary):

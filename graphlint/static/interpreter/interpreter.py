@@ -81,7 +81,15 @@ class Interpreter:
         self.expressions = Expressions(self)
         self.statements = Statements(self)
 
-        # What the models ask: see `Evaluator`.
+        self.contexts: dict[tuple[object, ...], Context] = {}
+        self.variants: Counter[object] = Counter()
+        self.running: Counter[object] = Counter()
+        self.outside = 0  # contexts that were made before a region since the search began with this function
+        self.regions: dict[RegionKey, OpenRegion] = {}
+        self._answer_models()
+
+    def _answer_models(self) -> None:
+        """What the models ask of an `Evaluator`, answered by the part that knows."""
         self.eval = self.expressions.eval
         self.block = self.statements.block
         self.condition = self.conditions.condition
@@ -108,12 +116,6 @@ class Interpreter:
         self.default = self.signatures.default
         self.refine = self.signatures.refine
         self.enter = self.capture.enter
-
-        self.contexts: dict[tuple[object, ...], Context] = {}
-        self.variants: Counter[object] = Counter()
-        self.running: Counter[object] = Counter()
-        self.outside = 0  # contexts that were made before a region since the search began with this function
-        self.regions: dict[RegionKey, OpenRegion] = {}
 
     # Functions
 

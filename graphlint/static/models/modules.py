@@ -9,7 +9,6 @@ from graphlint.rule import ModuleMove
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
-from graphlint.static.models import predicates
 from graphlint.static.syntax import ir
 from graphlint.values import (
     FALSE,
@@ -29,6 +28,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.predicates import names_device
 from graphlint.values.queries import place_of_device
 
 _WRITERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
@@ -81,7 +81,7 @@ class Modules:
             mode = FALSE if method == "eval" else next(arguments.all_values(), TRUE)
             return _with_argument(receiver, "training", mode)
         if method in _MOVES:
-            named = next((v for v in arguments.all_values() if predicates.names_device(v)), None)
+            named = next((v for v in arguments.all_values() if names_device(v)), None)
             default = None if method == "to" else Const(method)
             return self._move(receiver, named or default, node, frame)
         return receiver if method in _RETURN_SELF else None

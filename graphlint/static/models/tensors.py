@@ -12,7 +12,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Method
 from graphlint.static.facts import writes
-from graphlint.static.models import indexing, predicates, results
+from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -33,6 +33,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.predicates import Facts
 from graphlint.values.queries import device_tensor, fresh_tensor, is_number, place_of_device, tensors_in
 
 _CASTS = {
@@ -112,15 +113,16 @@ class Tensors:
         if operation.returns == "factory" and "device" not in bound:
             bound |= [("device", (default,)) for default in frame.around if isinstance(default, DeviceName)]
         watched = node if frame.in_region else None
-        written = writes.written(operation, watched, receiver) if watched and operation.effects else {}
-        facts = predicates.Facts(bound, written, frame.surroundings)
+        matters = watched is not None and (operation.effects or operation.is_elementwise)
+        written = writes.written(operation, watched, receiver) if watched is not None and matters else {}
+        facts = Facts(bound, writes.names(written), frame.surroundings)
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
-        result = results.result(results.Call(operation, facts, receiver, _in_region(frame), is_view))
+        result = results.result(results.Application(operation, facts, receiver, _in_region(frame), is_view))
         if watched is not None:
             self._report(operation, facts, watched, frame)
             self.evaluator.observe(frame, watched, Call(operation.name, bound, result))
             if operation.is_elementwise:
-                self._meet(watched, facts.operands(), frame)
+                self._meet(watched, writes.operands(bound, written), frame)
             if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
         return result
@@ -132,7 +134,7 @@ class Tensors:
                 bound[parameter.name] = (star,)
                 return
 
-    def _report(self, operation: Operation, facts: predicates.Facts, node: ir.Call, frame: Frame) -> None:
+    def _report(self, operation: Operation, facts: Facts, node: ir.Call, frame: Frame) -> None:
         reported: dict[str, Confidence] = {}
         for effect in operation.effects:
             confidence = facts.confidence(effect)

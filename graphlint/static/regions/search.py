@@ -1,4 +1,8 @@
-"""Files and declarations in, capture regions out, with everything that they reach already run."""
+"""Files and declarations in, capture regions out, with everything that they reach already run.
+
+What opens a region is found by the words of its spelling first, then run; helpers that pass a region on are searched
+for in turn.
+"""
 
 from __future__ import annotations
 
