@@ -76,7 +76,7 @@ def _look(
     hearing = Hearing(lambda message: told(spec.name, message))
     ending = run_isolated(context, session, deadline, hearing)
     hearing.end(ending, spec.name, Span(str(spec.path or spec.module), 1), rulebook)
-    return TargetReport(spec.name, hearing.measured, hearing.problem), hearing.findings
+    return TargetReport(spec.name, hearing.measured, hearing.problem, hearing.unseen), hearing.findings
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:

@@ -44,6 +44,13 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
+class Unseen:
+    """What the witness cannot see on this machine."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What is being done."""
 
@@ -87,6 +94,7 @@ class Session:
         where = witness(self.on, shapes_only=self.shapes_only)
         send(Witness("capture" if where == CUDA else where))
         watch, reporting = watch_for(findings, where)
+        send(Unseen(watch.driver.unseen))
 
         from graphlint.runtime.examine.look import run_target
         from graphlint.runtime.examine.program import run_program
