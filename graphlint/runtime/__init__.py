@@ -15,7 +15,7 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, parse
 from graphlint.runtime.session.hearing import Hearing
 from graphlint.runtime.session.isolation import run_isolated, server
-from graphlint.runtime.session.session import CUDA, Session, Step, Witness, require_torch
+from graphlint.runtime.session.session import CUDA, Session, Stage, Witness, require_torch
 
 
 def verify(
@@ -45,7 +45,7 @@ def verify(
     require_torch()
     reports, findings, witness = [], [], ""
 
-    def told(name: str, message: Step | Witness) -> None:
+    def told(name: str, message: Stage | Witness) -> None:
         nonlocal witness
         if isinstance(message, Witness):
             witness = message.name
@@ -70,7 +70,7 @@ def verify(
 
 
 def _look(
-    context: object, session: Session, rulebook: Rulebook, deadline: float, told: Callable[[str, Step | Witness], None]
+    context: object, session: Session, rulebook: Rulebook, deadline: float, told: Callable[[str, Stage | Witness], None]
 ) -> tuple[TargetReport, list[Finding]]:
     spec = session.spec
     hearing = Hearing(lambda message: told(spec.name, message))

@@ -12,11 +12,11 @@ from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.session.isolation import Ending
-from graphlint.runtime.session.session import Found, Measured, Step, Unseen, Unusable, Witness
+from graphlint.runtime.session.session import Found, Measured, Stage, Unseen, Unusable, Witness
 from graphlint.runtime.trace.places import is_user_code
 
 
-def _nobody(_message: Step | Witness) -> None:
+def _nobody(_message: Stage | Witness) -> None:
     """Nobody wants to know."""
 
 
@@ -28,7 +28,7 @@ class Hearing:
     UsageError where no target could.
     """
 
-    told: Callable[[Step | Witness], None] = _nobody
+    told: Callable[[Stage | Witness], None] = _nobody
     measured: dict[str, float] = field(default_factory=dict)
     problem: str = ""
     unseen: str = ""
@@ -46,7 +46,7 @@ class Hearing:
                 raise UsageError(reason)
             case Unusable(reason):
                 self.problem = reason
-            case Step() | Witness():
+            case Stage() | Witness():
                 self.told(message)
 
     @property

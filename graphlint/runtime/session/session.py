@@ -51,7 +51,7 @@ class Unseen:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Stage:
     """What is being done."""
 
     name: str
@@ -101,10 +101,10 @@ class Session:
 
         measured: dict[str, float] = {}
         if self.spec.path is not None and self.spec.is_program:
-            send(Step("run"))
+            send(Stage("run"))
             run_program(self.spec.path.resolve(), watch, reporting)
         else:
-            measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Step(name)))
+            measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Stage(name)))
         send(Measured(measured | counts(watch)))
 
 
