@@ -1,4 +1,32 @@
-"""The runtime half: a target in, findings out. Nothing else imports torch, and nothing here imports libcst."""
+"""The runtime half: a target in, findings out. Nothing else imports torch, and nothing here imports libcst.
+
+`verify` gives each target a process of its own, whose messages are heard even if it dies. What happens there, by
+floor; imports go down this list, and never up:
+
+- `session` parts the processes, loads what the witness needs, and sends each finding when it is found;
+- `examine` takes one target through its steps: eager reference, warm-up, capture (again past each refused operator,
+  with the value that eager gave, so that one run finds all causes), replays on fresh inputs beside eager,
+  measurements;
+- `judge` turns what was recorded into effects, and these into findings by the rulebook: when a capture ends, before
+  each replay, and when the target has run;
+- `watch` stands around the program while it runs: a dispatch mode sees each operator, stand-ins take note of calls
+  that a capture does not allow, hooks on lines see which state of the host is read and written;
+- `device` is what captures, a real GPU or the emulator, behind one protocol; `compare` tells how far two runs are
+  apart, in values, in the state within reach, and operator by operator, by the noise of two eager runs;
+- `trace` is what is taken down: places in the source, operators, nodes, bindings, captures. It knows nobody.
+
+A program that captures by itself has no step of its own: it runs, is watched, and is judged in the same way.
+Downwards go calls. Upwards, a watch tells those who have put themselves into its lists (`ended`, `replaying`,
+`graphed`).
+
+Unseen or unsound on purpose: one run is one way through the code, and what example arguments do not reach is not
+judged. A word in the parameters of a kernel counts as an address if it lies in memory that an operator of that kernel
+was given; data may look like one, and pointers behind a pointer are not followed. Waiting operators are known by
+running eager with torch's debugging of synchronisations, which some library calls evade; the driver's own log, where
+there is one, closes the gap. Nothing listens to lines where a debugger or a coverage tool does. A difference below
+ten times the noise floor, or of a few units in the last place, is none. The state within reach ends after 100,000
+objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses.
+"""
 
 from __future__ import annotations
 

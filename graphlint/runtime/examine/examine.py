@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -31,8 +30,7 @@ from graphlint.runtime.examine.target import Target
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.operators import Traced
-from graphlint.runtime.trace.places import Place, Stack
-from graphlint.runtime.watch.hooks import code_of
+from graphlint.runtime.watch.hooks import opening_of
 from graphlint.runtime.watch.openings import VERIFY
 from graphlint.runtime.watch.watch import Watch
 
@@ -295,9 +293,3 @@ class Examination:
             call()
         torch.cuda.synchronize()
         return traced
-
-
-def opening_of(call: Callable[..., Any]) -> Stack:
-    """Where the code of a callable begins; empty for one that is not written in Python."""
-    code = code_of(call)
-    return (Place(code, 0, str(getattr(call, "__module__", "?"))),) if code is not None else ()
