@@ -7,7 +7,6 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 from graphlint.runtime.device.cuda.driver import Driver
@@ -115,14 +114,16 @@ class _Walk:
         return replace(node, words=words, source=source, target=target, is_legible=True)
 
     def _stretch(self, copy: Any, side: str) -> Stretch:
-        """One side of a copy, whose fields all begin alike."""
-        of_side = attrgetter(*(f"{side}{name}" for name in ("Host", "Device", "Array", "XInBytes", "Y", "Z")))
-        host, device, array, x, y, z = map(int, of_side(copy))
-        pitch, height = attrgetter(f"{side}Pitch", f"{side}Height")(copy)
-        kind = getattr(copy, f"{side}MemoryType")
+        """One side of a copy: `src` or `dst`, as its fields begin."""
+
+        def of_side(name: str) -> int:
+            return int(getattr(copy, side + name))
+
+        kind, pitch, height = map(of_side, ("MemoryType", "Pitch", "Height"))
         if kind == _ARRAY:
-            return Stretch(array, 0, "array")
-        first = (host if kind == _HOST else device) + x + pitch * (y + height * z)
+            return Stretch(of_side("Array"), 0, "array")
+        first = of_side("Host" if kind == _HOST else "Device") + of_side("XInBytes")
+        first += pitch * (of_side("Y") + height * of_side("Z"))
         rows = (max(copy.Depth, 1) - 1) * height + max(copy.Height, 1) - 1
         return Stretch(first, rows * pitch + copy.WidthInBytes, self._driver.residence(first))
 
