@@ -105,12 +105,13 @@ class Summary:
 class TargetReport:
     """A target of `verify` and what was measured on it: times in seconds, memory in bytes, and counts, by name.
 
-    `problem` says why it could not be looked at at all.
+    `problem` says why it could not be looked at at all, `unseen` what the witness cannot see where it ran.
     """
 
     name: str
     measured: Mapping[str, float] = field(default_factory=dict)
     problem: str = ""
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 _READ = {"number": "scalar-readback", "int": "tensor-as-size", "size": "tensor-as-size"}
 _SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input"}
-_OPERANDS = frozenset({"elementwise", "bool-tensor"})
+_ELEMENTWISE = frozenset({"elementwise", "bool-tensor"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,8 @@ class Operation:
     returns: str
     effects: tuple[Effect, ...]
     attribute: bool = False
+    is_elementwise: bool = False
+    """Whether several operands meet in it."""
 
     def bind(self, positional: Sequence[Value], keywords: Mapping[str, Value]) -> dict[str, tuple[Value, ...]]:
         """The values that each parameter gets; values that no parameter takes stand under their position or keyword."""
@@ -212,7 +214,8 @@ class Catalogue:
         returns = name if row.returns == "instance" else row.returns
         entries = [*self.effects.get(name, ()), *self.effects.get(f"{name.rpartition('.')[0]}.*", ())]
         effects = (*(_effect(entry) for entry in entries), *_implied(row.returns, params or ()))
-        return Operation(name, params, returns, effects, attribute=not row.signature)
+        elementwise = row.returns in _ELEMENTWISE and sum(not param.type for param in params or ()) > 1
+        return Operation(name, params, returns, effects, attribute=not row.signature, is_elementwise=elementwise)
 
 
 def _pattern(alias: str) -> re.Pattern[str]:
@@ -251,8 +254,6 @@ def _implied(returns: str, params: tuple[Parameter, ...]) -> list[Effect]:
         effects.append(Effect("region-allocation"))
     if returns == "like":
         effects.append(Effect("region-allocation", (Condition("device", "*"),)))
-    if returns in _OPERANDS and sum(not param.type for param in params) > 1:
-        effects.append(Effect("frozen-host-operand", (Condition("device", "*"), Condition("host", "*"))))
     return effects
 
 

@@ -1,9 +1,7 @@
-"""Files beside pages in, functions out: what is loaded, and what is refused with its line."""
+"""Files beside pages in, functions by kind of event out: what is loaded, and what is refused with its line."""
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -11,27 +9,24 @@ from examples import write_page
 
 from graphlint.detectors import load_detectors
 from graphlint.errors import UsageError
+from graphlint.rule import Call, Confidence, HostRead, Report
 from graphlint.rulebook import load_rulebook
 
 DETECTOR = """\
 from __future__ import annotations
 
-from graphlint.rule import Call, Write
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from graphlint.rule import Call, Confidence, HostRead, Report
 
-def detect(event: Call | Write, region):
-    yield event
+@dataclass(frozen=True)
+class Said:
+    words: str
+
+def detect(event: Call | HostRead) -> Iterator[Report]:
+    yield Report(Confidence.HIGH, Said("seen").words)
 """
-
-
-@pytest.fixture(autouse=True)
-def events(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """A stand-in for the module with the events, which has two of them."""
-    module = types.ModuleType("graphlint.rule")
-    for name in ("Call", "Write"):
-        setattr(module, name, type(name, (), {"__module__": "graphlint.rule"}))
-    monkeypatch.setitem(sys.modules, "graphlint.rule", module)
-    return module
 
 
 def write_detector(directory: Path, text: str) -> Path:
@@ -41,32 +36,31 @@ def write_detector(directory: Path, text: str) -> Path:
     return file
 
 
-def test_a_detector_is_loaded_with_its_events(tmp_path: Path, events: types.ModuleType) -> None:
-    """By its path, under a name that nobody else can import."""
+def test_a_detector_is_asked_about_the_events_that_it_names(tmp_path: Path) -> None:
+    """Each kind of its annotation; a rule without a detector is asked about none."""
     write_detector(tmp_path, DETECTOR)
     write_page(tmp_path, "XX902", "table-alone")
-    (detector,) = load_detectors(load_rulebook(tmp_path))
-    assert ("XX901", (events.Call, events.Write)) == (detector.rule.code, detector.events)
-    assert [7] == list(detector.detect(7, None))
-    assert "xx901_house_rule" not in sys.modules
+    found = load_detectors(load_rulebook(tmp_path).rules)
+    assert {Call, HostRead} == set(found)
+    ((detector,), (same,)) = found.values()
+    assert detector == same and "house-rule" == detector.effect
+    assert [Report(Confidence.HIGH, "seen")] == list(detector.detect(None))
 
 
-def test_one_event_is_enough(tmp_path: Path, events: types.ModuleType) -> None:
+def test_one_kind_of_event_is_enough(tmp_path: Path) -> None:
     """An annotation of one class, which is not a string."""
-    write_detector(tmp_path, "from graphlint.rule import Call\n\ndef detect(event: Call):\n    pass\n")
-    (detector,) = load_detectors(load_rulebook(tmp_path))
-    assert (events.Call,) == detector.events
+    write_detector(tmp_path, "from graphlint.rule import Call\n\ndef detect(event: Call):\n    return ()\n")
+    assert {Call} == set(load_detectors(load_rulebook(tmp_path).rules))
 
 
 @pytest.mark.parametrize(
     ("text", "line", "expected"),
     [
-        pytest.param("x = 1\n", 1, "a detector has a function `detect`", id="no function"),
-        pytest.param("detect = 1\n", 1, "a detector has a function `detect`", id="no function of that name"),
-        pytest.param("\ndef detect(event):\n    pass\n", 2, "is annotated with the events", id="no annotation"),
-        pytest.param("\ndef detect():\n    pass\n", 2, "is annotated with the events", id="no parameter"),
-        pytest.param("\n\ndef detect(event: int):\n    pass\n", 3, "is annotated with the events", id="another class"),
-        pytest.param("def detect(event: 'Nope'):\n    pass\n", 1, "NameError: name 'Nope'", id="an unknown class"),
+        pytest.param("x = 1\n", 1, "has no attribute 'detect'", id="no function"),
+        pytest.param("\ndef detect(event):\n    pass\n", 2, "write `def detect(event: ", id="no annotation"),
+        pytest.param("\ndef detect():\n    pass\n", 2, "write `def detect(event: ", id="no parameter"),
+        pytest.param("\n\ndef detect(event: int):\n    pass\n", 3, "write `def detect(event: ", id="another class"),
+        pytest.param("\ndef detect(event: 'Nope'):\n    pass\n", 2, "NameError: name 'Nope'", id="an unknown class"),
         pytest.param("\nx = (\n", 2, "SyntaxError", id="syntax"),
         pytest.param("\n\n1 / 0\n", 3, "ZeroDivisionError: division by zero", id="an exception"),
         pytest.param("def f():\n    1 / 0\n\nf()\n", 2, "ZeroDivisionError", id="an exception further in"),
@@ -75,10 +69,10 @@ def test_one_event_is_enough(tmp_path: Path, events: types.ModuleType) -> None:
     ],
 )
 def test_a_mistake_in_a_detector_is_told_by_its_line(tmp_path: Path, text: str, line: int, expected: str) -> None:
-    """One line that names the file and the line."""
+    """One line that names the file and the line in it."""
     file = write_detector(tmp_path, text)
     with pytest.raises(UsageError) as error:
-        load_detectors(load_rulebook(tmp_path))
-    assert str(error.value).startswith(f"{file}:{line}: ")
+        load_detectors(load_rulebook(tmp_path).rules)
+    assert str(error.value).startswith(f"{file}:{line}: this detector cannot be loaded: ")
     assert expected in str(error.value)
     assert "\n" not in str(error.value)

@@ -38,6 +38,7 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
         frame = code_frame(finding.span, read(base / finding.span.path))
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
     head = [HEADS[report.witness]] if report.witness in HEADS else []
+    head += dict.fromkeys(one.unseen for one in report.targets if one.unseen)
     return "\n\n".join([*head, *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
 
 

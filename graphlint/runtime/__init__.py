@@ -1,4 +1,32 @@
-"""The runtime half: a target in, findings out. Nothing else imports torch, and nothing here imports libcst."""
+"""The runtime half: a target in, findings out. Nothing else imports torch, and nothing here imports libcst.
+
+`verify` gives each target a process of its own, whose messages are heard even if it dies. What happens there, by
+floor; imports go down this list, and never up:
+
+- `session` parts the processes, loads what the witness needs, and sends each finding when it is found;
+- `examine` takes one target through its steps: eager reference, warm-up, capture (again past each refused operator,
+  with the value that eager gave, so that one run finds all causes), replays on fresh inputs beside eager,
+  measurements;
+- `judge` turns what was recorded into effects, and these into findings by the rulebook: when a capture ends, before
+  each replay, and when the target has run;
+- `watch` stands around the program while it runs: a dispatch mode sees each operator, stand-ins take note of calls
+  that a capture does not allow, hooks on lines see which state of the host is read and written;
+- `device` is what captures, a real GPU or the emulator, behind one protocol; `compare` tells how far two runs are
+  apart, in values, in the state within reach, and operator by operator, by the noise of two eager runs;
+- `trace` is what is taken down: places in the source, operators, nodes, bindings, captures. It knows nobody.
+
+A program that captures by itself has no step of its own: it runs, is watched, and is judged in the same way.
+Downwards go calls. Upwards, a watch tells those who have put themselves into its lists (`ended`, `replaying`,
+`graphed`).
+
+Unseen or unsound on purpose: one run is one way through the code, and what example arguments do not reach is not
+judged. A word in the parameters of a kernel counts as an address if it lies in memory that an operator of that kernel
+was given; data may look like one, and pointers behind a pointer are not followed. Waiting operators are known by
+running eager with torch's debugging of synchronisations, which some library calls evade; the driver's own log, where
+there is one, closes the gap. Nothing listens to lines where a debugger or a coverage tool does. A difference below
+ten times the noise floor, or of a few units in the last place, is none. The state within reach ends after 100,000
+objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +43,7 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, parse
 from graphlint.runtime.session.hearing import Hearing
 from graphlint.runtime.session.isolation import run_isolated, server
-from graphlint.runtime.session.session import CUDA, Session, Step, Witness, require_torch
+from graphlint.runtime.session.session import CUDA, Session, Stage, Witness, require_torch
 
 
 def verify(
@@ -45,7 +73,7 @@ def verify(
     require_torch()
     reports, findings, witness = [], [], ""
 
-    def told(name: str, message: Step | Witness) -> None:
+    def told(name: str, message: Stage | Witness) -> None:
         nonlocal witness
         if isinstance(message, Witness):
             witness = message.name
@@ -70,13 +98,13 @@ def verify(
 
 
 def _look(
-    context: object, session: Session, rulebook: Rulebook, deadline: float, told: Callable[[str, Step | Witness], None]
+    context: object, session: Session, rulebook: Rulebook, deadline: float, told: Callable[[str, Stage | Witness], None]
 ) -> tuple[TargetReport, list[Finding]]:
     spec = session.spec
     hearing = Hearing(lambda message: told(spec.name, message))
     ending = run_isolated(context, session, deadline, hearing)
     hearing.end(ending, spec.name, Span(str(spec.path or spec.module), 1), rulebook)
-    return TargetReport(spec.name, hearing.measured, hearing.problem), hearing.findings
+    return TargetReport(spec.name, hearing.measured, hearing.problem, hearing.unseen), hearing.findings
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:

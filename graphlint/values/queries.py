@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from graphlint.finding import Confidence
 from graphlint.values import (
     NONE,
     Const,
@@ -67,6 +68,11 @@ def host_tensor(value: Value) -> Tensor | None:
     return None
 
 
+def fresh_tensor(value: Value) -> Tensor | None:
+    """The tensor on the device, allocated in the region, that a value can be or that a container holds."""
+    return next((t for t in tensors_in(value) if t.fresh and t.place is Place.DEVICE), None)
+
+
 def placed_by_name(value: Value, name: str) -> Value:
     """Tensors of unknown place under a name that says it, as `seq_lens_cpu` does: those are on the host."""
     if not name.endswith(_HOST_SUFFIXES):
@@ -92,6 +98,11 @@ def is_doubtful(value: Value) -> bool:
         m.place is Place.HOST if isinstance(m, Tensor) else not isinstance(m, Unknown) and m != NONE
         for m in members(value)
     )
+
+
+def certainty(value: Value, tensor: Tensor) -> Confidence:
+    """How sure it is that a value is that tensor: less so if it can be a host value."""
+    return Confidence.LOW if is_doubtful(value) else tensor.sure
 
 
 def truth(value: Value) -> bool | None:

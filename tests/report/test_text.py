@@ -192,3 +192,10 @@ def test_targets_of_verify_are_measured_in_the_last_lines() -> None:
         "b.py:step: eager 1.000 ms, replay with its copies 2.000 ms, the graph does not pay",
         "c.py: no graph to measure",
     ]
+
+
+def test_what_a_witness_cannot_see_stands_first_and_once() -> None:
+    """Two targets ran on the same machine."""
+    targets = (TargetReport("a.py:step", unseen="not seen: this"), TargetReport("b.py:step", unseen="not seen: this"))
+    shown = render(Report("capture", (), Summary(), targets=targets), base=Path())
+    assert shown.startswith("not seen: this\n\nnothing found") and shown.count("not seen") == 1

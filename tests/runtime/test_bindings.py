@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 from graphlint.runtime.trace.bindings import Binding  # noqa: E402
 from graphlint.runtime.trace.frames import MISSING  # noqa: E402
-from graphlint.runtime.trace.host_values import Memory, describe, follow  # noqa: E402
+from graphlint.runtime.trace.host_values import TensorMemory, describe, follow  # noqa: E402
 from graphlint.runtime.watch.bindings import RecordedBindings  # noqa: E402
 
 Load = Callable[[str], ModuleType]
@@ -157,7 +157,7 @@ def test_what_is_read_is_taken_down_with_its_value(load: Load) -> None:
         "self.rate": {"": 0.5},
         "self.depth": {"": 3},
         "self.config['mode']": {"": "fast"},
-        "self.weight": {"": Memory.of(module.model.weight)},
+        "self.weight": {"": TensorMemory.of(module.model.weight)},
         "self.config": {"length": 1, "[mode]": "fast"},
         "LIMITS": {"length": 2, "[0]": 1, "[1]": 2},
     } == {name: value for name, value in read(bound(module.step)).items() if name not in ("a", "b")}

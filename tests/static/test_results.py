@@ -10,10 +10,9 @@ from graphlint.catalogue import load_catalogue
 from graphlint.finding import Confidence
 from graphlint.operations import Condition, Operation
 from graphlint.rulebook import builtin_rules
-from graphlint.static.models.predicates import TESTS, Facts
-from graphlint.static.models.results import RESULTS, Call, result
-from graphlint.static.syntax import ir
+from graphlint.static.models.results import RESULTS, Application, result
 from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
+from graphlint.values.predicates import TESTS, Facts
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
@@ -34,7 +33,7 @@ def test_every_documented_kind_has_a_result() -> None:
 
 
 def test_every_documented_predicate_has_a_test() -> None:
-    """The table in `Condition` and the tests in `conditions` name the same predicates."""
+    """The table in `Condition` and the tests in `predicates` name the same predicates."""
     assert documented(Condition.__doc__, "absent, given") == set(TESTS) | SPECIAL
 
 
@@ -42,7 +41,9 @@ def made(name: str, *positional: Value, **keywords: Value) -> Value:
     operation = CATALOGUE.find(name)
     assert operation is not None
     receiver = positional[0] if name.startswith("torch.Tensor.") else None
-    return result(Call(operation, Facts(operation.bind(positional, keywords)), receiver, in_region=True, is_view=False))
+    return result(
+        Application(operation, Facts(operation.bind(positional, keywords)), receiver, in_region=True, is_view=False)
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,8 +99,7 @@ def test_within_asks_for_a_context_manager_in_force() -> None:
 
 def test_one_name_given_twice_is_one_object() -> None:
     """`torch.equal(x, x)` compares a tensor with itself."""
-    x, y = ir.Name(ir.NOWHERE, "x"), ir.Name(ir.NOWHERE, "y")
     bound: dict[str, tuple[Value, ...]] = {"input": (DEVICE,), "other": (DEVICE,)}
     condition = Condition("distinct", "input", "other")
-    assert Facts(bound, {"input": (x,), "other": (x,)}).holds(condition) is None
-    assert Facts(bound, {"input": (x,), "other": (y,)}).holds(condition) is Confidence.HIGH
+    assert Facts(bound, {"input": ("x",), "other": ("x",)}).holds(condition) is None
+    assert Facts(bound, {"input": ("x",), "other": ("y",)}).holds(condition) is Confidence.HIGH

@@ -87,7 +87,7 @@ def kept(state: State, before: Mapping[str, object]) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SavedTensor:
     """Where a tensor was, which `alias` still is, and what it held."""
 
     tensor: Tensor
@@ -157,7 +157,7 @@ class Snapshot:
                 found.append(Change(name, "generator"))
         return found
 
-    def _place(self, tensor: Tensor, known: Mapping[int, tuple[Tensor, Tensor]]) -> _Place:
+    def _place(self, tensor: Tensor, known: Mapping[int, tuple[Tensor, Tensor]]) -> _SavedTensor:
         storage = tensor.untyped_storage()
         if storage._cdata not in self._memory:
             # Bytes of whole storages: what shares memory is kept once, and neither dtype nor autograd has a say.
@@ -167,7 +167,9 @@ class Snapshot:
             self._memory[storage._cdata] = live, old if is_same else live.clone()
         kept = self._memory[storage._cdata][1].untyped_storage()
         saved = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-        return _Place(tensor, tensor.data, saved.set_(kept, tensor.storage_offset(), tensor.shape, tensor.stride()))
+        return _SavedTensor(
+            tensor, tensor.data, saved.set_(kept, tensor.storage_offset(), tensor.shape, tensor.stride())
+        )
 
 
 def _kind(old: object, new: object) -> str:

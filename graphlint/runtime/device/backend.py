@@ -22,6 +22,10 @@ class Backend(Protocol):
     is_real: bool
     has_numbers: bool
 
+    @property
+    def unseen(self) -> str:
+        """What is not seen here, in words, for want of something that could be installed; empty where nothing is."""
+
     def listen(self) -> None:
         """From now on, pass on what the driver says of calls that it refuses, in the thread that made the call."""
 

@@ -12,7 +12,6 @@ from torch import Tensor
 from graphlint.runtime.compare.comparison import leaves
 from graphlint.runtime.examine.arguments import copied
 
-Call = Callable[..., Any]
 Args = tuple[Any, ...]
 
 
@@ -25,10 +24,10 @@ class Buckets:
     `sizes[-1]` rows by itself, and gives what `eager` gives. `buffers` are its static inputs, rows in dimension 0.
     """
 
-    call: Call
+    call: Callable[..., Any]
     sizes: tuple[int, ...]
     make: Callable[[int], Any]
-    eager: Call | None = None
+    eager: Callable[..., Any] | None = None
     buffers: Sequence[Tensor] = ()
 
     def args(self, rows: int) -> Args:
@@ -62,7 +61,7 @@ class Buckets:
         if (apart := _differing(found, expected)) is not None:
             yield f"{name}: padding leaks into the rows before it: {apart}"
 
-    def _serves(self, eager: Call, rows: int) -> Iterator[str]:
+    def _serves(self, eager: Callable[..., Any], rows: int) -> Iterator[str]:
         """Whether a batch gives what eager gives, and leaves the same buffers, whatever a full batch left before it."""
         name, size = _batch(rows), next(size for size in self.sizes if size >= rows)
         args, full = self.args(rows), self.args(size)
@@ -82,7 +81,7 @@ class Buckets:
             if _differing([one], [other]) is not None:
                 yield f"{name}: rows {rows} to {size - 1} of static buffer {one[0]} still hold the batch before"
 
-    def _empty(self, eager: Call) -> Iterator[str]:
+    def _empty(self, eager: Callable[..., Any]) -> Iterator[str]:
         """An empty batch gives what eager gives, or is refused with a ValueError."""
         try:
             args = self.args(0)
@@ -96,7 +95,7 @@ class Buckets:
         if (apart := _differing(found, expected)) is not None:
             yield f"an empty batch: not what eager gives: {apart}"
 
-    def _over_capacity(self, eager: Call, rows: int) -> Iterator[str]:
+    def _over_capacity(self, eager: Callable[..., Any], rows: int) -> Iterator[str]:
         """A batch beyond the last bucket gives what eager gives, or is refused with a ValueError."""
         name, args = f"{rows} rows, one beyond the last bucket", self.args(rows)
         expected = _rows(eager(*_copy(args)), rows, rows)

@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -31,18 +30,17 @@ from graphlint.runtime.examine.target import Target
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.operators import Traced
-from graphlint.runtime.trace.places import Place, Stack
-from graphlint.runtime.watch.hooks import code_of
+from graphlint.runtime.watch.hooks import opening_of
 from graphlint.runtime.watch.openings import VERIFY
 from graphlint.runtime.watch.watch import Watch
 
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
 
-Send = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass
-class Taken:
+class CapturedGraph:
     """A graph with what it was captured on and what it gave; `bindings` is what names stood for afterwards."""
 
     graph: torch.cuda.CUDAGraph
@@ -55,7 +53,7 @@ class Taken:
 class Examination:
     """One callable, captured and compared; everything runs on one stream, as the capture does."""
 
-    def __init__(self, target: Target, watch: Watch, reporting: Reporting, step: Send) -> None:
+    def __init__(self, target: Target, watch: Watch, reporting: Reporting, step: Progress) -> None:
         self.target = target
         self.watch = watch
         self.reporting = reporting
@@ -134,7 +132,7 @@ class Examination:
 
         return call
 
-    def _capture_past_refusals(self) -> Taken | None:
+    def _capture_past_refusals(self) -> CapturedGraph | None:
         """Capture; where an operator breaks it, capture again with its eager value, so that all causes are found."""
         for _ in range(ATTEMPTS):
             capture, taken = self._capture()
@@ -153,7 +151,7 @@ class Examination:
         call()
         torch.cuda.synchronize()
 
-    def _capture(self) -> tuple[Capture, Taken | None]:
+    def _capture(self) -> tuple[Capture, CapturedGraph | None]:
         """The capture, and its graph if it is one that can be replayed; the process is healthy afterwards."""
         with self.watch.paused():
             self.base.restore()
@@ -174,7 +172,7 @@ class Examination:
         capture = self.watch.captures[number]
         if capture.is_healthy and not capture.refusals:
             with self.watch.paused():
-                return capture, Taken(graph, arguments, output, capture, self.state.snapshot(self.base))
+                return capture, CapturedGraph(graph, arguments, output, capture, self.state.snapshot(self.base))
         with self.watch.ignoring():
             if not recover(self.watch.driver, graph, pool, self.stream):
                 self.reporting.unhealthy(capture)
@@ -226,7 +224,7 @@ class Examination:
                     break
         return steps
 
-    def _replays(self, taken: Taken) -> list[Values]:
+    def _replays(self, taken: CapturedGraph) -> list[Values]:
         """What replay gives on the same inputs, with memory that nobody owns filled with NaN."""
         taken.bindings.restore()
         self.watch.driver.poison()
@@ -295,9 +293,3 @@ class Examination:
             call()
         torch.cuda.synchronize()
         return traced
-
-
-def opening_of(call: Callable[..., Any]) -> Stack:
-    """Where the code of a callable begins; empty for one that is not written in Python."""
-    code = code_of(call)
-    return (Place(code, 0, str(getattr(call, "__module__", "?"))),) if code is not None else ()

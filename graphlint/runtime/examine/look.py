@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graphlint.errors import UsageError
-from graphlint.runtime.examine.examine import Examination, Send
+from graphlint.runtime.examine.examine import Examination, Progress
 from graphlint.runtime.examine.runner import examine_runner
 from graphlint.runtime.examine.target import Runs, Spec, Target, load
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.watch.watch import Watch, raised
 
 
-def run_target(spec: Spec, runs: Runs, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+def run_target(spec: Spec, runs: Runs, watch: Watch, reporting: Reporting, step: Progress) -> dict[str, float]:
     """Load a target and look at it; what was measured."""
     with watch.watching():
         step("load")
         return look_at(replace(load(spec), runs=runs), watch, reporting, step)
 
 
-def look_at(target: Target, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+def look_at(target: Target, watch: Watch, reporting: Reporting, step: Progress) -> dict[str, float]:
     """Take a target apart; how it fails is a finding, where nothing else explains it."""
     measured: dict[str, float] = {}
     has_failed = False
@@ -37,7 +37,7 @@ def look_at(target: Target, watch: Watch, reporting: Reporting, step: Send) -> d
     return measured
 
 
-def examine(target: Target, watch: Watch, reporting: Reporting, step: Send) -> dict[str, float]:
+def examine(target: Target, watch: Watch, reporting: Reporting, step: Progress) -> dict[str, float]:
     """Take a target apart; what was measured, by name."""
     if target.replay is not None:
         step("capture")

@@ -10,9 +10,8 @@ import torch
 
 from graphlint.runtime.compare.comparison import differing, leaves, noise_floor
 from graphlint.runtime.examine.arguments import Arguments, Values, cloned, copied, renewed
+from graphlint.runtime.examine.fresh_inputs import LEVELS
 from graphlint.runtime.judge.reporting import Reporting
-
-LEVELS = (0, 1, 2)
 
 
 def examine_runner(

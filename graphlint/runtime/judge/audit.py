@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import torch
 
-from graphlint.runtime.device.cuda.memory import Memory
-from graphlint.runtime.trace.capture import Capture, External, Operation, Trouble
+from graphlint.runtime.device.cuda.memory import MemorySnapshot
+from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Trouble
 from graphlint.runtime.trace.nodes import Node, flatten
 
 
@@ -51,18 +51,18 @@ def before_replay(capture: Capture) -> Iterator[Trouble]:
             yield Trouble("moved-tensor", operation.stack, f"{_shown(external)} lies at {address:#x} now")
 
 
-def nodes_of(capture: Capture, operation: Operation) -> Iterator[Node]:
+def nodes_of(capture: Capture, operation: CapturedOperator) -> Iterator[Node]:
     """The nodes that an operator launched, those of child graphs included."""
     return flatten(capture.nodes[operation.first : operation.end])
 
 
 def _lies_in_pool(capture: Capture, external: External) -> bool:
     """Whether memory that no operator allocated belongs to the graph all the same."""
-    block = None if external.is_host else Memory.now().find(external.address)
+    block = None if external.is_host else MemorySnapshot.now().find(external.address)
     return block is not None and block.pool == capture.pool
 
 
-def _is_used(capture: Capture, operation: Operation, external: External) -> bool:
+def _is_used(capture: Capture, operation: CapturedOperator, external: External) -> bool:
     """Whether a node of the operator holds an address inside the memory; an operator may look at a shape alone."""
     last = external.address + external.size
     nodes = list(nodes_of(capture, operation))

@@ -10,7 +10,7 @@ from types import CodeType
 from graphlint.finding import Span
 from graphlint.runtime.trace.bindings import Binding
 from graphlint.runtime.trace.capture import Capture, Trouble
-from graphlint.runtime.trace.host_values import LENGTH, Memory, State
+from graphlint.runtime.trace.host_values import LENGTH, Description, TensorMemory
 from graphlint.runtime.trace.operators import storage_key, tensors
 from graphlint.runtime.trace.optimizers import hyperparameters
 from graphlint.runtime.trace.places import Place, Stack, is_user_code
@@ -66,10 +66,10 @@ def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
             after = now.get(key, before)
             if key == LENGTH:  # a cache that grows is no value that changes
                 continue
-            if isinstance(before, Memory):
+            if isinstance(before, TensorMemory):
                 is_state = bool(binding.access.steps) and not binding.is_local
                 yield from _moved(capture, before, after, is_state)
-            elif isinstance(after, Memory) or binding.access.how == "call":
+            elif isinstance(after, TensorMemory) or binding.access.how == "call":
                 continue
             elif after != binding.left.get(key, before):
                 yield Trouble(
@@ -114,10 +114,10 @@ def changed_hyperparameters(capture: Capture) -> Iterator[Trouble]:
                 yield Trouble("frozen-hyperparameter", stepped.stack, changed[0])
 
 
-def _moved(capture: Capture, before: Memory, after: object, is_state: bool) -> Iterator[Trouble]:
+def _moved(capture: Capture, before: TensorMemory, after: object, is_state: bool) -> Iterator[Trouble]:
     """A variable may be used for something else later on, which has another shape; an attribute is not."""
     external = capture.externals.get(before.key)
-    if external is None or not isinstance(after, Memory) or after == before:
+    if external is None or not isinstance(after, TensorMemory) or after == before:
         return
     if not is_state and after.shape != before.shape:
         return
@@ -142,7 +142,7 @@ def _changed(capture: Capture, binding: Binding) -> str | None:
         is_deeper = binding.place.code is not capture.bindings.opening
         return "escaping-allocation" if is_deeper else None
     changed = [one for key, one in after.items() if one != before.get(key)]
-    if not binding.is_local and any(not isinstance(one, Memory) and not _is_text(one) for one in changed):
+    if not binding.is_local and any(not isinstance(one, TensorMemory) and not _is_text(one) for one in changed):
         return "lost-side-effect"
     return None
 
@@ -154,7 +154,7 @@ def _assigned_by_opening(capture: Capture) -> set[str]:
 
 
 def _is_internal(capture: Capture, value: object) -> bool:
-    return isinstance(value, Memory) and value.key in capture.internals
+    return isinstance(value, TensorMemory) and value.key in capture.internals
 
 
 def _is_text(value: object) -> bool:
@@ -162,10 +162,10 @@ def _is_text(value: object) -> bool:
 
 
 def _is_on_host(value: object) -> bool:
-    return isinstance(value, Memory) and value.is_host
+    return isinstance(value, TensorMemory) and value.is_host
 
 
-def _length(state: State) -> int:
+def _length(state: Description) -> int:
     length = state.get(LENGTH, 0)
     return length if isinstance(length, int) else 0
 

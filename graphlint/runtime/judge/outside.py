@@ -18,7 +18,7 @@ from graphlint.runtime.watch.openings import GRAPHED, Openings
 
 
 @dataclass(slots=True)
-class View:
+class OutputView:
     """A tensor that shares the memory of an output, and when it was made."""
 
     tensor: weakref.ref[torch.Tensor]
@@ -37,7 +37,7 @@ class Outside:
         self._outputs: dict[int, Capture] = {}
         self._read: set[int] = set()  # captures of which an output was read since their last replay
         self._early: set[int] = set()  # captures of which an output was read before any replay
-        self._views: dict[int, View] = {}
+        self._views: dict[int, OutputView] = {}
 
     def captured(self, capture: Capture) -> None:
         """From now on, look at the memory of this graph."""
@@ -78,7 +78,7 @@ class Outside:
             return  # on its way to a gradient
         # No variable holds the frame: it would hold itself, and the tensors that are looked at.
         for tensor in tensors(result):
-            self._views[id(tensor)] = View(weakref.ref(tensor), user_stack(sys._getframe()), capture.replays)
+            self._views[id(tensor)] = OutputView(weakref.ref(tensor), user_stack(sys._getframe()), capture.replays)
 
     def _read_output(self, capture: Capture, tensor: torch.Tensor) -> None:
         self._read.add(id(capture))

@@ -12,11 +12,11 @@ from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.session.isolation import Ending
-from graphlint.runtime.session.session import Found, Measured, Step, Unusable, Witness
+from graphlint.runtime.session.session import Found, Measured, Stage, Unseen, Unusable, Witness
 from graphlint.runtime.trace.places import is_user_code
 
 
-def _nobody(_message: Step | Witness) -> None:
+def _nobody(_message: Stage | Witness) -> None:
     """Nobody wants to know."""
 
 
@@ -24,12 +24,14 @@ def _nobody(_message: Step | Witness) -> None:
 class Hearing:
     """Listens to a session; `told` hears at once of what is being done and who answers.
 
-    `problem` says why the target could not be looked at at all. Raises UsageError where no target could.
+    `problem` says why the target could not be looked at at all, `unseen` what could not be seen of it. Raises
+    UsageError where no target could.
     """
 
-    told: Callable[[Step | Witness], None] = _nobody
+    told: Callable[[Stage | Witness], None] = _nobody
     measured: dict[str, float] = field(default_factory=dict)
     problem: str = ""
+    unseen: str = ""
     _found: dict[object, Finding] = field(default_factory=dict)
 
     def __call__(self, message: object) -> None:
@@ -38,11 +40,13 @@ class Hearing:
                 self._found[key] = finding
             case Measured(values):
                 self.measured.update(values)
+            case Unseen(what):
+                self.unseen = what
             case Unusable(reason, is_of_machine=True):
                 raise UsageError(reason)
             case Unusable(reason):
                 self.problem = reason
-            case Step() | Witness():
+            case Stage() | Witness():
                 self.told(message)
 
     @property

@@ -25,6 +25,7 @@ from graphlint.runtime.session.session import (
     EMULATOR,
     Measured,
     Send,
+    Unseen,
     counts,
     emulate,
     is_emulated,
@@ -67,11 +68,12 @@ def verify(
     findings = [one for one in hearing.findings if one.code in reported]
     ordered = tuple(sorted(findings, key=lambda one: (one.span, one.code)))
     witnessed = "emulator" if where == EMULATOR else "capture"
-    return Report(witnessed, ordered, summary, targets=(TargetReport(name, hearing.measured),))
+    return Report(witnessed, ordered, summary, targets=(TargetReport(name, hearing.measured, unseen=hearing.unseen),))
 
 
 def _look(target: Target, where: str, findings: Findings, send: Send) -> None:
     watch, reporting = watch_for(findings, where)
+    send(Unseen(watch.driver.unseen))
 
     from graphlint.runtime.examine.look import look_at
 

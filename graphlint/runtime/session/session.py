@@ -42,7 +42,14 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Unseen:
+    """What the witness cannot see on this machine."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
     """What is being done."""
 
     name: str
@@ -82,16 +89,17 @@ class Session:
         where = witness(self.on, shapes_only=self.shapes_only)
         send(Witness("capture" if where == CUDA else where))
         watch, reporting = watch_for(findings, where)
+        send(Unseen(watch.driver.unseen))
 
         from graphlint.runtime.examine.look import run_target
         from graphlint.runtime.examine.program import run_program
 
         measured: dict[str, float] = {}
         if self.spec.path is not None and self.spec.is_program:
-            send(Step("run"))
+            send(Stage("run"))
             run_program(self.spec.path.resolve(), watch, reporting)
         else:
-            measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Step(name)))
+            measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Stage(name)))
         send(Measured(measured | counts(watch)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 
 from graphlint.finding import Span
-from graphlint.runtime.trace.host_values import State
+from graphlint.runtime.trace.host_values import Description
 from graphlint.runtime.trace.places import Place
 
 
@@ -39,10 +39,10 @@ class Binding:
 
     access: Access
     place: Place
-    look_up: Callable[[], State]
-    entered: State
+    look_up: Callable[[], Description]
+    entered: Description
     is_local: bool
-    left: State = field(default_factory=dict)
+    left: Description = field(default_factory=dict)
 
     @property
     def span(self) -> Span:

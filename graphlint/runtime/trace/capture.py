@@ -47,7 +47,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class CapturedOperator:
     """An operator that ran during a capture, and the nodes that it launched: those from `first` on, before `end`.
 
     `is_outside` says that it ran on a stream that does not capture, `is_download` that it copies to new memory of the
@@ -102,7 +102,7 @@ class Capture:
     mode: str
     bindings: Bindings
     thread: int = field(default_factory=threading.get_ident)
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[CapturedOperator] = field(default_factory=list)
     externals: dict[int, External] = field(default_factory=dict)
     internals: dict[int, Internal] = field(default_factory=dict)
     asked: list[Stack] = field(default_factory=list)  # lines that asked whether a capture is under way

@@ -19,11 +19,11 @@ CONTAINERS = (list, tuple, dict, set, deque)
 LENGTH = "length"  # what it is called in the description of a container
 _ELEMENTS = 64  # of a container that are looked at
 
-State = Mapping[str, object]
+Description = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class TensorMemory:
     """The memory of a tensor, by the identity of its storage, its address and its shape."""
 
     key: int
@@ -32,7 +32,7 @@ class Memory:
     is_host: bool
 
     @classmethod
-    def of(cls, tensor: torch.Tensor) -> Memory | None:
+    def of(cls, tensor: torch.Tensor) -> TensorMemory | None:
         if is_lazy(tensor):
             return None
         try:
@@ -59,13 +59,13 @@ def follow(value: object, steps: tuple[str | tuple[object], ...]) -> object:
     return value
 
 
-def describe(value: object) -> State:
+def describe(value: object) -> Description:
     """What is compared of a value: a number or text, the memory of a tensor, or of those that an object holds."""
     if isinstance(value, torch.Tensor):
-        return {"": Memory.of(value)}
+        return {"": TensorMemory.of(value)}
     if isinstance(value, torch.nn.Module):
         tensors = [*value.named_parameters(), *value.named_buffers()]
-        return {f".{name}": Memory.of(tensor) for name, tensor in tensors}
+        return {f".{name}": TensorMemory.of(tensor) for name, tensor in tensors}
     if isinstance(value, torch.optim.lr_scheduler.LRScheduler):
         return {".last_epoch": value.last_epoch}
     if isinstance(value, SCALARS):
@@ -81,7 +81,7 @@ def describe(value: object) -> State:
     if isinstance(value, type | types.ModuleType):
         return {}
     owned = [(name, one) for name, one in _own_attributes(value).items() if isinstance(one, torch.Tensor | None)]
-    return {f".{name}": None if one is None else Memory.of(one) for name, one in owned}
+    return {f".{name}": None if one is None else TensorMemory.of(one) for name, one in owned}
 
 
 def _text_of(key: object) -> str:

@@ -24,7 +24,7 @@ def is_composite(func: Any) -> bool:
     return has_kernel("CompositeImplicitAutograd") and not has_kernel("CPU") and not has_kernel("CUDA")
 
 
-class Mode(TorchDispatchMode):
+class DispatchMode(TorchDispatchMode):
     """A dispatch mode that follows a program, compiled functions as well, and is kept out of what torch compiles."""
 
     supports_higher_order_operators = True

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.runtime.trace.bindings import Access, Binding, Bindings
 from graphlint.runtime.trace.frames import MISSING, local, running
-from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, State, describe, follow
+from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, Description, describe, follow
 from graphlint.runtime.trace.places import Place, place_of
 from graphlint.runtime.watch.accesses import accesses
 from graphlint.runtime.watch.lines import Lines
@@ -105,7 +105,7 @@ class RecordedBindings(Bindings):
         if root is None or self._is_born(root()):
             return None
 
-        def look_up() -> State:
+        def look_up() -> Description:
             return describe(follow(root(), access.steps))
 
         entered = look_up()

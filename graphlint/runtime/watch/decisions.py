@@ -6,12 +6,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from graphlint.runtime.trace.modes import Mode
+from graphlint.runtime.trace.modes import DispatchMode
 from graphlint.runtime.trace.operators import Call, Traced, tensors
 from graphlint.runtime.trace.places import user_stack
 
 
-class Decisions(Mode):
+class Decisions(DispatchMode):
     """Takes them down in order in `made`, with the lines of the program if they are to be `located`."""
 
     def __init__(self, *, located: bool) -> None:

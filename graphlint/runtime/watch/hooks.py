@@ -1,4 +1,4 @@
-"""Registrations of hooks in, the code that runs as a hook out."""
+"""Registrations of hooks in, the code that runs as a hook out; and the code of any callable."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from types import CodeType
 from typing import Any
 
 import torch
+
+from graphlint.runtime.trace.places import Place, Stack
 
 _REGISTERING = re.compile(r"register_\w*hook$")
 _OWNERS: tuple[Any, ...] = (
@@ -54,3 +56,9 @@ def code_of(call: Any) -> CodeType | None:
         call = type(call).__call__
     code = getattr(getattr(call, "__func__", inspect.unwrap(call)), "__code__", None)
     return code if isinstance(code, CodeType) else None
+
+
+def opening_of(call: Callable[..., Any]) -> Stack:
+    """Where the code of a callable begins; empty for one that is not written in Python."""
+    code = code_of(call)
+    return (Place(code, 0, str(getattr(call, "__module__", "?"))),) if code is not None else ()

@@ -16,8 +16,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.runtime.device.backend import ACTIVE, NOT_CAPTURING, Backend
-from graphlint.runtime.trace.capture import Capture, External, Internal, Operation, Refusal
-from graphlint.runtime.trace.modes import Mode, is_composite
+from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Internal, Refusal
+from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, Traced, storage_key, tensors
 from graphlint.runtime.trace.places import Place, Stack, libraries_between, user_stack, waiting_frame
 
@@ -35,7 +35,7 @@ def site_of(operator: str, stack: Stack) -> Site:
     return operator, stack[0] if stack else None
 
 
-class Values:
+class EagerValues:
     """What waiting operators gave in eager, by site, to go on with where a capture refuses them."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Values:
         return kept[-1] if kept else None
 
 
-class Recorder(Mode):
+class Recorder(DispatchMode):
     """Follows every operator of this thread; while a capture is under way, it takes down what they do.
 
     `eager` is told of operators outside of captures, with their results; `strays` are operators that
@@ -66,7 +66,7 @@ class Recorder(Mode):
         super().__init__()
         self.driver = driver
         self.capture: Capture | None = None
-        self.values = Values()
+        self.values = EagerValues()
         self.eager: list[Callable[[Call, object], None]] = []
         self.strays: list[tuple[str, Stack]] = []
         self._past: set[Site] = set()  # operators that a capture goes past with what eager gave
@@ -177,7 +177,9 @@ class Recorder(Mode):
             return
         if self.driver.capture(stream)[0] == NOT_CAPTURING:
             now = self.node_count(capture)
-            capture.operations.append(Operation(function, user_stack(sys._getframe()), now, now, is_outside=True))
+            capture.operations.append(
+                CapturedOperator(function, user_stack(sys._getframe()), now, now, is_outside=True)
+            )
 
     def _go_on(self, capture: Capture, call: Call, stack: Stack) -> object:
         """What eager gave for a refused operator, so that one run finds all causes; else the error goes its way."""
@@ -242,7 +244,7 @@ class Recorder(Mode):
                 written.is_written = True
         capture.draws |= call.operator.draws
         capture.operations.append(
-            Operation(
+            CapturedOperator(
                 call.name,
                 stack,
                 first,

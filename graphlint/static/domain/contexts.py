@@ -1,4 +1,4 @@
-"""What running a function leaves behind: events, the calls that it makes, the regions that it opens, its result."""
+"""What running a function leaves behind: effects at their places, calls, the regions that it opens, its result."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Mode(enum.Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Event:
-    """One operation with an effect under capture. `message` and `help` replace those of the rule if they are set."""
+class Occurrence:
+    """An effect under capture, at a place. `message` and `help` replace those of the rule if they are set."""
 
     effect: str
     span: Span
@@ -57,7 +57,7 @@ class Context:
 
     function: str
     path: str
-    events: dict[tuple[str, Span], Event] = field(default_factory=dict)
+    occurrences: dict[tuple[str, Span], Occurrence] = field(default_factory=dict)
     calls: dict[Context, Site] = field(default_factory=dict)
     unresolved: dict[Span, str] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
@@ -66,12 +66,12 @@ class Context:
     open_at_yield: list[OpenRegion] = field(default_factory=list)
     closes: int = 0
 
-    def add(self, event: Event) -> None:
-        """Keep the surer of two events of one effect at one place."""
-        key = (event.effect, event.span)
-        known = self.events.get(key)
-        if known is None or known.confidence < event.confidence:
-            self.events[key] = event
+    def add(self, occurrence: Occurrence) -> None:
+        """Keep the surer of two of one effect at one place."""
+        key = (occurrence.effect, occurrence.span)
+        known = self.occurrences.get(key)
+        if known is None or known.confidence < occurrence.confidence:
+            self.occurrences[key] = occurrence
 
 
 @dataclass(slots=True, eq=False)
@@ -130,13 +130,18 @@ class Frame:
         return self.regions[-1].mode if self.regions else self.outer_mode
 
     @property
+    def in_region(self) -> bool:
+        """Whether a region is open."""
+        return self.mode is not Mode.OUTSIDE
+
+    @property
     def searches(self) -> bool:
         """Whether both branches of every condition are run: in a search for regions, until one is open."""
         return self.found_before is not None and not self.regions
 
     @property
     def sink(self) -> Context:
-        """Where events of the moment belong."""
+        """Where what happens at the moment belongs."""
         return self.regions[-1].context if self.regions else self.context
 
     @property

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from graphlint.finding import Confidence
 from graphlint.operations import Catalogue
+from graphlint.rule import Event, Report
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Module
@@ -110,13 +110,8 @@ class Evaluator(Protocol):
     def enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
 
-    def event(
-        self,
-        frame: Frame,
-        node: ir.Node,
-        effect: str,
-        confidence: Confidence = Confidence.HIGH,
-        message: str | None = None,
-        help: str | None = None,
-    ) -> None:
-        """Record that an operation has an effect, if a region is open."""
+    def observe(self, frame: Frame, node: ir.Node, event: Event) -> None:
+        """Let the detectors look at an event, if a region is open."""
+
+    def report(self, frame: Frame, node: ir.Node, effect: str, report: Report) -> None:
+        """Record that what stands here has an effect, if a region is open."""

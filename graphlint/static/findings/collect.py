@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
 from graphlint.rulebook import Rulebook
-from graphlint.static.domain.contexts import Event, OpenRegion, reachable
+from graphlint.static.domain.contexts import Occurrence, OpenRegion, reachable
 
 
 @dataclass
-class _Place:
+class _Placed:
     """An event with the regions that reach it, and the shortest way, which leads from the nearest of them."""
 
-    event: Event
+    occurrence: Occurrence
     function: str
     chain: tuple[Hop, ...]
     nearest: Region
@@ -29,7 +29,7 @@ class Reached:
     functions: set[str] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     unresolved: dict[Span, str] = field(default_factory=dict)
-    places: dict[tuple[str, Span], _Place] = field(default_factory=dict)
+    places: dict[tuple[str, Span], _Placed] = field(default_factory=dict)
 
     def add(self, opened: OpenRegion) -> None:
         """Add what one region reaches."""
@@ -38,9 +38,9 @@ class Reached:
             self.functions.add(context.function)
             self.paths.add(context.path)
             self.unresolved.update(context.unresolved)
-            chain = tuple(site.hop for site in way) if context.events else ()
-            for event in context.events.values():
-                self._add_event(event, opened.region, context.function, chain)
+            chain = tuple(site.hop for site in way) if context.occurrences else ()
+            for occurrence in context.occurrences.values():
+                self._add(occurrence, opened.region, context.function, chain)
 
     def merge(self, other: Reached) -> None:
         """Add what other regions reach."""
@@ -49,16 +49,16 @@ class Reached:
         self.paths |= other.paths
         self.unresolved |= other.unresolved
         for key, place in other.places.items():
-            self._add_event(place.event, place.nearest, place.function, place.chain)
+            self._add(place.occurrence, place.nearest, place.function, place.chain)
             self.places[key].regions |= place.regions
 
-    def _add_event(self, event: Event, region: Region, function: str, chain: tuple[Hop, ...]) -> None:
-        key = (event.effect, event.span)
+    def _add(self, occurrence: Occurrence, region: Region, function: str, chain: tuple[Hop, ...]) -> None:
+        key = (occurrence.effect, occurrence.span)
         place = self.places.get(key)
         if place is None:
-            place = self.places[key] = _Place(event, function, chain, region)
-        if event.confidence > place.event.confidence:
-            place.event = event
+            place = self.places[key] = _Placed(occurrence, function, chain, region)
+        if occurrence.confidence > place.occurrence.confidence:
+            place.occurrence = occurrence
         if (len(chain), region) < (len(place.chain), place.nearest):
             place.chain, place.nearest = chain, region
         place.regions.add(region)
@@ -78,9 +78,9 @@ def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
     return sorted(findings, key=lambda f: (f.span, f.code))
 
 
-def _finding(place: _Place, rulebook: Rulebook) -> Finding:
-    event = place.event
-    rule = rulebook.for_effect(event.effect)
+def _finding(place: _Placed, rulebook: Rulebook) -> Finding:
+    occurrence = place.occurrence
+    rule = rulebook.for_effect(occurrence.effect)
     severity = rule.severity
     if severity is Severity.ERROR and all(region.soft for region in place.regions):
         severity = Severity.WARNING
@@ -88,11 +88,11 @@ def _finding(place: _Place, rulebook: Rulebook) -> Finding:
         code=rule.code,
         rule=rule.slug,
         severity=severity,
-        confidence=Confidence(event.confidence),
-        span=event.span,
+        confidence=Confidence(occurrence.confidence),
+        span=occurrence.span,
         function=place.function,
-        message=event.message or rule.message.format(operation=event.operation),
-        help=event.help or rule.help,
+        message=(occurrence.message or rule.message).format(operation=occurrence.operation),
+        help=occurrence.help or rule.help,
         why=rule.why,
         regions=(place.nearest, *sorted(place.regions - {place.nearest})),
         chain=place.chain,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.rule import Kept
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Instance
+from graphlint.static.facts import growth
 from graphlint.static.interpreter import registries
-from graphlint.static.models import growth
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -16,7 +17,6 @@ from graphlint.values import (
     Arguments,
     Const,
     Mapping,
-    Place,
     Sequence,
     Tensor,
     Unknown,
@@ -25,7 +25,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import tensors_in
+from graphlint.values.queries import fresh_tensor
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -131,12 +131,10 @@ class Assignment:
 
         The function that opens the region is the one to keep its static outputs; whatever it calls is not.
         """
-        if frame.mode is Mode.OUTSIDE or frame.regions:
+        if not frame.in_region or frame.regions:
             return
-        fresh = [tensor for tensor in tensors_in(value) if tensor.fresh and tensor.place is Place.DEVICE]
-        if fresh:
-            effect = "growing-memory" if growth.enlarges(target, frame.tests) else "escaping-allocation"
-            self.interpreter.event(frame, target, effect, fresh[0].sure)
+        if fresh_tensor(value) is not None:
+            self.interpreter.observe(frame, target, Kept(value, growth.enlarges(target, frame.tests)))
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by something that was there before the region, and is not made anew in it."""
@@ -145,7 +143,7 @@ class Assignment:
             return not is_new and any(
                 isinstance(m, Instance) and not m.in_region for m in members(self.interpreter.eval(node.value, frame))
             )
-        return isinstance(node, ir.Name) and node.id not in frame.env and frame.mode is not Mode.OUTSIDE
+        return isinstance(node, ir.Name) and node.id not in frame.env and frame.in_region
 
 
 def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:

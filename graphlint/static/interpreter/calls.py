@@ -55,7 +55,7 @@ class Calls:
             held = {}
         qualname = code.name if outer.code is MODULE_CODE else f"{outer.qualname}.<locals>.{code.name}"
         made = Function(code, outer.module, qualname, outer.first_line, outer.owner, tuple(sorted(held.items())))
-        if frame.mode is Mode.OUTSIDE:
+        if not frame.in_region:
             self.closures.append(made)
         return made
 
@@ -96,7 +96,7 @@ class Calls:
 
     def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
         """Count a call that could not be followed."""
-        if node is not None and frame.mode is not Mode.OUTSIDE:
+        if node is not None and frame.in_region:
             frame.sink.unresolved.setdefault(frame.span(node), frame.source(node.func))
 
     def _call_bound(self, target: Bound, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -135,7 +135,7 @@ class Calls:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.interpreter.signatures.bind(function, arguments)
         context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings)
-        if frame.mode is not Mode.OUTSIDE:
+        if frame.in_region:
             frame.sink.calls.setdefault(context, frame.site(node))
         for _ in range(context.closes):
             self.interpreter.close_region(frame)
@@ -173,7 +173,7 @@ class Calls:
 
     def run_backward(self, node: ir.Call | None, frame: Frame) -> None:
         """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""
-        if frame.mode is Mode.OUTSIDE:
+        if not frame.in_region:
             return
         for applied in dict.fromkeys(cls for context, _ in reachable(frame.sink) for cls in context.applied):
             method = self.interpreter.classes.method(applied.definition, "backward")
@@ -205,7 +205,7 @@ class Calls:
 
     def _escape(self, argument: Value, node: ir.Call | None, frame: Frame) -> None:
         """A function handed to something that is not followed may be called there."""
-        if frame.mode is Mode.OUTSIDE:
+        if not frame.in_region:
             return
         for member in members(argument):
             if isinstance(member, Function) and "<locals>" in member.qualname:

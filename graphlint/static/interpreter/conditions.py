@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from graphlint.finding import Confidence
+from graphlint.rule import Truth
 from graphlint.static.domain.contexts import Env, Frame
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
-from graphlint.values import Arguments, Tensor, Value, members, union
+from graphlint.static.syntax.traversal import names_in
+from graphlint.values import Arguments, Value, members, union
 from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
@@ -48,31 +49,27 @@ class Conditions:
             before = frame.env = _with_new_names(before, frame.env)
         return union(results)
 
-    def condition(self, node: ir.Expr, frame: Frame, effect: str = "data-dependent-branch") -> bool | None:
+    def condition(self, node: ir.Expr, frame: Frame, asker: str = "condition") -> bool | None:
         """The truth of a condition if it is known; a device tensor asked for its truth is an event."""
         if isinstance(node, ir.Boolean):
             goes_on = node.operator == "and"
-            left = self.condition(node.left, frame, effect)
+            left = self.condition(node.left, frame, asker)
             if left is not None and left is not goes_on:
                 return left
             with self._behind(node, left, goes_on, frame):
-                right = self.condition(node.right, frame, effect)
+                right = self.condition(node.right, frame, asker)
             if left is goes_on:
                 return right
             return right if right is not None and right is not goes_on else None
         if isinstance(node, ir.Unary) and node.operator == "not":
-            outcome = self.condition(node.operand, frame, effect)
+            outcome = self.condition(node.operand, frame, asker)
             return None if outcome is None else not outcome
-        return self.test(node, self.interpreter.eval(node, frame), frame, effect)
+        return self.test(node, self.interpreter.eval(node, frame), frame, asker)
 
-    def test(self, node: ir.Expr, value: Value, frame: Frame, effect: str = "data-dependent-branch") -> bool | None:
+    def test(self, node: ir.Expr, value: Value, frame: Frame, asker: str = "condition") -> bool | None:
         """The truth of an evaluated expression."""
-        tensor = device_tensor(value)
-        if tensor is not None:
-            sure = self.interpreter.tensors.sureness(value, tensor)
-            if isinstance(node, ir.Name) and tensor == Tensor(tensor.place):
-                sure = Confidence.LOW  # a bare name of which nothing else is known is a flag more often than a tensor
-            self.interpreter.event(frame, node, effect, sure)
+        if device_tensor(value) is not None:
+            self.interpreter.observe(frame, node, Truth(value, asker, isinstance(node, ir.Name)))
             return None
         given = None
         for name in ("__bool__", "__len__"):
@@ -90,7 +87,7 @@ class Conditions:
         frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
         if outcome is None and isinstance(node.left, ir.Compare):
             says_kind = node.left.comparisons[0][0] in ("is", "is not")
-            frame.doubtful = doubtful or not says_kind or ir.names(node.left).isdisjoint(ir.names(node.right))
+            frame.doubtful = doubtful or not says_kind or names_in(node.left).isdisjoint(names_in(node.right))
         yield
         frame.env, frame.doubtful = _with_new_names(before, frame.env), doubtful
 

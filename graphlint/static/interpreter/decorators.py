@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from graphlint.finding import Confidence
+from graphlint.rule import CachedCall
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
-from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Place, Value, members
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members
 from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
@@ -100,15 +100,14 @@ class Decorators:
         if not isinstance(function, Function):
             return self.interpreter.calls.call(function, arguments, node, frame)
         context = self.interpreter.calls.context(function, arguments, node, frame)
-        found = [tensor for tensor in tensors_in(context.result) if tensor.place is Place.DEVICE]
-        if found and maxsize != NONE and frame.mode is not Mode.OUTSIDE:
-            sure = found[0].sure if isinstance(maxsize, Const) else Confidence.LOW
+        if frame.in_region and any(True for _ in tensors_in(context.result)):
             inside = Frame(function, context, frame.mode, frame.depth)
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
+            event = CachedCall(context.result, UNKNOWN if maxsize is None else maxsize)
             if decorator is not None:
-                self.interpreter.event(inside, decorator, "evictable-cache", sure)
+                self.interpreter.observe(inside, decorator, event)
             elif node is not None:
-                self.interpreter.event(frame, node, "evictable-cache", sure)
+                self.interpreter.observe(frame, node, event)
         return context.result
 
     def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:

@@ -96,7 +96,7 @@ class Heap:
         value = self.member(instance, name, frame)
         if value is not None:
             return value
-        skims = frame.mode is Mode.OUTSIDE and frame.depth > self.interpreter.max_depth_outside - SEARCH_DEPTH
+        skims = not frame.in_region and frame.depth > self.interpreter.max_depth_outside - SEARCH_DEPTH
         if (instance, name) not in self.searched and not skims:
             self.searched.add((instance, name))
             self._search_methods(instance, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import CONTENT, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.classes import Base
@@ -28,7 +28,7 @@ class Instances:
     def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """An object of a project class; inside a region its constructor is part of the region."""
         classes, heap = self.interpreter.classes, self.interpreter.heap
-        in_region = frame.mode is not Mode.OUTSIDE
+        in_region = frame.in_region
         metaclass = classes.method(cls, "__new__")
         if metaclass is not None and classes.method(cls, "__init__") is None and not isinstance(metaclass, Union):
             result = self.interpreter.calls.call(metaclass, arguments.prepend(Class(cls)), node, frame)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from graphlint.detectors import Detectors
 from graphlint.entries import Entries
 from graphlint.finding import Confidence, Region
 from graphlint.operations import Catalogue
-from graphlint.static.domain.contexts import Context, Env, Event, Frame, Mode, OpenRegion, RegionKey
+from graphlint.rule import Event, Report
+from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.project import Project
 from graphlint.static.interpreter.annotations import Annotations
@@ -47,11 +49,12 @@ MAX_VARIANTS = 16  # argument kinds of one function before they are taken togeth
 class Interpreter:
     """Runs functions, each once for every kind of arguments, and remembers what came of it."""
 
-    def __init__(self, project: Project, catalogue: Catalogue, entries: Entries) -> None:
+    def __init__(self, project: Project, catalogue: Catalogue, entries: Entries, detectors: Detectors) -> None:
         self.max_depth_outside = MAX_DEPTH_OUTSIDE
         self.project = project
         self.catalogue = catalogue
         self.entries = entries
+        self.detectors = detectors
         self.names = Names(self)
         self.annotations = Annotations(self)
         self.classes = Classes(self)
@@ -78,7 +81,15 @@ class Interpreter:
         self.expressions = Expressions(self)
         self.statements = Statements(self)
 
-        # What the models ask: see `Evaluator`.
+        self.contexts: dict[tuple[object, ...], Context] = {}
+        self.variants: Counter[object] = Counter()
+        self.running: Counter[object] = Counter()
+        self.outside = 0  # contexts that were made before a region since the search began with this function
+        self.regions: dict[RegionKey, OpenRegion] = {}
+        self._answer_models()
+
+    def _answer_models(self) -> None:
+        """What the models ask of an `Evaluator`, answered by the part that knows."""
         self.eval = self.expressions.eval
         self.block = self.statements.block
         self.condition = self.conditions.condition
@@ -105,12 +116,6 @@ class Interpreter:
         self.default = self.signatures.default
         self.refine = self.signatures.refine
         self.enter = self.capture.enter
-
-        self.contexts: dict[tuple[object, ...], Context] = {}
-        self.variants: Counter[object] = Counter()
-        self.running: Counter[object] = Counter()
-        self.outside = 0  # contexts that were made before a region since the search began with this function
-        self.regions: dict[RegionKey, OpenRegion] = {}
 
     # Functions
 
@@ -182,7 +187,7 @@ class Interpreter:
             described = Region(kind, path, line, None, mode is Mode.SOFT)
             region = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
             self.regions.setdefault(key, region)
-        if frame.mode is not Mode.OUTSIDE:
+        if frame.in_region:
             frame.sink.calls.setdefault(region.context, frame.site(node))
         frame.regions.append(region)
         return region
@@ -193,21 +198,21 @@ class Interpreter:
         else:
             frame.context.closes += 1
 
-    def event(
-        self,
-        frame: Frame,
-        node: ir.Node,
-        effect: str,
-        confidence: Confidence = Confidence.HIGH,
-        message: str | None = None,
-        help: str | None = None,
-    ) -> None:
-        """Record that an operation has an effect, if a region is open."""
-        if frame.mode is not Mode.OUTSIDE:
+    def observe(self, frame: Frame, node: ir.Node, event: Event) -> None:
+        """Let the detectors look at an event, if a region is open."""
+        if frame.in_region:
+            for detector in self.detectors.get(type(event), ()):
+                for report in detector.detect(event):
+                    self.report(frame, node, detector.effect, report)
+
+    def report(self, frame: Frame, node: ir.Node, effect: str, report: Report) -> None:
+        """Record that what stands here has an effect, if a region is open."""
+        if frame.in_region:
+            confidence = report.confidence
             if frame.doubtful:
                 confidence = Confidence(max(confidence - 1, Confidence.LOW))
-            event = Event(effect, frame.span(node), frame.source(node), confidence, message, help)
-            frame.sink.add(event)
+            span, source = frame.span(node), frame.source(node)
+            frame.sink.add(Occurrence(effect, span, source, confidence, report.message, report.help))
 
     # Where paths meet
 

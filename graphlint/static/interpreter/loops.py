@@ -66,7 +66,7 @@ class Loops:
         outcomes: list[bool | None] = []
 
         def enter() -> bool:
-            outcomes.append(self.interpreter.conditions.condition(node.test, frame, effect="data-dependent-loop"))
+            outcomes.append(self.interpreter.conditions.condition(node.test, frame, asker="loop"))
             if outcomes[-1] is not False:
                 frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
             return outcomes[-1] is not False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import CONTENT, Bound, Class, Function, Instance, ModuleValue, Partial, Super
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
@@ -150,7 +150,7 @@ class Methods:
         forward = self.interpreter.classes.method(cls, "forward")
         if forward is None:
             return UNKNOWN
-        if frame.mode is not Mode.OUTSIDE:
+        if frame.in_region:
             frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.classes.method(cls, "setup_context") is None
         given = arguments.prepend(ExternalObject("torch.autograd.function.FunctionCtx")) if takes_context else arguments

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from graphlint.finding import Confidence
+from graphlint.rule import HostRead, Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class, Function, Partial, Super
@@ -198,11 +199,9 @@ class Builtins:
         return None
 
     def _number(self, name: str, value: Value, node: ir.Call | None, frame: Frame) -> Value:
-        tensor = device_tensor(value)
-        if tensor is not None and node is not None:
-            self.evaluator.event(
-                frame, node, "data-dependent-branch" if name == "bool" else "scalar-readback", tensor.sure
-            )
+        if device_tensor(value) is not None and node is not None:
+            asked = Truth(value, "conversion") if name == "bool" else HostRead(value, "number")
+            self.evaluator.observe(frame, node, asked)
         if isinstance(value, Const) and isinstance(value.value, (int, float, str)):
             try:
                 return Const({"int": int, "float": float, "bool": bool, "complex": complex}[name](value.value))

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from graphlint.rule import Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ACCELERATOR, Class, Function
@@ -92,11 +93,11 @@ class Comparisons:
         return answers.pop() if len(answers) == 1 else None
 
     def _contained(self, node: ir.Compare, sign: str, left: Value, right: Value, frame: Frame) -> Value:
-        tensor = device_tensor(right)
-        if tensor is None and isinstance(right, Sequence) and any(True for _ in tensors_in(right)):
-            tensor = device_tensor(left)
-        if tensor is not None:
-            self.evaluator.event(frame, node, "data-dependent-branch", tensor.sure)
+        compared = right
+        if device_tensor(right) is None and isinstance(right, Sequence) and any(True for _ in tensors_in(right)):
+            compared = left
+        if device_tensor(compared) is not None:
+            self.evaluator.observe(frame, node, Truth(compared, "search"))
             return Host("bool")
         answer: bool | None = None
         if isinstance(right, Sequence) and right.elements is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.rule import Growth
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
 from graphlint.static.models.tensors import Tensors
@@ -15,13 +16,12 @@ from graphlint.values import (
     External,
     Host,
     Mapping,
-    Place,
     Sequence,
     Value,
     members,
     union,
 )
-from graphlint.values.queries import tensors_in
+from graphlint.values.queries import fresh_tensor
 
 _STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
 _PURE = frozenset({
@@ -175,11 +175,10 @@ class Containers:
 
     def _grow(self, node: ir.Call | None, frame: Frame, added: Value) -> None:
         """A tensor of the region appended to something that outlives it is appended once, at capture."""
-        if node is None or frame.mode is Mode.OUTSIDE or not isinstance(node.func, ir.Attribute):
+        if node is None or not frame.in_region or not isinstance(node.func, ir.Attribute):
             return
-        fresh = [tensor for tensor in tensors_in(added) if tensor.fresh and tensor.place is Place.DEVICE]
-        if fresh and self.evaluator.outlives_region(node.func.value, frame):
-            self.evaluator.event(frame, node, "growing-memory", fresh[0].sure)
+        if fresh_tensor(added) is not None and self.evaluator.outlives_region(node.func.value, frame):
+            self.evaluator.observe(frame, node, Growth(added))
 
 
 def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlint.rule import HostRead, Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
@@ -43,9 +44,10 @@ class Iterables:
         is_known = isinstance(single, Sequence) and single.elements is not None
         if is_known and len(pool) <= 1 and name in ("max", "min", "sorted"):
             return pool[0] if pool and name != "sorted" else UNKNOWN
-        tensors = [tensor for value in judged if (tensor := device_tensor(value)) is not None]
+        tensors = [(tensor.sure, value) for value in judged if (tensor := device_tensor(value)) is not None]
         if tensors and node is not None:
-            self.evaluator.event(frame, node, "data-dependent-branch", min(tensor.sure for tensor in tensors))
+            _, least_sure = min(tensors, key=lambda found: found[0])
+            self.evaluator.observe(frame, node, Truth(least_sure, "search"))
         if name in ("any", "all"):
             return Host("bool")
         if name == "sorted":
@@ -66,9 +68,8 @@ class Iterables:
 
     def range(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         for value in arguments.positional:
-            tensor = device_tensor(value)
-            if tensor is not None and node is not None:
-                self.evaluator.event(frame, node, "data-dependent-loop", tensor.sure)
+            if device_tensor(value) is not None and node is not None:
+                self.evaluator.observe(frame, node, HostRead(value, "count"))
         values = (v.value for v in arguments.positional if isinstance(v, Const))
         bounds = [v for v in values if isinstance(v, int) and not isinstance(v, bool)]
         if bounds and len(bounds) == len(arguments.positional) and len(range(*bounds)) <= MAX_KNOWN:

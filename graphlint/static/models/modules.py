@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from graphlint.finding import Confidence
-from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.rule import ModuleMove
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
-from graphlint.static.models import predicates
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import (
     FALSE,
     NONE,
@@ -28,6 +29,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.predicates import names_device
 from graphlint.values.queries import place_of_device
 
 _WRITERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
@@ -80,7 +82,7 @@ class Modules:
             mode = FALSE if method == "eval" else next(arguments.all_values(), TRUE)
             return _with_argument(receiver, "training", mode)
         if method in _MOVES:
-            named = next((v for v in arguments.all_values() if predicates.names_device(v)), None)
+            named = next((v for v in arguments.all_values() if names_device(v)), None)
             default = None if method == "to" else Const(method)
             return self._move(receiver, named or default, node, frame)
         return receiver if method in _RETURN_SELF else None
@@ -103,11 +105,8 @@ class Modules:
             return receiver
         held, target = place_of_device(receiver.argument("device")), place_of_device(named)
         moved = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
-        if moved is not None and self._has_parameters(receiver) and frame.mode is not Mode.OUTSIDE:
-            if held is Place.DEVICE and target is Place.HOST:
-                self.evaluator.event(frame, moved, "device-to-host-copy", Confidence.MEDIUM)
-            elif held is None and target is Place.DEVICE and self._is_new(moved, frame):
-                self.evaluator.event(frame, moved, "host-to-device-copy", Confidence.MEDIUM)
+        if moved is not None and self._has_parameters(receiver) and frame.in_region:
+            self.evaluator.observe(frame, moved, ModuleMove(held, target, self._is_new(moved, frame)))
         return _with_argument(receiver, "device", named)
 
     def _has_parameters(self, module: ExternalObject) -> bool:
@@ -136,8 +135,8 @@ def write_named(evaluator: Evaluator, receiver: Instance, name: Value, value: Va
 
 def _is_made_in(code: ir.Code, name: str) -> bool:
     """Whether a function makes what it has under a name, and moves it once."""
-    parts = list(ir.walk(code.body))
-    made = [p.value for p in parts if isinstance(p, ir.Assign) for t in p.targets if name in ir.names(t)]
+    parts = list(walk(code.body))
+    made = [p.value for p in parts if isinstance(p, ir.Assign) for t in p.targets if name in names_in(t)]
     called = [p.func for p in parts if isinstance(p, ir.Call) and isinstance(p.func, ir.Attribute)]
     moves = [f for f in called if f.attr in _MOVES and isinstance(f.value, ir.Name) and f.value.id == name]
     return len(made) == len(moves) == 1 and isinstance(made[0], ir.Call)

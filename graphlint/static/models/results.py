@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
 from graphlint.static.domain.program import Bound, Instance, Method, Partial
-from graphlint.static.models import predicates
 from graphlint.values import (
     FALSE,
     NONE,
@@ -30,6 +29,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.predicates import Facts, names_device
 from graphlint.values.queries import place_of_device, tensors_in, truth
 
 FLOAT = "float32"
@@ -48,11 +48,11 @@ _NEITHER_DEVICE_NOR_DTYPE = frozenset({"self", "input", "non_blocking", "copy", 
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One call of an operation."""
+class Application:
+    """An operation applied to arguments."""
 
     operation: Operation
-    facts: predicates.Facts
+    facts: Facts
     receiver: Value | None
     in_region: bool
     is_view: bool
@@ -67,7 +67,7 @@ class Call:
         return self.facts.value("data") or self.facts.value("obj")
 
 
-def result(call: Call) -> Value:
+def result(call: Application) -> Value:
     """What the call returns."""
     returns = call.operation.returns
     if "." in returns:
@@ -161,7 +161,7 @@ def _literal_dtype(value: Value | None) -> str | None:
 # Tensors made where the tensor arguments are
 
 
-def _computed(call: Call, ndim: int | None = None, dtype: str | None = None) -> Value:
+def _computed(call: Application, ndim: int | None = None, dtype: str | None = None) -> Value:
     facts = call.facts
     first = facts.first_tensor()
     dtype = dtype_name(facts.value("dtype")) or dtype
@@ -173,36 +173,36 @@ def _computed(call: Call, ndim: int | None = None, dtype: str | None = None) -> 
     )
 
 
-def _kept_dtype(call: Call) -> str | None:
+def _kept_dtype(call: Application) -> str | None:
     first = call.facts.first_tensor()
     return first.dtype if first is not None else None
 
 
-def _kept_rank(call: Call) -> int | None:
+def _kept_rank(call: Application) -> int | None:
     first = call.facts.first_tensor()
     return first.ndim if first is not None else None
 
 
-def _tensor(call: Call) -> Value:
+def _tensor(call: Application) -> Value:
     return _computed(call, dtype=_kept_dtype(call))
 
 
-def _elementwise(call: Call) -> Value:
+def _elementwise(call: Application) -> Value:
     return _computed(call, broadcast_rank(call.facts.all_values()))
 
 
-def _bool_tensor(call: Call) -> Value:
+def _bool_tensor(call: Application) -> Value:
     return _computed(call, broadcast_rank(call.facts.all_values()), "bool")
 
 
-def _reduced(dtype: str | None) -> Callable[[Call], Value]:
-    def reduce(call: Call) -> Value:
+def _reduced(dtype: str | None) -> Callable[[Application], Value]:
+    def reduce(call: Application) -> Value:
         return _computed(call, _reduced_rank(call, call.facts.value("dim")), dtype)
 
     return reduce
 
 
-def _reduced_rank(call: Call, dim: Value | None) -> int | None:
+def _reduced_rank(call: Application, dim: Value | None) -> int | None:
     """One dimension less, or none left if all are reduced."""
     if dim is None or dim == NONE:
         return 0
@@ -212,7 +212,7 @@ def _reduced_rank(call: Call, dim: Value | None) -> int | None:
     return rank if call.facts.value("keepdim") == TRUE else max(rank - 1, 0)
 
 
-def _extremum(call: Call) -> Value:
+def _extremum(call: Application) -> Value:
     """`max(x)`, `max(x, other)`, or values and positions along a dimension: `max(x, dim)`."""
     dtype, dim = _kept_dtype(call), call.facts.value("dim")
     other = call.facts.value("other")
@@ -225,13 +225,13 @@ def _extremum(call: Call) -> Value:
     return made if dim is None or dim == NONE else Sequence("tuple", (made, with_dtype(made, "int64")))
 
 
-def _where(call: Call) -> Value:
+def _where(call: Application) -> Value:
     if call.facts.value("input") is None:
         return Sequence("tuple", None, _computed(call, 1, "int64"))
     return _elementwise(call)
 
 
-def _unique(call: Call) -> Value:
+def _unique(call: Application) -> Value:
     made = _with_rank(_tensor(call), 1 if call.facts.value("dim") is None else None)
     asked = [truth(call.facts.value(name) or NONE) for name in ("return_inverse", "return_counts")]
     if asked == [False, False]:
@@ -240,22 +240,22 @@ def _unique(call: Call) -> Value:
     return several if True in asked else union((made, several))
 
 
-def _several(count: int | None) -> Callable[[Call], Value]:
-    def make(call: Call) -> Value:
+def _several(count: int | None) -> Callable[[Application], Value]:
+    def make(call: Application) -> Value:
         made = _computed(call, dtype=_kept_dtype(call))
         return Sequence("tuple", None, made) if count is None else Sequence("tuple", (made,) * count)
 
     return make
 
 
-def _loss(call: Call) -> Value:
+def _loss(call: Application) -> Value:
     return _computed(call, 0 if call.facts.value("reduction") is None else None)
 
 
 # Tensors made or moved elsewhere
 
 
-def _made(call: Call) -> Value:
+def _made(call: Application) -> Value:
     """`torch.zeros(..., device=...)`: without a device where a tensor argument is, else on the host."""
     facts, data = call.facts, call.data
     dtype = dtype_name(facts.value("dtype")) or _factory_dtype(call)
@@ -276,13 +276,13 @@ def _made(call: Call) -> Value:
     )
 
 
-def _read_on_device(call: Call) -> list[Value]:
+def _read_on_device(call: Application) -> list[Value]:
     """The arguments of a factory whose value is not read on the host."""
     typed = {param.name for param in call.operation.params or () if param.type}
     return [value for name, values in call.facts.bound.items() if name not in typed for value in values]
 
 
-def _factory_dtype(call: Call) -> str | None:
+def _factory_dtype(call: Application) -> str | None:
     if call.name in ("arange", "randint", "randperm", "tril_indices", "triu_indices"):
         given = call.facts.all_values()
         return None if any(isinstance(v, Const) and isinstance(v.value, float) for v in given) else "int64"
@@ -291,7 +291,7 @@ def _factory_dtype(call: Call) -> str | None:
     return _literal_dtype(call.data) if call.name in _TAKES_DATA else None
 
 
-def _factory_rank(call: Call) -> int | None:
+def _factory_rank(call: Application) -> int | None:
     if call.name in ("arange", "linspace", "randperm", "logspace"):
         return 1
     if call.name in ("eye", "tril_indices", "triu_indices"):
@@ -308,23 +308,23 @@ def _factory_rank(call: Call) -> int | None:
     return len(sizes) or None
 
 
-def _like(call: Call) -> Value:
+def _like(call: Application) -> Value:
     facts = call.facts
     return _placed(call, place_of_device(facts.value("device")), dtype_name(facts.value("dtype")), always_fresh=True)
 
 
-def _moved(call: Call) -> Value:
+def _moved(call: Application) -> Value:
     named: Place | None = None
     dtype: str | None = None
     for name, values in call.facts.bound.items():
         for value in values if name not in _NEITHER_DEVICE_NOR_DTYPE else ():
             dtype = dtype_name(value) or dtype
-            if predicates.names_device(value):
+            if names_device(value):
                 named = place_of_device(value)
     return _placed(call, named, dtype, always_fresh=False)
 
 
-def _placed(call: Call, named: Place | None, dtype: str | None, always_fresh: bool) -> Value:
+def _placed(call: Application, named: Place | None, dtype: str | None, always_fresh: bool) -> Value:
     """The first argument on the device that is named, else where it is."""
     moved: list[Value] = []
     for member in members(call.facts.first() or UNKNOWN):
@@ -339,21 +339,21 @@ def _placed(call: Call, named: Place | None, dtype: str | None, always_fresh: bo
     return union(moved or [Tensor(named or Place.ANYWHERE, None, dtype, Confidence.MEDIUM, fresh=call.in_region)])
 
 
-def _host_tensor(call: Call) -> Value:
+def _host_tensor(call: Application) -> Value:
     pinned = call.name == "pin_memory"
     rank, dtype = _kept_rank(call), _kept_dtype(call)
     return Tensor(Place.HOST, rank, dtype, Confidence.HIGH, pinned, call.in_region)
 
 
-def _device_tensor(call: Call) -> Value:
+def _device_tensor(call: Application) -> Value:
     return Tensor(Place.DEVICE, None, None, Confidence.HIGH, False, call.in_region)
 
 
-def _self(call: Call) -> Value:
+def _self(call: Application) -> Value:
     return call.receiver if call.receiver is not None else call.facts.first() or UNKNOWN
 
 
-def _device(call: Call) -> Value:
+def _device(call: Application) -> Value:
     return DeviceName(place_of_device(call.facts.first()) or Place.ANYWHERE)
 
 
@@ -362,7 +362,7 @@ _PLAIN: dict[str, Value] = {
     "shape": Sequence("tuple", None, Host("int")), "dtype": Host("dtype"), "none": NONE, "host-array": Host("array"),
     "device": DeviceName(Place.ANYWHERE), "list": Sequence("list", None, UNKNOWN), "object": UNKNOWN,
 }  # fmt: skip
-RESULTS: dict[str, Callable[[Call], Value]] = {
+RESULTS: dict[str, Callable[[Application], Value]] = {
     **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN},
     "tensor": _tensor, "elementwise": _elementwise, "bool-tensor": _bool_tensor, "where": _where, "loss": _loss,
     "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
-from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.rule import Call, HostRead, Made, Operands, Report
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Method
-from graphlint.static.models import indexing, operands, predicates, results
+from graphlint.static.facts import writes
+from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -30,9 +33,9 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import device_tensor, is_doubtful, is_number, place_of_device, tensors_in
+from graphlint.values.predicates import Facts
+from graphlint.values.queries import device_tensor, fresh_tensor, is_number, place_of_device, tensors_in
 
-SAVES_ON_HOST = ExternalObject("torch.autograd.graph.save_on_cpu")
 _CASTS = {
     "bool": "bool", "long": "int64", "int": "int32", "float": "float32", "half": "float16", "double": "float64",
     "bfloat16": "bfloat16", "byte": "uint8", "char": "int8", "short": "int16",
@@ -109,13 +112,17 @@ class Tensors:
             self._spread(operation, bound, arguments.star)
         if operation.returns == "factory" and "device" not in bound:
             bound |= [("device", (default,)) for default in frame.around if isinstance(default, DeviceName)]
-        watched = node if frame.mode is not Mode.OUTSIDE else None
-        written = operands.written(operation, watched, receiver) if watched and operation.effects else {}
-        facts = predicates.Facts(bound, written, frame.surroundings)
+        watched = node if frame.in_region else None
+        matters = watched is not None and (operation.effects or operation.is_elementwise)
+        written = writes.written(operation, watched, receiver) if watched is not None and matters else {}
+        facts = Facts(bound, writes.names(written), frame.surroundings)
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
-        result = results.result(results.Call(operation, facts, receiver, _in_region(frame), is_view))
+        result = results.result(results.Application(operation, facts, receiver, _in_region(frame), is_view))
         if watched is not None:
             self._report(operation, facts, watched, frame)
+            self.evaluator.observe(frame, watched, Call(operation.name, bound, result))
+            if operation.is_elementwise:
+                self._meet(watched, writes.operands(bound, written), frame)
             if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
         return result
@@ -127,24 +134,26 @@ class Tensors:
                 bound[parameter.name] = (star,)
                 return
 
-    def _report(self, operation: Operation, facts: predicates.Facts, node: ir.Call, frame: Frame) -> None:
+    def _report(self, operation: Operation, facts: Facts, node: ir.Call, frame: Frame) -> None:
         reported: dict[str, Confidence] = {}
         for effect in operation.effects:
             confidence = facts.confidence(effect)
-            if effect.name == "frozen-host-operand" and confidence is not None:
-                confidence = operands.frozen(facts.operands(), frame)
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
-                self.evaluator.event(frame, node, effect.name, confidence, effect.message, effect.help)
+                self.evaluator.report(frame, node, effect.name, Report(confidence, effect.message, effect.help))
+
+    def _meet(self, node: ir.Node, operands: list[writes.Operand], frame: Frame) -> None:
+        """Values meet elementwise."""
+        if frame.in_region:
+            expressions, values = zip(*operands, strict=True)
+            self.evaluator.observe(frame, node, Operands(values, partial(writes.is_written_to, expressions, frame)))
 
     def _check_made(self, node: ir.Node, made: Value, given: Iterable[Value], frame: Frame) -> None:
         """What a new tensor on the device means under the context managers around it."""
-        if not any(t.fresh and t.place is Place.DEVICE for t in tensors_in(made)):
+        if fresh_tensor(made) is None:
             return
-        if frame.is_foreign:
-            self.evaluator.event(frame, node, "foreign-allocation", Confidence.MEDIUM)
-        if SAVES_ON_HOST in frame.around and any(device_tensor(value) is not None for value in given):
-            self.evaluator.event(frame, node, "device-to-host-copy", Confidence.MEDIUM)
+        within = frozenset(manager.cls for manager in frame.around if isinstance(manager, ExternalObject))
+        self.evaluator.observe(frame, node, Made(made, tuple(given), within, frame.is_foreign))
 
     def like_arguments(self, arguments: Arguments, frame: Frame) -> Value:
         """A tensor where the arguments are: what a module that the catalogue does not describe returns."""
@@ -193,9 +202,7 @@ class Tensors:
 
     def binary(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """An arithmetic operator with a tensor on at least one side."""
-        frozen = operands.frozen(operands.sides(node, left, right), frame)
-        if frozen is not None:
-            self.evaluator.event(frame, node, "frozen-host-operand", frozen)
+        self._meet(node, writes.sides(node, left, right), frame)
         ndim = results.broadcast_rank([left, right]) if sign != "@" else None
         dtypes = {m.dtype for side in (left, right) for m in members(side) if isinstance(m, Tensor)}
         dtype = dtypes.pop() if len(dtypes) == 1 else None
@@ -222,40 +229,30 @@ class Tensors:
     def unary(value: Value) -> Value:
         return union(m for m in members(value) if isinstance(m, Tensor))
 
-    @staticmethod
-    def sureness(value: Value, tensor: Tensor) -> Confidence:
-        """How sure it is that a value is that tensor: less so if it can be a host value."""
-        return Confidence.LOW if is_doubtful(value) else tensor.sure
-
     def check_printed(self, node: ir.Node, value: Value, frame: Frame) -> None:
         """The text of a tensor, or of a container that holds one, has its values in it."""
-        tensor = device_tensor(value)
-        if tensor is None:
-            tensor = next((t for t in tensors_in(value) if t.place is Place.DEVICE), None)
-        if tensor is not None:
-            self.evaluator.event(frame, node, "tensor-printing", tensor.sure)
+        if any(True for _ in tensors_in(value)):
+            self.evaluator.observe(frame, node, HostRead(value, "text"))
 
     # Items
 
     def index(self, value: Value, node: ir.Subscript, index: Value, frame: Frame) -> Value:
         """`value[index]`."""
-        return indexing.load(self, value, node, index, frame)
+        return indexing.load(self.evaluator, value, node, index, frame)
 
     def store_item(self, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
         """`value[index] = stored`."""
-        indexing.store(self, value, target, index, stored, frame)
+        indexing.store(self.evaluator, value, target, index, stored, frame)
 
     def check_bound(self, node: ir.Expr, value: Value, frame: Frame) -> None:
         """A slice bound is read on the host."""
-        tensor = device_tensor(value)
-        if tensor is not None:
-            self.evaluator.event(frame, node, "tensor-as-size", self.sureness(value, tensor))
+        if device_tensor(value) is not None:
+            self.evaluator.observe(frame, node, HostRead(value, "bound"))
 
     def check_list_index(self, node: ir.Node, index: Value, frame: Frame) -> None:
         """An index into a list or tuple is read on the host, and so is how often one is repeated."""
-        tensor = device_tensor(index)
-        if tensor is not None:
-            self.evaluator.event(frame, node, "scalar-readback", self.sureness(index, tensor))
+        if device_tensor(index) is not None:
+            self.evaluator.observe(frame, node, HostRead(index, "index"))
 
 
 _UNKNOWN_RESULTS: dict[str, Value] = {
@@ -270,4 +267,4 @@ def _can_be_numbers(*sides: Value) -> bool:
 
 
 def _in_region(frame: Frame) -> bool:
-    return frame.mode is not Mode.OUTSIDE
+    return frame.in_region

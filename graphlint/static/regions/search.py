@@ -1,4 +1,8 @@
-"""Files and declarations in, capture regions out, with everything that they reach already run."""
+"""Files and declarations in, capture regions out, with everything that they reach already run.
+
+What opens a region is found by the words of its spelling first, then run; helpers that pass a region on are searched
+for in turn.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.capture import GRAPHING_KEYWORDS
 from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 from graphlint.static.syntax.words import Words, by_shared_piece
 from graphlint.values import UNKNOWN, External, Value, members
 
@@ -199,7 +204,7 @@ class Search:
 
     def _misses_entry(self, function: Function) -> bool:
         """Whether a function calls an entry where no region was found: behind a condition or a decorator."""
-        calls = [part for part in ir.walk(function.code.body) if isinstance(part, ir.Call)]
+        calls = [part for part in walk(function.code.body) if isinstance(part, ir.Call)]
         lines = {function.first_line + c.pos[0] for c in calls if self._is_entry(c, function.module)}
         path = str(function.module.path)
         return bool(lines - {r.region.line for r in self.interpreter.regions.values() if r.region.path == path})

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from graphlint.runtime.device.cuda.driver import Driver
-from graphlint.runtime.device.cuda.memory import Memory
+from graphlint.runtime.device.cuda.memory import MemorySnapshot
 from graphlint.runtime.device.cuda.nodes import handles, walk
 from graphlint.runtime.trace.nodes import Node
 
@@ -64,7 +64,7 @@ class Taken:
 
     nodes: tuple[Node, ...]
     later: tuple[Node, ...] | None
-    memory: Memory
+    memory: MemorySnapshot
     launches: tuple[Launch, ...]
     returned: tuple[Given, ...]
     kept: object  # the graph and what keeps its memory
@@ -132,4 +132,4 @@ def take(driver: Driver, kind: Kind) -> Taken:
         nodes = walk(driver, handle)
     returned = tuple(storages("step", "result", result))
     later = walk(driver, graph.raw_cuda_graph()) if has_handle else None
-    return Taken(nodes, later, Memory.now(), tuple(launches.seen), returned, (graph, step, result))
+    return Taken(nodes, later, MemorySnapshot.now(), tuple(launches.seen), returned, (graph, step, result))

@@ -16,7 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from graphlint.runtime.device.cuda.driver import Driver
-from graphlint.runtime.device.cuda.memory import ORDINARY_POOL, Memory, addresses, poison
+from graphlint.runtime.device.cuda.memory import ORDINARY_POOL, MemorySnapshot, addresses, poison
 from graphlint.runtime.trace.nodes import Node
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -42,7 +42,9 @@ def kernel(*words: int) -> tuple[Node, ...]:
 
 def test_an_address_belongs_to_the_block_around_it() -> None:
     """From the first byte to the last; the order of segments does not matter."""
-    memory = Memory([segment(9000, (512, "inactive")), segment(1000, (512, "active_allocated"), (1024, "inactive"))])
+    memory = MemorySnapshot(
+        [segment(9000, (512, "inactive")), segment(1000, (512, "active_allocated"), (1024, "inactive"))]
+    )
     blocks = [memory.find(address) for address in (999, 1000, 1511, 1512, 2535, 2536, 9000, 9512)]
     assert [None, 1000, 1000, 1512, 1512, None, 9000, None] == [block and block.address for block in blocks]
     assert [512, 1024, 512] == [block.size for block in memory]
@@ -51,7 +53,7 @@ def test_an_address_belongs_to_the_block_around_it() -> None:
 def test_a_block_tells_its_pool_its_state_and_its_origin() -> None:
     """What the snapshot says of segment and block is one row."""
     states = ["active_allocated", "active_awaiting_free", "active_pending_free", "inactive"]
-    blocks = list(Memory([segment(1000, *((512, state) for state in states), pool=POOL)]))
+    blocks = list(MemorySnapshot([segment(1000, *((512, state) for state in states), pool=POOL)]))
     assert ["active", "awaiting free", "awaiting free", "inactive"] == [block.state for block in blocks]
     assert {(POOL, 0, 5)} == {(block.pool, block.device, block.stream) for block in blocks}
     assert ("model.py", 3, "build") == blocks[0].frames[0]
@@ -59,12 +61,15 @@ def test_a_block_tells_its_pool_its_state_and_its_origin() -> None:
 
 def test_nothing_is_found_in_empty_memory() -> None:
     """Before the first allocation no address is torch's."""
-    assert Memory([]).find(1000) is None
+    assert MemorySnapshot([]).find(1000) is None
 
 
 def test_a_word_that_moves_with_its_block_is_an_address() -> None:
     """It lies equally far inside a block both times; one that lies elsewhere in it is data."""
-    first, second = Memory([segment(1000, (512, "inactive"))]), Memory([segment(5000, (512, "inactive"))])
+    first, second = (
+        MemorySnapshot([segment(1000, (512, "inactive"))]),
+        MemorySnapshot([segment(5000, (512, "inactive"))]),
+    )
     nodes = addresses(kernel(1000, 1040, 1040, 77), kernel(5000, 5040, 5048, 77), first, second)
     assert (1000, 1040) == nodes[0].words
 
@@ -72,13 +77,16 @@ def test_a_word_that_moves_with_its_block_is_an_address() -> None:
 def test_a_word_that_stays_is_an_address_in_memory_of_both_captures() -> None:
     """In a block that is in use both times; what is free by chance at such an address is none."""
     blocks = (512, "active_allocated"), (512, "inactive")
-    first, second = Memory([segment(1000, *blocks)]), Memory([segment(1000, *blocks)])
+    first, second = MemorySnapshot([segment(1000, *blocks)]), MemorySnapshot([segment(1000, *blocks)])
     assert (1000,) == addresses(kernel(1000, 1600), kernel(1000, 1600), first, second)[0].words
 
 
 def test_words_of_a_child_graph_are_judged_as_well() -> None:
     """The nodes below a node are compared in the same way."""
-    first, second = Memory([segment(1000, (512, "inactive"))]), Memory([segment(5000, (512, "inactive"))])
+    first, second = (
+        MemorySnapshot([segment(1000, (512, "inactive"))]),
+        MemorySnapshot([segment(5000, (512, "inactive"))]),
+    )
     graphs = [(Node(0, 2, "graph", children=kernel(start, 64)),) for start in (1000, 5000)]
     assert (1000,) == addresses(*graphs, first, second)[0].children[0].words
 
@@ -86,7 +94,7 @@ def test_words_of_a_child_graph_are_judged_as_well() -> None:
 def test_captures_of_different_work_are_refused() -> None:
     """Words can be compared only where the nodes are the same."""
     with pytest.raises(ValueError, match="same nodes"):
-        addresses(kernel(1), kernel(1, 2), Memory([]), Memory([]))
+        addresses(kernel(1), kernel(1, 2), MemorySnapshot([]), MemorySnapshot([]))
 
 
 @pytest.fixture
@@ -116,13 +124,13 @@ def test_a_tensor_is_found_and_a_freed_one_is_inactive() -> None:
     """The state of a block follows its tensor."""
     x = torch.ones(1 << 20, device="cuda")
     first, last = x.data_ptr(), x.data_ptr() + x.nbytes - 1
-    blocks = [Memory.now().find(address) for address in (first, last)]
+    blocks = [MemorySnapshot.now().find(address) for address in (first, last)]
     assert blocks[0] == blocks[1]
     assert (first, ORDINARY_POOL, "active", 0) == tuple(
         getattr(blocks[0], name) for name in ("address", "pool", "state", "device")
     )
     del x
-    freed = Memory.now().find(first)
+    freed = MemorySnapshot.now().find(first)
     assert freed is None or "inactive" == freed.state
 
 
@@ -136,7 +144,7 @@ def test_a_tensor_that_another_stream_still_uses_awaits_its_end() -> None:
         x.record_stream(side)
     address = x.data_ptr()
     del x
-    assert "awaiting free" == Memory.now().find(address).state
+    assert "awaiting free" == MemorySnapshot.now().find(address).state
     torch.cuda.synchronize()
 
 
@@ -146,15 +154,15 @@ def test_a_block_of_a_graph_lies_in_its_pool() -> None:
     graph, x = torch.cuda.CUDAGraph(), torch.ones(100, device="cuda")
     with torch.cuda.graph(graph):
         y = x * 2
-        during = Memory.now().find(y.data_ptr())
-    assert graph.pool() == during.pool == Memory.now().find(y.data_ptr()).pool != ORDINARY_POOL
+        during = MemorySnapshot.now().find(y.data_ptr())
+    assert graph.pool() == during.pool == MemorySnapshot.now().find(y.data_ptr()).pool != ORDINARY_POOL
 
 
 @needs_gpu
 def test_a_block_names_the_line_that_allocated_it(history: None) -> None:
     """Where torch records the history of memory."""
     x = torch.ones(100, device="cuda")
-    frames = Memory.now().find(x.data_ptr()).frames
+    frames = MemorySnapshot.now().find(x.data_ptr()).frames
     assert (__file__, "test_a_block_names_the_line_that_allocated_it") == (frames[0].path, frames[0].function)
 
 
@@ -174,7 +182,7 @@ def test_poison_fills_free_memory_and_nothing_else(driver: Driver) -> None:
     assert filled >= sum(size for _, size in places)
     assert all(b"\xff" * size == read(driver, first, size) for first, size in places)
     assert (1 << 18, 4 << 18) == (alive.sum().item(), out.sum().item())
-    assert Memory.now().find(address).pool == graph.pool()
+    assert MemorySnapshot.now().find(address).pool == graph.pool()
     assert read(driver, address, 4) == torch.tensor(3.0).numpy(force=True).tobytes()
 
 
@@ -184,7 +192,7 @@ def test_poison_spares_what_is_not_mapped() -> None:
     program = """
 import torch
 from graphlint.runtime.device.cuda.driver import Driver
-from graphlint.runtime.device.cuda.memory import Memory, poison
+from graphlint.runtime.device.cuda.memory import MemorySnapshot, poison
 tensors = [torch.ones(5 << 20, device="cuda") for _ in range(20)]
 kept = tensors[::7]
 del tensors

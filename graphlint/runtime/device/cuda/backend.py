@@ -13,12 +13,21 @@ from graphlint.runtime.device.cuda.memory import poison
 from graphlint.runtime.device.cuda.nodes import walk
 from graphlint.runtime.trace.nodes import Node
 
+UNSEEN = (
+    "not seen without `cuda-bindings`, which is not installed: what the nodes of a graph point to; "
+    "so freed pinned memory is not found, and freed memory of the device counts as used by all that it was given to"
+)
+
 
 class CudaDriver(Driver):
     """A `Backend` that takes real captures."""
 
     is_real = True
     has_numbers = True
+
+    @property
+    def unseen(self) -> str:
+        return "" if self.binding is not None else UNSEEN
 
     def nodes(self, graph: int) -> tuple[Node, ...]:
         return walk(self, graph)

@@ -1,6 +1,7 @@
 """Kernels and copies of this process in, as they are launched; each with its stream out.
 
 They are heard of through CUDA's profiling interface, so that the work of libraries is too that torch knows nothing of.
+It is called through ctypes, since `cuda-bindings` does not describe it, nor the arguments that it shows.
 """
 
 from __future__ import annotations

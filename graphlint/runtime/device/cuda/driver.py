@@ -1,11 +1,18 @@
-"""The CUDA driver through ctypes: a stream in, what its capture has recorded and which calls were refused out."""
+"""The CUDA driver: a stream in, what its capture has recorded and which calls were refused out.
+
+What fills a structure is asked through `cuda-bindings`, NVIDIA's own description of the driver. What a watch cannot do
+without is called through ctypes, since not every build of torch brings `cuda-bindings`: the calls that take and give
+nothing but handles and numbers.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from graphlint.runtime.device.backend import NOT_CAPTURING
@@ -27,6 +34,7 @@ class Driver:
         Raises OSError where there is no driver.
         """
         self._library = ctypes.CDLL("libcuda.so.1")
+        self.binding = _binding()
         self._refused = refused
         self._asking: int | None = None  # the thread that calls from here, of which no refusal is passed on
 
@@ -48,11 +56,29 @@ class Driver:
         Handles and addresses are given as `c_void_p`, since ctypes takes a plain number for 32 bits.
         """
         function = getattr(self._library, name, None)
+        return function is not None and bool(self._unheard(function, *arguments) == 0)
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """What a function of the driver gives, as `cuda-bindings` describes it: one object, or several in a list.
+
+        None where the driver refuses, where it or this release of `cuda-bindings` lacks the function, where that does
+        not know the answer, and where there is none.
+        """
+        function = getattr(self.binding, name, None)
         if function is None:
-            return False
+            return None
+        try:
+            status, *given = self._unheard(function, *arguments)
+        except (RuntimeError, ValueError):
+            return None
+        if status:
+            return None
+        return given[0] if len(given) == 1 else given
+
+    def _unheard(self, function: Callable[..., Any], *arguments: Any) -> Any:
         self._asking = threading.get_ident()
         try:
-            return bool(function(*arguments) == 0)
+            return function(*arguments)
         finally:
             self._asking = None
 
@@ -106,3 +132,11 @@ class Driver:
         else:
             known = self.call("cuStreamGetCaptureInfo_v2", *head, ctypes.byref(count))
         return status.value, graph.value if known else None
+
+
+def _binding() -> ModuleType | None:
+    """NVIDIA's description of the driver, where it is installed."""
+    try:
+        return importlib.import_module("cuda.bindings.driver")
+    except ImportError:
+        return None

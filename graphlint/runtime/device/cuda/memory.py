@@ -25,7 +25,7 @@ _WITHOUT_TRACES = (
 _POISON = 0xFF  # NaN in every float type, -1 in every signed integer
 
 
-class Frame(NamedTuple):
+class StackFrame(NamedTuple):
     """A line of Python that was running when a block was allocated."""
 
     path: str
@@ -47,10 +47,10 @@ class Block:
     pool: tuple[int, int]
     state: str
     stream: int
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[StackFrame, ...] = ()
 
 
-class Memory:
+class MemorySnapshot:
     """The blocks of all pools and devices at one moment, by address."""
 
     def __init__(self, segments: Iterable[Mapping[str, Any]]) -> None:
@@ -60,7 +60,7 @@ class Memory:
         self._bounds: dict[int, list[int]] = {}  # of blocks, by segment, worked out when one is asked for
 
     @classmethod
-    def now(cls) -> Memory:
+    def now(cls) -> MemorySnapshot:
         """What the allocator holds now; nothing on the device is waited for, so a capture may ask as well."""
         return cls(torch.cuda.memory_snapshot(**_WITHOUT_TRACES))
 
@@ -96,7 +96,7 @@ class Memory:
             tuple(segment["segment_pool_id"]),
             _STATES.get(block["state"], INACTIVE),
             segment["stream"],
-            tuple(Frame(frame["filename"], frame["line"], frame["name"]) for frame in block.get("frames", ())),
+            tuple(StackFrame(frame["filename"], frame["line"], frame["name"]) for frame in block.get("frames", ())),
         )
 
 
@@ -110,7 +110,7 @@ def poison(driver: Driver, device: int) -> int:
         torch.cuda.synchronize()  # a block may be free already while its last kernel still runs
         filled = 0
         # Of segments that expand, a snapshot has only the stretches that are mapped, so all of this may be written to.
-        for block in Memory.now():
+        for block in MemorySnapshot.now():
             if (block.device, block.pool, block.state) == (device, ORDINARY_POOL, INACTIVE):
                 address, size = ctypes.c_uint64(block.address), ctypes.c_size_t(block.size)
                 if not driver.call("cuMemsetD8_v2", address, ctypes.c_ubyte(_POISON), size):
@@ -121,7 +121,7 @@ def poison(driver: Driver, device: int) -> int:
 
 
 def addresses(
-    first: tuple[Node, ...], second: tuple[Node, ...], first_memory: Memory, second_memory: Memory
+    first: tuple[Node, ...], second: tuple[Node, ...], first_memory: MemorySnapshot, second_memory: MemorySnapshot
 ) -> tuple[Node, ...]:
     """The nodes of `first` with those of their words only that are addresses in memory of torch.
 
@@ -146,7 +146,7 @@ def addresses(
     )
 
 
-def _is_address(word: int, twin: int, first_memory: Memory, second_memory: Memory) -> bool:
+def _is_address(word: int, twin: int, first_memory: MemorySnapshot, second_memory: MemorySnapshot) -> bool:
     block, other = first_memory.find(word), second_memory.find(twin)
     if block is None or other is None:
         return False

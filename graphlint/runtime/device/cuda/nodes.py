@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -33,72 +34,6 @@ _EXTRA_END, _EXTRA_BUFFER, _EXTRA_SIZE = 0, 1, 2  # what follows in the `extra` 
 _WORD = 8
 
 
-class _Kernel(ctypes.Structure):
-    _fields_ = (
-        ("function", ctypes.c_void_p),
-        ("dimensions", ctypes.c_uint * 6),
-        ("shared_bytes", ctypes.c_uint),
-        ("parameters", ctypes.POINTER(ctypes.c_void_p)),
-        ("extra", ctypes.POINTER(ctypes.c_void_p)),
-        ("kernel", ctypes.c_void_p),
-        ("context", ctypes.c_void_p),
-    )
-
-
-class _End(ctypes.Structure):
-    """One side of a copy."""
-
-    _fields_ = (
-        ("x_bytes", ctypes.c_size_t),
-        ("y", ctypes.c_size_t),
-        ("z", ctypes.c_size_t),
-        ("level", ctypes.c_size_t),
-        ("type", ctypes.c_uint),
-        ("host", ctypes.c_void_p),
-        ("device", ctypes.c_void_p),
-        ("array", ctypes.c_void_p),
-        ("reserved", ctypes.c_void_p),
-        ("pitch", ctypes.c_size_t),
-        ("height", ctypes.c_size_t),
-    )
-
-
-class _Copy(ctypes.Structure):
-    _fields_ = (
-        ("source", _End),
-        ("target", _End),
-        ("width", ctypes.c_size_t),
-        ("height", ctypes.c_size_t),
-        ("depth", ctypes.c_size_t),
-    )
-
-
-class _Memset(ctypes.Structure):
-    _fields_ = (
-        ("address", ctypes.c_void_p),
-        ("pitch", ctypes.c_size_t),
-        ("value", ctypes.c_uint),
-        ("element_bytes", ctypes.c_uint),
-        ("width", ctypes.c_size_t),
-        ("height", ctypes.c_size_t),
-        ("context", ctypes.c_void_p),
-    )
-
-
-class _Allocation(ctypes.Structure):
-    _fields_ = (
-        ("pool_properties", ctypes.c_byte * 88),
-        ("access", ctypes.c_void_p),
-        ("access_count", ctypes.c_size_t),
-        ("size", ctypes.c_size_t),
-        ("address", ctypes.c_void_p),
-    )
-
-
-class _HostCall(ctypes.Structure):
-    _fields_ = (("function", ctypes.c_void_p), ("data", ctypes.c_void_p))
-
-
 def walk(driver: Driver, graph: int) -> tuple[Node, ...]:
     """The nodes of a graph in the order of their creation, while it is captured or afterwards.
 
@@ -122,14 +57,14 @@ class _Walk:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._functions: dict[int, tuple[str, tuple[int, ...]]] = {}
-        self._readers = {
-            "kernel": self._kernel,
-            "memcpy": self._copy,
-            "memset": self._memset,
-            "host": self._host_call,
-            "graph": self._child,
-            "mem-alloc": self._allocation,
-            "mem-free": self._release,
+        self._readers: dict[str, tuple[str, Callable[[Node, Any], Node]]] = {
+            "kernel": ("cuGraphKernelNodeGetParams", self._kernel),
+            "memcpy": ("cuGraphMemcpyNodeGetParams", self._copy),
+            "memset": ("cuGraphMemsetNodeGetParams", self._memset),
+            "host": ("cuGraphHostNodeGetParams", self._host_call),
+            "graph": ("cuGraphChildGraphNodeGetGraph", self._child),
+            "mem-alloc": ("cuGraphMemAllocNodeGetParams", self._allocation),
+            "mem-free": ("cuGraphMemFreeNodeGetParams", self._release),
         }
 
     def nodes(self, graph: int) -> tuple[Node, ...]:
@@ -137,93 +72,81 @@ class _Walk:
 
     def _node(self, index: int, handle: int) -> Node:
         number = ctypes.c_uint()
+        # A plain number, so that kinds are known without `cuda-bindings`, and newer ones than those that it knows.
         known = self._driver.call("cuGraphNodeGetType", ctypes.c_void_p(handle), ctypes.byref(number))
         kind = KINDS[number.value] if known and number.value < len(KINDS) else "unknown"
         node = Node(index, handle, kind, is_legible=kind in _WITHOUT_ADDRESSES)
-        return self._readers[kind](node) if kind in self._readers else node
-
-    def _fill(self, name: str, node: Node, answer: Any) -> bool:
-        """Have the driver write what it knows of a node."""
-        return self._driver.call(name, ctypes.c_void_p(node.handle), ctypes.byref(answer))
-
-    def _kernel(self, node: Node) -> Node:
-        given, function = _Kernel(), ctypes.c_void_p()
-        if not self._fill("cuGraphKernelNodeGetParams_v2", node, given):
+        if kind not in self._readers:
             return node
-        function.value = given.function
-        if not function:
-            self._driver.call("cuKernelGetFunction", ctypes.byref(function), ctypes.c_void_p(given.kernel))
-        name, sizes = self._function(function.value or 0)
-        if given.parameters:
-            words = tuple(chain.from_iterable(map(_words, given.parameters[: len(sizes)], sizes)))
+        function, read = self._readers[kind]
+        given = self._driver.ask(function, handle)
+        try:
+            return node if given is None else read(node, given)
+        except ValueError:  # a number in it is none that `cuda-bindings` knows
+            return node
+
+    def _kernel(self, node: Node, given: Any) -> Node:
+        function = int(given.func) or int(self._driver.ask("cuKernelGetFunction", given.kern) or 0)
+        name, sizes = self._function(function)
+        if given.kernelParams:
+            parameters = (ctypes.c_void_p * len(sizes)).from_address(given.kernelParams)
+            words = tuple(chain.from_iterable(map(_words, parameters, sizes)))
             return replace(node, name=name, words=words, is_legible=bool(sizes))
         if given.extra:
-            words = _packed(given.extra)
+            words = _packed(ctypes.cast(given.extra, ctypes.POINTER(ctypes.c_void_p)))
             return replace(node, name=name, words=words, is_legible=bool(words))
         return replace(node, name=name, is_legible=True)
 
     def _function(self, function: int) -> tuple[str, tuple[int, ...]]:
         """The name of a kernel and the sizes of its parameters in bytes; CUDA 12.3 and 12.4 tell them."""
         if function not in self._functions:
-            name, offset, size = ctypes.c_char_p(), ctypes.c_size_t(), ctypes.c_size_t()
-            self._driver.call("cuFuncGetName", ctypes.byref(name), ctypes.c_void_p(function))
+            name: bytes = self._driver.ask("cuFuncGetName", function) or b""
             sizes: list[int] = []
-            while self._driver.call(
-                "cuFuncGetParamInfo",
-                ctypes.c_void_p(function),
-                ctypes.c_size_t(len(sizes)),
-                ctypes.byref(offset),
-                ctypes.byref(size),
-            ):
-                sizes.append(size.value)
-            self._functions[function] = (name.value or b"").decode(), tuple(sizes)
+            while (found := self._driver.ask("cuFuncGetParamInfo", function, len(sizes))) is not None:
+                _offset, size = found
+                sizes.append(size)
+            self._functions[function] = name.decode(), tuple(sizes)
         return self._functions[function]
 
-    def _copy(self, node: Node) -> Node:
-        given = _Copy()
-        if not self._fill("cuGraphMemcpyNodeGetParams", node, given):
-            return node
-        source, target = (self._stretch(end, given) for end in (given.source, given.target))
+    def _copy(self, node: Node, given: Any) -> Node:
+        source, target = (self._stretch(given, side) for side in ("src", "dst"))
         words = source.address, target.address
         return replace(node, words=words, source=source, target=target, is_legible=True)
 
-    def _stretch(self, end: _End, copy: _Copy) -> Stretch:
-        if end.type == _ARRAY:
-            return Stretch(end.array or 0, 0, "array")
-        first = (end.host if end.type == _HOST else end.device) or 0
-        first += end.x_bytes + end.pitch * (end.y + end.height * end.z)
-        rows = (max(copy.depth, 1) - 1) * end.height + max(copy.height, 1) - 1
-        return Stretch(first, rows * end.pitch + copy.width, self._driver.residence(first))
+    def _stretch(self, copy: Any, side: str) -> Stretch:
+        """One side of a copy: `src` or `dst`, as its fields begin."""
 
-    def _memset(self, node: Node) -> Node:
-        given = _Memset()
-        if not self._fill("cuGraphMemsetNodeGetParams", node, given):
-            return node
-        address = given.address or 0
-        size = (max(given.height, 1) - 1) * given.pitch + given.width * given.element_bytes
+        def of_side(name: str) -> int:
+            return int(getattr(copy, side + name))
+
+        kind, pitch, height = map(of_side, ("MemoryType", "Pitch", "Height"))
+        if kind == _ARRAY:
+            return Stretch(of_side("Array"), 0, "array")
+        first = of_side("Host" if kind == _HOST else "Device") + of_side("XInBytes")
+        first += pitch * (of_side("Y") + height * of_side("Z"))
+        rows = (max(copy.Depth, 1) - 1) * height + max(copy.Height, 1) - 1
+        return Stretch(first, rows * pitch + copy.WidthInBytes, self._driver.residence(first))
+
+    def _memset(self, node: Node, given: Any) -> Node:
+        address = int(given.dst)
+        size = (max(given.height, 1) - 1) * given.pitch + given.width * given.elementSize
         target = Stretch(address, size, self._driver.residence(address))
         return replace(node, words=(address,), target=target, is_legible=True)
 
-    def _host_call(self, node: Node) -> Node:
-        given = _HostCall()
-        known = self._fill("cuGraphHostNodeGetParams", node, given)
-        return replace(node, words=(given.function or 0, given.data or 0), is_legible=known)
+    def _host_call(self, node: Node, given: Any) -> Node:
+        return replace(node, words=(int(given.fn), int(given.userData)), is_legible=True)
 
-    def _child(self, node: Node) -> Node:
-        graph = ctypes.c_void_p()
-        if not self._fill("cuGraphChildGraphNodeGetGraph", node, graph):
-            return node
-        return replace(node, children=self.nodes(graph.value or 0), is_legible=True)
+    def _child(self, node: Node, graph: Any) -> Node:
+        return replace(node, children=self.nodes(int(graph)), is_legible=True)
 
-    def _allocation(self, node: Node) -> Node:
-        given = _Allocation()
-        known = self._fill("cuGraphMemAllocNodeGetParams", node, given)
-        return replace(node, words=(given.address or 0,), is_legible=known)
+    def _allocation(self, node: Node, given: Any) -> Node:
+        return replace(node, words=(int(given.dptr),), is_legible=True)
 
-    def _release(self, node: Node) -> Node:
-        address = ctypes.c_void_p()
-        known = self._fill("cuGraphMemFreeNodeGetParams", node, address)
-        return replace(node, words=(address.value or 0,), is_legible=known)
+    def _release(self, node: Node, address: Any) -> Node:
+        return replace(node, words=(int(address),), is_legible=True)
+
+
+# What the parameters of a kernel are, `cuda-bindings` does not tell, only where they lie; so ctypes reads them.
 
 
 def _packed(extra: Any) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ class EmulatedDriver:
     """The driver of an emulated device; the handle of a graph is the identity of its recording."""
 
     is_real = False
+    unseen = ""
 
     def __init__(self, emulator: Emulator, refused: Callable[[str], None]) -> None:
         self.emulator = emulator

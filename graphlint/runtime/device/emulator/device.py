@@ -15,14 +15,14 @@ from graphlint.runtime.device.emulator.kernels import Kernels
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.device.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.device.emulator.streams import DEFAULT, Streams
-from graphlint.runtime.trace.modes import Mode, is_composite
+from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, tensors
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 
 
-class Device(Mode):
+class Device(DispatchMode):
     """Where every operator of a thread arrives, below autograd and below what follows the program."""
 
     def __init__(self, residence: Residence, streams: Streams, generators: Generators, kernels: Kernels) -> None:

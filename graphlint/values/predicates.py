@@ -1,13 +1,13 @@
-"""The catalogue's conditions and abstract arguments in, how surely they hold out."""
+"""The catalogue's conditions and the arguments of a call in, how surely they hold out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import abc
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from graphlint.finding import Confidence
 from graphlint.operations import Condition, Effect
-from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -31,10 +31,10 @@ HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 @dataclass(slots=True)
 class Facts:
-    """The arguments of one call by parameter, as values and as written, and what is in force around it."""
+    """The arguments of one call by parameter, what tells objects apart among them, and what is in force around it."""
 
     bound: dict[str, tuple[Value, ...]]
-    written: dict[str, tuple[ir.Expr, ...]] = field(default_factory=dict)
+    identities: abc.Mapping[str, tuple[Hashable | None, ...]] = field(default_factory=dict)
     around: frozenset[Value] = frozenset()
 
     def value(self, name: str) -> Value | None:
@@ -50,14 +50,6 @@ class Facts:
 
     def all_values(self) -> list[Value]:
         return [value for values in self.bound.values() for value in values]
-
-    def operands(self) -> list[tuple[ir.Expr | None, Value]]:
-        """Every argument with its expression, as far as that is known."""
-        found: list[tuple[ir.Expr | None, Value]] = []
-        for name, values in self.bound.items():
-            expressions = self.written.get(name, ())
-            found += zip(expressions if len(expressions) == len(values) else (None,) * len(values), values, strict=True)
-        return found
 
     def first(self) -> Value | None:
         return next((value for values in self.bound.values() for value in values), None)
@@ -92,9 +84,9 @@ class Facts:
         return test(self.value(condition.argument), condition)
 
     def _are_one(self, left: str, right: str) -> bool:
-        """Whether two parameters are given the same name, and thus one object."""
-        names = [{e.id if isinstance(e, ir.Name) else None for e in self.written.get(p, ())} for p in (left, right)]
-        return names[0] == names[1] and len(names[0]) == 1 and None not in names[0]
+        """Whether two parameters are known to be given one object."""
+        objects = [set(self.identities.get(parameter, ())) for parameter in (left, right)]
+        return objects[0] == objects[1] and len(objects[0]) == 1 and None not in objects[0]
 
 
 def _absent(value: Value | None, condition: Condition) -> Confidence | None:

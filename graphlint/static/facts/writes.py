@@ -1,33 +1,16 @@
-"""The operands of an operation as written and as values in, whether one is a host scalar frozen at capture out."""
+"""The operands of an operation as written and as values, and whether the program writes to one in place."""
 
 from __future__ import annotations
 
 import re
 from typing import TypeAlias
 
-from graphlint.finding import Confidence
 from graphlint.operations import Operation
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.syntax import ir
-from graphlint.values import Place, Value
-from graphlint.values.queries import device_tensor, host_tensor
+from graphlint.values import Value
 
 Operand: TypeAlias = "tuple[ir.Expr | None, Value]"
-
-
-def frozen(operands: list[Operand], frame: Frame) -> Confidence | None:
-    """How sure it is that a host scalar tensor meets a device tensor, and that its value can change later.
-
-    One that is written down in the program, and never written to, is as good as a number.
-    """
-    device = [t for _, value in operands if (t := device_tensor(value)) is not None and t.place is Place.DEVICE]
-    for operand, value in operands if device else ():
-        held = host_tensor(value)
-        if held is None or held.ndim != 0 or held.fresh or device_tensor(value) is not None:
-            continue
-        if not held.literal or _is_written_to(operand, frame):
-            return min(held.sure, device[0].sure)
-    return None
 
 
 def written(operation: Operation, node: ir.Call, receiver: Value | None) -> dict[str, tuple[ir.Expr, ...]]:
@@ -41,6 +24,20 @@ def written(operation: Operation, node: ir.Call, receiver: Value | None) -> dict
     return operation.bind(positional, keywords)
 
 
+def names(written: dict[str, tuple[ir.Expr, ...]]) -> dict[str, tuple[str | None, ...]]:
+    """The plain names among the expressions of each parameter: one name is one object."""
+    return {name: tuple(e.id if isinstance(e, ir.Name) else None for e in held) for name, held in written.items()}
+
+
+def operands(bound: dict[str, tuple[Value, ...]], written: dict[str, tuple[ir.Expr, ...]]) -> list[Operand]:
+    """Every argument with its expression, as far as that is known."""
+    found: list[Operand] = []
+    for name, values in bound.items():
+        expressions = written.get(name, ())
+        found += zip(expressions if len(expressions) == len(values) else (None,) * len(values), values, strict=True)
+    return found
+
+
 def sides(node: ir.Node, left: Value, right: Value) -> list[Operand]:
     """Both sides of an operator, with their expressions."""
     if isinstance(node, ir.Binary):
@@ -50,8 +47,9 @@ def sides(node: ir.Node, left: Value, right: Value) -> list[Operand]:
     return [(None, left), (None, right)]
 
 
-def _is_written_to(operand: ir.Expr | None, frame: Frame) -> bool:
-    """Whether the module changes, in place, a tensor that has the last name of an expression."""
+def is_written_to(operands: tuple[ir.Expr | None, ...], frame: Frame, position: int) -> bool:
+    """Whether the module changes, in place, a tensor that has the last name of the operand at a position."""
+    operand = operands[position]
     name = operand.id if isinstance(operand, ir.Name) else operand.attr if isinstance(operand, ir.Attribute) else None
     if name is None:
         return False

@@ -1,0 +1,49 @@
+"""A tensor stands where the host needs an integer: the bound of a slice, an index of rank 0, a list of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import (
+    Confidence,
+    Host,
+    HostRead,
+    ItemRead,
+    ItemWrite,
+    Place,
+    Report,
+    Sequence,
+    Tensor,
+    Value,
+    certainty,
+    device_tensor,
+    host_tensor,
+    members,
+    tensors_in,
+)
+
+
+def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Report]:
+    if isinstance(event, HostRead):
+        tensor = device_tensor(event.value)
+        if event.purpose == "bound" and tensor is not None:
+            yield Report(certainty(event.value, tensor))
+        return
+    if isinstance(event.container, Tensor) and event.container.place is Place.HOST:
+        return
+    for item in event.items:
+        tensor = device_tensor(item.value)
+        if tensor is None:
+            if isinstance(event.container, Tensor) and _is_list_of_tensors(item.value):
+                yield Report(Confidence.HIGH)
+        elif tensor.ndim == 0 and not item.is_mask:
+            sure = certainty(item.value, tensor)
+            yield Report(sure if isinstance(event.container, Tensor) else min(sure, Confidence.MEDIUM))
+
+
+def _is_list_of_tensors(index: Value) -> bool:
+    """Whether a list holds tensors of the device, which the host reads one by one."""
+    if host_tensor(index) is not None or index == Host("array"):
+        return False
+    is_list = any(isinstance(one, Sequence) and one.kind in ("list", "iterator") for one in members(index))
+    return is_list and any(tensor.place is not Place.HOST for tensor in tensors_in(index))
