@@ -66,7 +66,7 @@ def _wanted(module: ModuleType) -> Iterator[type[Event]]:
 def _line(problem: BaseException, path: Path, module: ModuleType) -> int:
     """The last line of a file that led to an exception, or that of its function where none did."""
     code = getattr(getattr(module, "detect", None), "__code__", None)
-    line = getattr(problem, "lineno", None) or getattr(code, "co_firstlineno", 1)
+    line = getattr(problem, "lineno", None) or getattr(code, "co_firstlineno", None) or 1
     trace = problem.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == str(path):
