@@ -194,6 +194,12 @@ class TestShippedPage:
             word = text.split()[0]
             assert word[0].islower() or not word[0].isalpha() or word.isupper() or word in NAMES
 
+    def test_nothing_is_left_to_be_filled(self, rule: Rule) -> None:
+        """Neither in the page and the detector nor in the fixtures."""
+        fixtures = (builtin_rules().parent / "fixtures" / rule.page.stem).glob("*.py")
+        for file in filter(None, (rule.page, rule.detector, *fixtures)):
+            assert "TODO" not in file.read_text(encoding="utf-8"), file
+
     def test_the_page_fits_on_two_screens(self, rule: Rule) -> None:
         """A page has at most 120 lines."""
         assert len(rule.text.splitlines()) <= 120

@@ -41,6 +41,7 @@ def witnesses() -> dict[Effect, list[Witness]]:
     }
     for label, (name, place) in labels.items():
         catalogue.effects[name][place]["message"] = label
+    catalogue._found = {}  # what was looked up before
     found: dict[Effect, list[Witness]] = defaultdict(list)
     with using(catalogue):
         for judged in judge(statements(), everything=True):
