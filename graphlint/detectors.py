@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,13 @@ class Detector:
 
     effect: str
     detect: Callable[[Any], Iterable[Report]]
+
+    def reports(self, event: Event) -> list[Report]:
+        """What it says of an event. Raises UsageError where it fails."""
+        try:
+            return list(self.detect(event))
+        except Exception as problem:
+            raise _failure(problem, self.detect, "this detector fails") from problem
 
 
 Detectors: TypeAlias = Mapping[type[Event], tuple[Detector, ...]]
@@ -49,8 +57,8 @@ def _load(path: Path) -> tuple[Callable[[Any], Iterable[Report]], list[type[Even
         spec.loader.exec_module(module)
         return module.detect, list(_wanted(module))
     except Exception as problem:
-        said = f"{type(problem).__name__}: {problem}".splitlines()[0]
-        raise UsageError(f"{path}:{_line(problem, path, module)}: this detector cannot be loaded: {said}") from problem
+        detect = getattr(module, "detect", None)
+        raise _failure(problem, detect, "this detector cannot be loaded", str(path)) from problem
 
 
 def _wanted(module: ModuleType) -> Iterator[type[Event]]:
@@ -63,13 +71,11 @@ def _wanted(module: ModuleType) -> Iterator[type[Event]]:
         yield kind
 
 
-def _line(problem: BaseException, path: Path, module: ModuleType) -> int:
-    """The last line of a file that led to an exception, or that of its function where none did."""
-    code = getattr(getattr(module, "detect", None), "__code__", None)
+def _failure(problem: Exception, detect: object, said: str, path: str = "") -> UsageError:
+    """An exception with the last line of the file that led to it, or that of its function where none did."""
+    code = getattr(detect, "__code__", None)
+    path = path or str(getattr(code, "co_filename", "?"))
     line = getattr(problem, "lineno", None) or getattr(code, "co_firstlineno", None) or 1
-    trace = problem.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return int(line)
+    for frame in traceback.extract_tb(problem.__traceback__):
+        line = frame.lineno if frame.filename == path else line
+    return UsageError(f"{path}:{line}: {said}: " + f"{type(problem).__name__}: {problem}".splitlines()[0])

@@ -129,6 +129,7 @@ def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
     # First, since it decides what torch finds.
     backend = _gpu() if where == CUDA else _emulator(has_numbers=where == EMULATOR)
 
+    from graphlint.runtime.judge.calls import AddedRules
     from graphlint.runtime.judge.causes import Causes
     from graphlint.runtime.judge.reporting import Reporting
     from graphlint.runtime.watch.watch import Watch
@@ -137,6 +138,7 @@ def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
         watch = Watch(backend)
     except OSError as error:
         raise UsageError(f"the CUDA driver cannot be loaded: {error}") from error
+    AddedRules(findings.rulebook, findings).follow(watch.calls)
     return watch, Reporting(watch, Causes(findings.rulebook.catalogue), findings)
 
 
