@@ -19,11 +19,14 @@ from graphlint.runtime.trace.values import known
 from graphlint.runtime.watch.calls import After, Calls
 from graphlint.values.predicates import Facts
 
+_OF_TORCH = "torch."
+
 
 class AddedRules:
-    """The rules that do not ship with graphlint: the catalogue tells of their operations, detectors of any operation.
+    """The rules that do not ship with graphlint: the catalogue tells of their operations.
 
-    The built-in ones are judged by what torch and the driver refuse, by the graph, and by its replays.
+    Their detectors are asked about operators of torch that take tensors, and about what the catalogue names of other
+    libraries. The built-in ones are judged by what torch and the driver refuse, by the graph, and by its replays.
     """
 
     def __init__(self, rulebook: Rulebook, findings: Findings) -> None:
@@ -37,9 +40,12 @@ class AddedRules:
     def follow(self, calls: Calls) -> None:
         """Be told of the calls that a rule can say something of."""
         names = [*self.catalogue, *(alias for alias in self.catalogue.aliases if "*" not in alias)]
-        wanted = {name for name in names if self.detectors or (self.effects and self._has_effect(name))}
+        wanted = {name for name in names if self._has_effect(name)} if self.effects else set()
+        if self.detectors:
+            wanted |= {name for name in names if not name.startswith(_OF_TORCH)}
         if wanted:
-            calls.follow(wanted, self.called)
+            is_about_torch = bool(self.detectors) or any(name.startswith(_OF_TORCH) for name in wanted)
+            calls.follow(wanted, self.called, has_torch=is_about_torch)
 
     def _has_effect(self, name: str) -> bool:
         operation = self.catalogue.find(name)

@@ -25,6 +25,8 @@ from graphlint.runtime.watch.recorder import Recorder
 # What may stand between the line that calls an operation and the operation: a call of a module, and other modes.
 _BETWEEN = ("torch.nn.modules.module:", "torch.overrides:", "torch.utils._device:")
 
+_IMMUTABLE = 1 << 8  # among the flags of a class: Py_TPFLAGS_IMMUTABLETYPE
+
 Patch = tuple[Any, str, Any]
 After = Callable[[object], None]  # is told what the call has given
 Told = Callable[[Capture, str, tuple[Any, ...], Mapping[str, Any], Stack], After | None]
@@ -37,16 +39,16 @@ class Calls:
         self.recorder = recorder
         self._names: Collection[str] = ()
         self._told: Told | None = None
+        self._has_torch = False
 
-    def follow(self, names: Collection[str], told: Told) -> None:
-        """Tell of the operations with these qualified names."""
-        self._names, self._told = names, told
+    def follow(self, names: Collection[str], told: Told, *, has_torch: bool) -> None:
+        """Tell of the operations with these qualified names, and of all operators of torch if it `has_torch`."""
+        self._names, self._told, self._has_torch = names, told, has_torch
 
     @contextlib.contextmanager
     def following(self) -> Iterator[None]:
         """Inside, operators of torch are followed."""
-        has_any = any(name.startswith("torch.") for name in self._names)
-        with _OfTorch(self) if has_any else contextlib.nullcontext():
+        with _OfTorch(self) if self._has_torch else contextlib.nullcontext():
             yield
 
     def patches(self) -> list[Patch]:
@@ -56,12 +58,13 @@ class Calls:
 
     def _replacing(self, name: str, owner: Any, attribute: str, call: Any) -> Iterator[Patch]:
         if inspect.isclass(call):  # it stays the class that it is; making an instance is what is called
-            yield call, "__init__", self._noting(name, call.__init__, makes=True)
+            if not call.__flags__ & _IMMUTABLE:
+                yield call, "__init__", self._noting(name, call.__init__, makes=True)
             return
         if inspect.isclass(owner):
-            static = inspect.getattr_static(owner, attribute)
-            if callable(static):  # neither a static method nor one of the class
-                yield owner, attribute, self._noting(name, call)
+            static, noting = inspect.getattr_static(owner, attribute), self._noting(name, call)
+            if not isinstance(static, classmethod):  # its first argument is no receiver
+                yield owner, attribute, staticmethod(noting) if isinstance(static, staticmethod) else noting
             return
         noting = self._noting(name, call)
         for module in list(sys.modules.values()):
