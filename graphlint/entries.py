@@ -1,15 +1,32 @@
-"""The table of regions in, how capture regions are spelt out: by qualified name, and by last name where that tells."""
+"""Tables of regions in, how capture regions are spelt out: by qualified name, and by last name where that tells."""
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from graphlint.errors import nearest
+from graphlint.tables import Table, read_table
+
+FORMS = ("context", "begin", "end", "callable", "decorator", "compile")
+KEYS: Mapping[str, type] = {
+    "kind": str,
+    "form": str,
+    "names": list,
+    "soft": bool,
+    "foreign": bool,
+    "telling": bool,
+    "backward": bool,
+    "marks": list,
+}
+REQUIRED = ("kind", "form", "names")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the table: what its names open, and how."""
+    """One row of a table: what its names open, and how; `rules/regions.toml` says what the keys mean."""
 
     kind: str
     form: str
@@ -22,7 +39,7 @@ class Entry:
 
 
 class Entries:
-    """The capture entries by qualified name, and by last name where that tells enough."""
+    """The capture entries by qualified name, and by last name where that tells enough; the last of a name counts."""
 
     def __init__(self, entries: tuple[Entry, ...]) -> None:
         self.by_name = {name: entry for entry in entries for name in entry.names}
@@ -51,10 +68,52 @@ class Entries:
         return self.find(f"torch.nn.Module.{name}") if found is None and cls.startswith("torch.nn.") else found
 
 
-def load_entries(path: Path) -> Entries:
-    """Read the table at `path`."""
-    rows = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
-    return Entries(tuple(Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")}) for row in rows))
+def load_entries(*files: Path) -> Entries:
+    """Read the tables; an entry of a later one takes the place of earlier ones of its names. Raises UsageError."""
+    rows = [row for file in files for row in _rows(read_table(file))]
+    marks = {mark for _, _, entry in rows for mark in entry.marks}
+    for table, place, entry in rows:
+        _check_marks(table, place, entry, marks)
+    return Entries(tuple(entry for _, _, entry in rows))
+
+
+def _rows(table: Table) -> Iterator[tuple[Table, int, Entry]]:
+    """The entries of a table, each with its place in it."""
+    table.known(table.data, ("entry",))
+    rows = table.data.get("entry", [])
+    table.expect(rows, list, "entry")
+    for place, row in enumerate(rows):
+        _check_row(table, place, row)
+        yield table, place, Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")})
+
+
+def _check_row(table: Table, place: int, row: dict[str, Any]) -> None:
+    """Raises UsageError unless a row has the keys of an entry, with values of their kind."""
+    table.expect(row, dict, "entry", place)
+    table.known(row, KEYS, "entry", place)
+    for key in REQUIRED:
+        if not row.get(key):
+            raise table.error(f"key `{key}` of this entry is missing", "entry", place)
+    for key, value in row.items():
+        table.expect(value, KEYS[key], "entry", place, key)
+    if row["form"] not in FORMS:
+        said = f"`form`: `{row['form']}` is not one of {', '.join(FORMS)}{nearest(row['form'], FORMS)}"
+        raise table.error(said, "entry", place, "form")
+    table.strings(row.get("marks", []), "entry", place, "marks")
+    for name in table.strings(row["names"], "entry", place, "names"):
+        if not all(part.isidentifier() for part in name.split(".")) or "." not in name:
+            said = f"`names`: `{name}` is no qualified name, as `torch.cuda.graph` is one"
+            raise table.error(said, "entry", place, "names", at=name)
+
+
+def _check_marks(table: Table, place: int, entry: Entry, marks: Iterable[str]) -> None:
+    """Raises UsageError for an entry whose files nobody would look at; what ends a region stands where one begins."""
+    if entry.form == "end" or entry.marks:
+        return
+    for name in entry.names:
+        if not any(mark in name for mark in marks):
+            said = f'key `marks` is missing, so no file is searched for `{name}`; write `marks = ["{_last(name)}"]`'
+            raise table.error(said, "entry", place)
 
 
 def _last(name: str) -> str:

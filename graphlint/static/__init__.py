@@ -42,12 +42,10 @@ from pathlib import Path
 
 from graphlint.config import Config
 from graphlint.detectors import Detectors, load_detectors
-from graphlint.entries import load_entries
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
-from graphlint.operations import load_catalogue
 from graphlint.paths import normal
-from graphlint.rulebook import Rulebook, builtin_rules
+from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
@@ -85,7 +83,7 @@ def check(
     """Look at the code that capture regions in these paths can reach. Raises UsageError."""
     started = time.perf_counter()
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files, load_detectors(rulebook.rules))
+    interpreter = _interpreter(files, rulebook, load_detectors(rulebook.rules))
     project = interpreter.project
     _follow(project, config.follow_installed)
     for path in paths:
@@ -146,18 +144,13 @@ def _reach(
 def survey(paths: Sequence[Path], config: Config) -> Survey:
     """What is captured in these paths, and what may be. Raises UsageError."""
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files, {})
+    interpreter = _interpreter(files, load_rulebook(builtin_rules()), {})
     search = Search(interpreter, files)
     search.lexical()
     search.marked()
     return look_around(interpreter, files)
 
 
-def _interpreter(files: Sequence[Path], detectors: Detectors) -> Interpreter:
+def _interpreter(files: Sequence[Path], rulebook: Rulebook, detectors: Detectors) -> Interpreter:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-    return Interpreter(
-        Project(files),
-        load_catalogue(builtin_rules() / "operations.toml"),
-        load_entries(builtin_rules() / "regions.toml"),
-        detectors,
-    )
+    return Interpreter(Project(files), rulebook.catalogue, rulebook.entries, detectors)

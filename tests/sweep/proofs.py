@@ -17,11 +17,11 @@ from typing import Any
 from unittest import mock
 
 from proof.programs import Program, all_programs
-from proof.reports import expected, findings, reported
+from proof.reports import RULEBOOK, expected, findings, reported
 from sweep.predictions import Record, judge, statements
 
-from graphlint import static
-from graphlint.operations import Catalogue, load_catalogue
+from graphlint.catalogue import load_catalogue
+from graphlint.operations import Catalogue
 from graphlint.rulebook import builtin_rules
 
 PAGE = builtin_rules() / "operations.toml"
@@ -41,6 +41,7 @@ def witnesses() -> dict[Effect, list[Witness]]:
     }
     for label, (name, place) in labels.items():
         catalogue.effects[name][place]["message"] = label
+    catalogue._found = {}  # what was looked up before
     found: dict[Effect, list[Witness]] = defaultdict(list)
     with using(catalogue):
         for judged in judge(statements(), everything=True):
@@ -57,7 +58,7 @@ def witnesses() -> dict[Effect, list[Witness]]:
 
 def using(catalogue: Catalogue) -> Any:
     """Let the static half read this catalogue."""
-    return mock.patch.object(static, "load_catalogue", lambda path: catalogue)
+    return mock.patch.dict(vars(RULEBOOK), catalogue=catalogue)
 
 
 def without(effect: Effect) -> Catalogue:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from graphlint.runtime.device.backend import ACTIVE
+from graphlint.runtime.trace.frames import MISSING
 from graphlint.runtime.trace.optimizers import Stepped, hyperparameters, numbers_of_state
 from graphlint.runtime.trace.places import is_user_code, user_stack
 from graphlint.runtime.watch.openings import GRAPH, Openings
@@ -151,11 +152,14 @@ class Standins:
 @contextlib.contextmanager
 def patched(patches: list[tuple[Any, str, Any]]) -> Iterator[None]:
     """Attributes replaced while inside."""
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    before = [(owner, name, vars(owner).get(name, MISSING)) for owner, name, _ in patches]
     for owner, name, value in patches:
         setattr(owner, name, value)
     try:
         yield
     finally:
         for owner, name, value in reversed(before):
-            setattr(owner, name, value)
+            if value is MISSING:  # it is inherited
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
