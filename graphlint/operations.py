@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -216,9 +217,15 @@ class Catalogue:
 def load_catalogue(path: Path) -> Catalogue:
     """Read the catalogue at `path`."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parse(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+@functools.cache
+def _parse(text: str) -> Catalogue:
+    """The catalogue of a text; a process that looks at one thing after another reads it once."""
+    data = tomllib.loads(text)
     rows: dict[str, _Row] = {}
     bases: dict[str, str] = {}
     for namespace, blocks in data["operations"].items():
