@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Iterator
@@ -88,13 +89,19 @@ class Block:
 
 def read_page(page: Path) -> Rule:
     """The rule of one page; what the page lacks is an error that names the page and the key."""
-    stem = STEM.fullmatch(page.stem)
-    if stem is None:
-        raise UsageError(f"{page}: a rule page is named like gl101_scalar_readback.md: the code, then the name")
     try:
         text = page.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{page}: cannot be read: {error}") from error
+    return _parse(page, text)
+
+
+@functools.cache
+def _parse(page: Path, text: str) -> Rule:
+    """The rule of a page's text; a process that asks for the rules again reads the files, and parses what is new."""
+    stem = STEM.fullmatch(page.stem)
+    if stem is None:
+        raise UsageError(f"{page}: a rule page is named like gl101_scalar_readback.md: the code, then the name")
     code, slug = stem["code"].upper(), stem["slug"].replace("_", "-")
     lines = text.split("\n")
     title = f"# {code} {slug}"

@@ -12,7 +12,6 @@ import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -35,7 +34,8 @@ Witness = Record | Program
 
 def witnesses() -> dict[Effect, list[Witness]]:
     """For each effect the failed statements, then the programs, in which it is what is reported."""
-    catalogue = load_catalogue(PAGE)
+    catalogue = unread()
+    catalogue.effects = copy.deepcopy(catalogue.effects)
     labels = {
         f"{name}#{place}": (name, place) for name, rows in catalogue.effects.items() for place in range(len(rows))
     }
@@ -64,16 +64,17 @@ def using(catalogue: Catalogue) -> Any:
 def without(effect: Effect) -> Catalogue:
     """The catalogue with one effect dropped."""
     name, place = effect
-    catalogue = copy.copy(_catalogue())
+    catalogue = unread()
     rows = catalogue.effects[name]
     catalogue.effects = catalogue.effects | {name: rows[:place] + rows[place + 1 :]}
-    catalogue._found = {}  # what was looked up before
     return catalogue
 
 
-@cache
-def _catalogue() -> Catalogue:
-    return load_catalogue(PAGE)
+def unread() -> Catalogue:
+    """A copy of the catalogue, in which nothing has been looked up."""
+    catalogue = copy.copy(load_catalogue(PAGE))
+    catalogue._found = {}
+    return catalogue
 
 
 def proof_of(effect: Effect, candidates: Iterable[Witness]) -> str | None:

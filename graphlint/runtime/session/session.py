@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,6 +82,7 @@ class Session:
     shapes_only: bool = False
 
     def __call__(self, send: Send) -> None:
+        gc.freeze()  # what is there before the target is none of its: no search for who holds a tensor looks at it
         home = Span(str(self.spec.path or self.spec.module), 1)
         tell(self.look, send, self.rulebook, home, f"target `{self.spec.name}`: ")
 
