@@ -2,65 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from graphlint.effects import Condition, Effect, asked, effect, mistake
 from graphlint.errors import UsageError
-from graphlint.finding import Confidence
+from graphlint.rulebook import builtin_rules
+
+__all__ = ["Catalogue", "Condition", "Effect", "Operation", "Parameter", "builtin_catalogue", "load_catalogue"]
 
 Value = TypeVar("Value")
 
 _READ = {"number": "scalar-readback", "int": "tensor-size", "size": "tensor-size"}
 _SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input"}
 _OPERANDS = frozenset({"elementwise", "bool-tensor"})
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One thing that must hold of one argument.
-
-    `argument` is a parameter's name, `*` (any argument, the receiver included), or `x.y`: what the call that made the
-    object bound to `x` was given as `y`. A list, tuple or dict display counts as device, host, tensor or bool if one of
-    its elements does. The answer is yes, no or maybe.
-
-    absent, given         left out or None; the opposite
-    none                  None was passed
-    true, not-true        a true constant; left out or anything but a true constant
-    false, not-false      a false constant; left out or anything but a false constant
-    equals                a constant, or a name of torch, that is spelled as one of `value`, which `|` separates
-    negative              a constant below zero
-    device, host          a tensor on the device; a tensor on the host
-    tensor, not-tensor    a tensor; given, and no tensor: numbers, lists, arrays
-    number                a Python number, but no boolean
-    sequence, not-sequence      a list or tuple; given, and neither
-    bool, not-bool        a mask: a tensor of booleans; a tensor of another dtype
-    cuda, cpu             names a device of that type: a string, `torch.device`, index (cuda), tensor type or tensor
-    pinned, not-pinned    a host tensor in page-locked memory; a host tensor elsewhere
-    fresh                 made inside the capture region
-    distinct              another object than the argument that `value` names
-    not-dtype             a tensor of another dtype than `value`
-    within, outside       (of a context manager or a capture that torch does not know of, not of an argument) the call
-                          stands inside it; it does not
-    """
-
-    predicate: str
-    argument: str
-    value: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What happens under capture if all conditions hold; without conditions it always happens."""
-
-    name: str
-    when: tuple[Condition, ...] = ()
-    confidence: Confidence = Confidence.HIGH
-    help: str | None = None
-    message: str | None = None
+_OPERATORS = "torch.ops."  # begins the names of operators, as `torch.ops.aten.add.Tensor` for `aten::add.Tensor`
+_SCHEMA_PARTS = 4  # of such a name, before that of the overload
+_SCHEMA = re.compile(r"(?P<namespace>\w+)::(?P<name>\w+(\.\w+)?)(?P<signature>\([\w, ]*\))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +68,11 @@ class Operation:
     effects: tuple[Effect, ...]
     attribute: bool = False
 
+    @property
+    def told(self) -> tuple[Effect, ...]:
+        """The effects that rows tell of."""
+        return tuple(one for one in self.effects if not one.is_implied)
+
     def bind(self, positional: Sequence[Value], keywords: Mapping[str, Value]) -> dict[str, tuple[Value, ...]]:
         """The values that each parameter gets; values that no parameter takes stand under their position or keyword."""
         params = self.params or ()
@@ -142,11 +110,15 @@ class Catalogue:
         effects: dict[str, list[dict[str, str]]],
         aliases: dict[str, str],
         methods: dict[str, frozenset[str]],
+        operators: dict[str, Operation],
+        families: dict[str, frozenset[str]],
     ) -> None:
         self._rows = rows
         self._bases = bases
         self.effects = effects
         self.aliases = aliases
+        self.operators = operators
+        self.families = families
         self.telling = methods["telling"]
         self.views = methods["views"]
         self._patterns = [(_pattern(alias), name) for alias, name in aliases.items() if "*" in alias]
@@ -175,7 +147,20 @@ class Catalogue:
             return self._read(name)
         if name in self.aliases:
             return self.find(self.aliases[name])
+        if name.startswith(_OPERATORS):
+            return self._operator(name)
         return self._inherited(name) or self._in_place(name) or self._method(name) or self._matched(name)
+
+    def _operator(self, name: str) -> Operation | None:
+        """The row of an operator: of its overload, of all of its overloads, or of the function that it is."""
+        schema = ".".join(name.split(".")[:_SCHEMA_PARTS])
+        row = self.operators.get(name)
+        if row is None and schema != name:
+            return self.find(schema)
+        function = self._matched(schema) or self._in_place(schema)
+        if row is None:
+            return function
+        return row if function is None else replace(row, returns=function.returns)
 
     def _inherited(self, name: str) -> Operation | None:
         owner, _, member = name.rpartition(".")
@@ -209,14 +194,22 @@ class Catalogue:
         params = _parameters(row.signature)
         returns = name if row.returns == "instance" else row.returns
         entries = [*self.effects.get(name, ()), *self.effects.get(f"{name.rpartition('.')[0]}.*", ())]
-        effects = (*(_effect(entry) for entry in entries), *_implied(row.returns, params or ()))
+        implied = (replace(one, is_implied=True) for one in _implied(row.returns, params or ()))
+        effects = (*(effect(entry) for entry in entries), *implied)
         return Operation(name, params, returns, effects, attribute=not row.signature)
 
 
+@functools.cache
+def builtin_catalogue() -> Catalogue:
+    """The catalogue of this project's own rules."""
+    return load_catalogue(builtin_rules() / "operations.toml")
+
+
 def load_catalogue(path: Path) -> Catalogue:
-    """Read the catalogue at `path`."""
+    """Read the catalogue at `path`. Raises UsageError for what is no TOML, and for a row of effects that is wrong."""
+    text = path.read_text(encoding="utf-8")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: {error}") from error
     rows: dict[str, _Row] = {}
@@ -230,8 +223,61 @@ def load_catalogue(path: Path) -> Catalogue:
                 name, parenthesis, rest = line.partition("(")
                 if name:
                     rows[f"{namespace}.{name}"] = _Row(namespace, returns, parenthesis + rest)
-    methods = {group: frozenset(names) for group, names in data["methods"].items()}
-    return Catalogue(rows, bases, data["effects"], data["aliases"], methods)
+    for section, mistaken in (("effects", _mistake_of_effects), ("operators", _mistake_of_operator)):
+        for name, entries in data[section].items():
+            wrong = mistaken(name, entries)
+            if wrong:
+                raise UsageError(f"{path}:{_line(text, section, name)}: `{name}`: {wrong}")
+    operators, aliases = _operators(data["operators"])
+    groups = [
+        {group: frozenset(names) for group, names in data[section].items()} for section in ("methods", "families")
+    ]
+    return Catalogue(rows, bases, data["effects"], data["aliases"] | aliases, groups[0], operators, groups[1])
+
+
+def _operators(entries: Mapping[str, Any]) -> tuple[dict[str, Operation], dict[str, str]]:
+    """The operators that have rows of their own, and those that do what another operation does, by qualified name."""
+    operators: dict[str, Operation] = {}
+    aliases: dict[str, str] = {}
+    for schema, given in entries.items():
+        name, signature = operator_name(schema)
+        if isinstance(given, str):
+            aliases[name] = given
+        else:
+            params = _parameters(signature)
+            operators[name] = Operation(name, params, "object", tuple(effect(row) for row in given))
+    return operators, aliases
+
+
+def operator_name(schema: str) -> tuple[str, str]:
+    """`aten::add.Tensor(self, other)` -> the qualified name in Python, and the signature."""
+    match = _SCHEMA.fullmatch(schema)
+    assert match is not None, schema  # rows are valid
+    return f"{_OPERATORS}{match['namespace']}.{match['name']}", match["signature"] or "(...)"
+
+
+def _mistake_of_effects(name: str, rows: Any) -> str:
+    """What is wrong with the effects of an operation; empty if nothing is."""
+    return mistake(rows)
+
+
+def _mistake_of_operator(schema: str, rows: Any) -> str:
+    """What is wrong with a row of an operator; empty if nothing is."""
+    match = _SCHEMA.fullmatch(schema)
+    if match is None:
+        return "not the name of an operator, as `aten::add.Tensor(self, other)`"
+    if isinstance(rows, str):
+        return ""
+    names = {param.name for param in _parameters(match["signature"] or "(...)") or ()}
+    wrong = mistake(rows)
+    return wrong or next((f"a condition asks `{one}`, which is no parameter" for one in asked(rows) - names), "")
+
+
+def _line(text: str, section: str, key: str) -> int:
+    """The line on which the row of a section begins."""
+    lines = text.split("\n")
+    start = lines.index(f"[{section}]") if f"[{section}]" in lines else 0
+    return next((n for n, line in enumerate(lines[start:], start + 1) if line.startswith(f'"{key}"')), start + 1)
 
 
 def _pattern(alias: str) -> re.Pattern[str]:
@@ -246,19 +292,6 @@ def _parameters(signature: str) -> tuple[Parameter, ...] | None:
         return None
     parts = (part.partition(": ") for part in signature[1:-1].split(", ") if part)
     return tuple(Parameter(name.lstrip("*"), kind, name.startswith("*")) for name, _, kind in parts)
-
-
-def _effect(entry: dict[str, str]) -> Effect:
-    when = entry.get("when", "device:*")
-    conditions = () if when == "always" else tuple(_condition(text) for text in when.split())
-    confidence = Confidence[entry.get("confidence", "high").upper()]
-    return Effect(entry["effect"], conditions, confidence, entry.get("help"), entry.get("message"))
-
-
-def _condition(text: str) -> Condition:
-    predicate, _, argument = text.partition(":")
-    name, equals, value = argument.partition("=")
-    return Condition(predicate, name, value if equals else None)
 
 
 def _implied(returns: str, params: tuple[Parameter, ...]) -> list[Effect]:

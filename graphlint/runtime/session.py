@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
-from graphlint.operations import load_catalogue
+from graphlint.operations import builtin_catalogue
 from graphlint.rulebook import builtin_rules, load_rulebook
 from graphlint.runtime.judge.findings import NOWHERE, Findings, Key
 from graphlint.runtime.target import DEFAULT_RUNS, Runs, Spec
@@ -135,7 +135,7 @@ def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
         watch = Watch(backend)
     except OSError as error:
         raise UsageError(f"the CUDA driver cannot be loaded: {error}") from error
-    return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)
+    return watch, Reporting(watch, Causes(builtin_catalogue()), findings)
 
 
 class NoDeviceError(UsageError):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch.jit._builtins import _find_builtin, _register_builtin
 
+from graphlint.operations import builtin_catalogue
+from graphlint.runtime.emulator import legacy, memory
 from graphlint.runtime.emulator.device import Device
 from graphlint.runtime.emulator.generators import Generators
 from graphlint.runtime.emulator.graph import GraphBase, new_pool
@@ -17,6 +21,7 @@ from graphlint.runtime.emulator.kernels import Kernels
 from graphlint.runtime.emulator.launches import Launches
 from graphlint.runtime.emulator.memoryless import Memoryless
 from graphlint.runtime.emulator.recording import Recording
+from graphlint.runtime.emulator.refusals import Refusals
 from graphlint.runtime.emulator.residence import Residence
 from graphlint.runtime.emulator.shapes import Outline, Shapes
 from graphlint.runtime.emulator.streams import DEFAULT, EventBase, StreamBase, Streams
@@ -45,7 +50,10 @@ _PROPERTIES = SimpleNamespace(
 )
 
 _RUNTIME = SimpleNamespace(
-    cudaError=SimpleNamespace(success=0), cudaProfilerStart=lambda: 0, cudaProfilerStop=lambda: 0
+    cudaError=SimpleNamespace(success=0),
+    cudaProfilerStart=lambda: 0,
+    cudaProfilerStop=lambda: 0,
+    cudaMemGetInfo=lambda _device=None: (_MEMORY, _MEMORY),
 )  # what a program can do without a profiler; nothing else is modelled
 
 
@@ -59,7 +67,8 @@ class Emulator:
         self.streams = Streams()
         self.generators = Generators(lambda: self.streams.current.recording)
         self.kernels = Kernels() if has_numbers else self.shapes
-        self.device = Device(self.residence, self.streams, self.generators, self.kernels)
+        refusals = Refusals(builtin_catalogue())
+        self.device = Device(self.residence, self.streams, self.generators, self.kernels, refusals)
 
     def install(self) -> None:
         """From here on, torch answers as if there were a device; the calling thread and later ones run on it."""
@@ -71,6 +80,7 @@ class Emulator:
             setattr(_C, name, value)
         self._fill_cuda()
         self._fill_accelerator()
+        self._fill_unseen()
         for owner, name, value in Tensors(self.residence, self.device.wait, self.streams.unwaited).patches():
             _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
@@ -109,17 +119,13 @@ class Emulator:
             "_cuda_synchronize": lambda *_: streams.wait_host("cuCtxSynchronize"),
             "_cuda_set_sync_debug_mode": lambda mode: setattr(streams, "sync_mode", mode),
             "_cuda_get_sync_debug_mode": lambda: streams.sync_mode,
-            "_cuda_emptyCache": _nothing,
-            "_host_emptyCache": _nothing,
-            "_cuda_memoryStats": lambda _device: {},
-            "_cuda_memorySnapshot": lambda *_: {"segments": []},
-            "_cuda_resetPeakMemoryStats": _nothing,
-            "_cuda_setMemoryFraction": _nothing,
-            "_cuda_endAllocateToPool": _nothing,
-            "_cuda_releasePool": _nothing,
-            "_cuda_ipc_collect": _nothing,
-            "_cuda_sleep": _nothing,
+            "_cuda_getStreamFromExternal": lambda handle, _device=None: (handle, 0, _CUDA_TYPE),
+            "_cuda_canDeviceAccessPeer": lambda _device, _peer: False,
+            "_cuda_tunableop_is_enabled": lambda: False,
+            "_cuda_sleep": lambda _cycles: streams.launch("spin"),
             "_graph_pool_handle": new_pool,
+            "_set_sdp_use_math": _nothing,  # it stays: what a program chooses instead has no kernel of the CPU
+            **memory.functions(),
         }
 
     def _fill_cuda(self) -> None:
@@ -148,11 +154,19 @@ class Emulator:
             "get_device_name": lambda _device=None: _PROPERTIES.name,
             "mem_get_info": lambda _device=None: (_MEMORY, _MEMORY),
             "is_bf16_supported": lambda *_: True,
+            "MemPool": type("MemPool", (), {"__init__": _nothing}),
+            **legacy.types(),
         }
         for name, value in values.items():
             setattr(cuda, name, value)
         cuda.memory.mem_get_info = values["mem_get_info"]
         torch.backends.cudnn.is_acceptable = lambda _tensor: False  # its operators have no kernel of the CPU
+
+    def _fill_unseen(self) -> None:
+        for name in self.device.refusals.catalogue.families["unseen"]:
+            module, _, member = name.rpartition(".")
+            owner = importlib.import_module(module)
+            setattr(owner, member, _announced(getattr(owner, member), functools.partial(self.device.called, name)))
 
     def _fill_accelerator(self) -> None:
         values = {
@@ -161,8 +175,8 @@ class Emulator:
             "current_accelerator": lambda check_available=False: torch.device("cuda"),
             "current_device_index": lambda: 0,
             "current_device_idx": lambda: 0,
-            "current_stream": torch.cuda.current_stream,
-            "set_stream": torch.cuda.set_stream,
+            "current_stream": lambda device=None: torch.cuda.current_stream(device),  # which the compiler tells apart
+            "set_stream": lambda stream: torch.cuda.set_stream(stream),
             "synchronize": lambda device=None: torch.cuda.synchronize(),
             "empty_cache": _nothing,
         }
@@ -175,6 +189,17 @@ def _let_script(function: object, standin: object) -> None:
     known = _find_builtin(function)
     if known is not None:
         _register_builtin(standin, known)
+
+
+def _announced(function: Callable[..., Any], told: Callable[..., None]) -> Callable[..., Any]:
+    """The function, which tells of its arguments before it runs."""
+
+    @functools.wraps(function)
+    def announced(*args: Any, **kwargs: Any) -> Any:
+        told(args, kwargs)
+        return function(*args, **kwargs)
+
+    return announced
 
 
 def _follow_threads(device: Device) -> None:

@@ -8,7 +8,7 @@ import torch
 
 from graphlint.runtime.examine.comparison import differing, noise_floor
 from graphlint.runtime.places import Stack
-from graphlint.runtime.watch.operators import UNFILLED
+from graphlint.runtime.watch.operators import FAMILIES, schema_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Divergence:
                 return expected if expected.stack else found, "path"
             if found.numbers != expected.numbers:
                 return found, "numbers"
-            if found.operator.removeprefix("aten.").startswith(UNFILLED):
+            if schema_of(found.operator) in FAMILIES["unfilled"]:
                 continue
             floor = noise_floor([expected.results, self.again[position].results] if position < len(self.again) else [])
             if any(one.is_mismatch for one in differing(found.results, expected.results, floor)):

@@ -10,9 +10,7 @@ import torch
 
 from graphlint.runtime.judge.host import numbers_of_state
 from graphlint.runtime.watch.capture import Capture, Trouble
-from graphlint.runtime.watch.operators import storage_key, tensors
-
-_ADDS = ("aten::add_", "aten::add", "aten::_foreach_add_")  # how autograd accumulates into a gradient that exists
+from graphlint.runtime.watch.operators import FAMILIES, storage_key, tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Training:
             key = storage_key(leaf.grad) if leaf.grad is not None else 0
             external = capture.externals.get(key)
             if key in capture.internals or (external is not None and external.is_written):
-                grows = external is not None and external.written_by in _ADDS
+                grows = external is not None and external.written_by in FAMILIES["accumulating"]
                 found.append(Gradient(weakref.ref(leaf), key, grows))
         capture.leaves.clear()
         self._gradients[id(capture)] = found
