@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from graphlint.effects import PREDICATES as ACCEPTED
 from graphlint.errors import UsageError
 from graphlint.operations import Condition, Operation, load_catalogue
 from graphlint.rulebook import builtin_rules, load_rulebook
@@ -141,6 +142,91 @@ def test_a_broken_catalogue_is_a_usage_error(tmp_path: Path) -> None:
     page.write_text("[operations\n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"operations\.toml"):
         load_catalogue(page)
+
+
+def test_the_predicates_that_are_accepted_are_those_that_are_documented() -> None:
+    """A row that says anything else is refused."""
+    assert ACCEPTED == PREDICATES
+
+
+SECTIONS = """\
+[methods]
+telling = []
+views = []
+
+[effects]
+"torch.abs" = [{ effect = "hidden-sync", when = "WHEN", proof = "x.abs()" }]
+
+[operators]
+"aten::index(self, indices)" = [{ effect = "host-index", when = "device:self", proof = "x[y]" }]
+"aten::_unique2" = "torch.unique"
+
+[families]
+unfilled = ["aten::empty"]
+
+[aliases]
+
+[operations."torch"]
+tensor = '''
+abs(input)
+'''
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("WHEN", "devise:input", r"operations\.toml:6: `torch\.abs`: unknown predicate `devise`"),
+        ("WHEN", "equals:input", r":6: `torch\.abs`: `equals` takes a value"),
+        ("WHEN", "device:input=2", r":6: `torch\.abs`: `device` takes no value"),
+        ("WHEN", "device", r":6: `torch\.abs`: `device` is asked of no argument"),
+        ("WHEN", "more:input=many", r":6: `torch\.abs`: `many` is no number of elements"),
+        (', proof = "x.abs()"', "", ":6: .*: neither `proof` nor `assumed`"),
+        (', proof = "x.abs()"', ', prove = "x.abs()"', ":6: .*: unknown key `prove`"),
+        ("aten::index(", "aten.index(", r":9: `aten\.index\(self, indices\)`: not the name of an operator"),
+        ("device:self", "device:input", ":9: .*: a condition asks `input`, which is no parameter"),
+        ('effect = "host-index", ', "", ":9: .*: `effect` is missing"),
+        ("unfilled", "unfiled", ":13: `unfiled`: not one of accumulating, "),
+        ('["aten::empty"]', '"aten::empty"', ":13: `unfilled`: a list of names is expected"),
+    ],
+)
+def test_a_wrong_row_is_told_by_its_line(tmp_path: Path, before: str, after: str, said: str) -> None:
+    """What is wrong with it, and in which file."""
+    page = tmp_path / "operations.toml"
+    page.write_text(SECTIONS.replace("WHEN", "device:input"), encoding="utf-8")
+    assert load_catalogue(page).find("torch.ops.aten.index.Tensor") is not None
+    page.write_text(SECTIONS.replace(before, after).replace("WHEN", "device:input"), encoding="utf-8")
+    with pytest.raises(UsageError, match=said):
+        load_catalogue(page)
+
+
+@pytest.mark.parametrize(
+    ("operator", "same"),
+    [
+        pytest.param("aten.index_fill_.int_Tensor", "torch.index_fill", id="an overload, in place"),
+        pytest.param("aten.linalg_eigh.default", "torch.linalg.eigh", id="of a namespace of torch"),
+        pytest.param("aten.bernoulli_.Tensor", "torch.Tensor.bernoulli_", id="a method alone"),
+        pytest.param("aten._unique2.default", "torch.unique", id="under another name"),
+        pytest.param("torchvision.nms.default", "torchvision.ops.nms", id="of another library"),
+    ],
+)
+def test_an_operator_does_what_its_function_does(operator: str, same: str) -> None:
+    """The effects stand once, at the function."""
+    assert [one.name for one in found(f"torch.ops.{operator}").told] == [one.name for one in found(same).told] != []
+
+
+def test_an_operator_that_is_no_function_has_its_own_row() -> None:
+    """For all of its overloads, or for one; what it gives is what the function of its name gives."""
+    assert ["hidden-sync"] == [one.name for one in found("torch.ops.aten._linalg_svd.default").told]
+    assert found("torch.ops.aten.add.Tensor").told and not found("torch.ops.aten.add.Scalar").told
+    assert "elementwise" == found("torch.ops.aten.add.Tensor").returns
+    assert CATALOGUE.find("torch.ops.aten.no_such_operator.default") is None
+
+
+def test_what_operators_do_the_same_as_is_there() -> None:
+    """No row speaks of an operation that the catalogue does not have."""
+    names = [name for name in CATALOGUE.aliases if name.startswith("torch.ops.") and "*" not in name]
+    assert names and [name for name in names if CATALOGUE.find(name) is None] == []
 
 
 def test_catalogue_is_broad() -> None:

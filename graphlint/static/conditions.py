@@ -222,7 +222,7 @@ def _unknown_size(value: Value | None, condition: Condition) -> Confidence | Non
 
 
 def _unfollowed(value: Value | None, condition: Condition) -> Confidence | None:
-    """What hardly any tensor is, and nothing tells."""
+    """What few tensors are, and nothing tells."""
     return None
 
 
@@ -294,5 +294,5 @@ TESTS: dict[str, Callable[[Value | None, Condition], Confidence | None]] = {
     "tensor": _tensor, "not-tensor": _not_tensor, "number": _number, "sequence": _sequence,
     "not-sequence": _not_sequence, "bool": _bool, "not-bool": _not_bool, "cuda": _cuda, "cpu": _cpu, "pinned": _pinned,
     "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype, "several": _several, "more": _unknown_size,
-    "long": _unknown_size, "batched": _unknown_size, "oblong": _unknown_size, "sparse": _unfollowed,
+    "long": _unknown_size, "batched": _unfollowed, "oblong": _unfollowed, "sparse": _unfollowed,
 }  # fmt: skip

@@ -2,8 +2,8 @@
 
     python -m tests.sweep.operator_proofs
 
-Keys are the schemas with the number of the row behind a `#`; a value tells of the statement that is the proof whether it
-is captured with the row, and without.
+Keys are the schemas with the number of the row behind a `#`; a value tells of the statement that is the proof whether
+it is captured with the row, and without.
 """
 
 from __future__ import annotations

@@ -36,10 +36,12 @@ def holds(effect: Effect, bound: Bound) -> bool:
 
 def _holds(condition: Condition, value: Any, bound: Bound, whole: Any = None) -> bool:
     """Whether a condition holds of a value, which may be an element of the `whole` argument."""
-    if condition.predicate in _OF_ALL:
-        return _OF_ALL[condition.predicate](whole)
-    if condition.predicate in _RELATIVE:
-        return _RELATIVE[condition.predicate](value, condition, bound)
+    if condition.predicate in UNKNOWN:
+        return False
+    if condition.predicate in OF_ALL:
+        return OF_ALL[condition.predicate](whole)
+    if condition.predicate in RELATIVE:
+        return RELATIVE[condition.predicate](value, condition, bound)
     return TESTS[condition.predicate](value, condition)
 
 
@@ -77,8 +79,16 @@ def _long(value: Any, condition: Condition, bound: Bound) -> bool:
     return _is_tensor(value) and bool(value.dim()) and value.shape[dimension] > size(condition.value or "", {})
 
 
+def _names(value: Any, kind: str) -> bool:
+    return isinstance(value, str | torch.device) and torch.device(value).type == kind
+
+
+UNKNOWN = frozenset({"fresh", "within", "outside"})  # what an operator does not tell
 TESTS: dict[str, Callable[[Any, Condition], bool]] = {
     "absent": lambda value, _: value is None,
+    "none": lambda value, _: value is None,
+    "cuda": lambda value, _: _names(value, "cuda"),
+    "cpu": lambda value, _: _names(value, "cpu"),
     "given": lambda value, _: value is not None,
     "true": lambda value, _: value is True,
     "not-true": lambda value, _: value is not True,
@@ -100,13 +110,13 @@ TESTS: dict[str, Callable[[Any, Condition], bool]] = {
     "batched": lambda value, _: _is_tensor(value) and value.shape[:-2].numel() > 1,
     "oblong": lambda value, _: _is_tensor(value) and value.dim() > 1 and value.shape[-1] != value.shape[-2],
 }
-_RELATIVE: dict[str, Callable[[Any, Condition, Bound], bool]] = {
+RELATIVE: dict[str, Callable[[Any, Condition, Bound], bool]] = {
     "same": _same,
     "distinct": _distinct,
     "more": _more,
     "long": _long,
 }
-_OF_ALL: dict[str, Callable[[Any], bool]] = {
+OF_ALL: dict[str, Callable[[Any], bool]] = {
     "sequence": lambda value: isinstance(value, list | tuple),
     "not-sequence": lambda value: value is not None and not isinstance(value, list | tuple),
     "several": lambda value: isinstance(value, list | tuple) and sum(one is not None for one in value) > 1,

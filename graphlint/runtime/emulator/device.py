@@ -55,8 +55,9 @@ class Device(Mode):
         elif Kind.DEVICE not in kinds:
             return self._run_on_host(call, kinds)
         recording = self.streams.current.recording
-        if recording is not None:
-            self._check_backward(recording)
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            self._check_backward(node, recording)
         self._check(call, is_device, has_hosts=kinds.count(Kind.DEVICE) < len(kinds))
         if recording is None:
             return self._run(call, is_device)
@@ -110,12 +111,9 @@ class Device(Mode):
         if call.operator.draws and self.streams.current.recording is not None:
             self.generators.require_registered(call.kwargs.get("generator"), self.streams.current.recording)
 
-    def _check_backward(self, recording: Recording) -> None:
+    def _check_backward(self, node: Any, recording: Recording | None) -> None:
         """Autograd goes backward where it went forward, and the default stream cannot be captured; some nodes wait."""
-        node = torch._C._current_autograd_node()
-        if node is None:
-            return
-        if self.streams.of_node(node._sequence_nr()) == DEFAULT:
+        if recording is not None and self.streams.of_node(node._sequence_nr()) == DEFAULT:
             self.streams.refuse(recording, "906 (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)", "cuStreamWaitEvent")
         if self.refusals.waits_backward(node.name()):
             self.wait()

@@ -141,7 +141,8 @@ class Recording:
         """A tensor that C++ has made on the way belongs to the graph, which makes it anew at each replay."""
         memory = self._memory_of(tensor, is_internal=True)
         if memory is not None and memory.is_internal:
-            whole = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())  # it may be a part that is used
+            elements = tensor.untyped_storage().nbytes() // tensor.element_size()
+            whole = tensor.detach().as_strided((elements,), (1,), 0)  # what is used may be a part of it
             given = (whole.clone(),)
             view = self._view(whole)
             self._made.append(view)
