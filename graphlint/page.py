@@ -93,11 +93,12 @@ def read_page(page: Path) -> Rule:
         text = page.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{page}: cannot be read: {error}") from error
-    return _parse(page, text)
+    detector = page.with_suffix(".py")
+    return _parse(page, text, detector if detector.is_file() else None)
 
 
 @functools.cache
-def _parse(page: Path, text: str) -> Rule:
+def _parse(page: Path, text: str, detector: Path | None) -> Rule:
     """The rule of a page's text; a process that asks for the rules again reads the files, and parses what is new."""
     stem = STEM.fullmatch(page.stem)
     if stem is None:
@@ -116,14 +117,13 @@ def _parse(page: Path, text: str) -> Rule:
     programs = tuple(read_programs(page, blocks))
     if not code.startswith(TOOL_FAMILY):
         check_proof(page, programs)
-    detector = page.with_suffix(".py")
     return Rule(
         code=code,
         slug=slug,
         page=page,
         programs=programs,
         text=text,
-        detector=detector if detector.is_file() else None,
+        detector=detector,
         **declaration,
     )
 
