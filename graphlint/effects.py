@@ -37,7 +37,7 @@ class Condition:
     fresh                 made inside the capture region
     distinct              another object than the argument that `value` names
     not-dtype             a tensor of another dtype than `value`
-    more                  has more elements than `value`: a number, or `a*x^b`, where x is another argument
+    many                  has at least as many elements as `value` says: a number, or `a*x^b` for another argument x
     long                  has more elements than `value` along the dimension that the argument `dim` names, or the last
     sparse                a tensor of coordinates and values
     batched, oblong       more matrices than one; matrices that are not square
@@ -52,7 +52,7 @@ class Condition:
 
 _SIZE = re.compile(r"(?P<number>[\d.]+)(?:\*(?P<argument>\w+)\^(?P<power>[\d.]+))?")
 _SURROUNDING = ("within", "outside")  # the predicates that do not speak of an argument
-_VALUED = frozenset({"equals", "same", "distinct", "not-dtype", "more", "long"})
+_VALUED = frozenset({"equals", "same", "distinct", "not-dtype", "many", "long"})
 PREDICATES = _VALUED | {
     "absent", "given", "none", "true", "not-true", "false", "not-false", "negative", "device", "host", "tensor",
     "not-tensor", "number", "sequence", "not-sequence", "several", "bool", "not-bool", "cuda", "cpu", "pinned",
@@ -91,7 +91,7 @@ def conditions(row: Mapping[str, str]) -> tuple[Condition, ...]:
 
 
 def size(value: str, elements: Mapping[str, int]) -> float:
-    """The number of elements that `more` compares with, given those of the other arguments."""
+    """The number of elements that `many` or `long` compares with, given those of the other arguments."""
     match = _SIZE.fullmatch(value)
     assert match is not None, value  # rows are valid
     number = float(match["number"])
@@ -127,7 +127,7 @@ def _mistake_in(condition: Condition) -> str:
         return f"`{condition.predicate}` is asked of no argument"
     if (condition.value is not None) != (condition.predicate in _VALUED):
         return f"`{condition.predicate}` takes {'a' if condition.predicate in _VALUED else 'no'} value"
-    is_counted = condition.predicate in ("more", "long")
+    is_counted = condition.predicate in ("many", "long")
     if is_counted and not _SIZE.fullmatch(condition.value or ""):
         return f"`{condition.value}` is no number of elements"
     return ""

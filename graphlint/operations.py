@@ -12,7 +12,7 @@ from pathlib import Path
 from graphlint.effects import Condition, Effect, effect, mistake
 from graphlint.errors import UsageError
 from graphlint.operators import (
-    FAMILIES,
+    FAMILY_NAMES,
     OPERATORS,
     mistake_of_family,
     mistake_of_operator,
@@ -171,7 +171,7 @@ def load_catalogue(path: Path) -> Catalogue:
     operators, aliases = read_operators(data["operators"])
     methods, families = (
         {group: frozenset(names) for group, names in given.items()}
-        for given in (data["methods"], dict.fromkeys(FAMILIES, ()) | data["families"])
+        for given in (data["methods"], dict.fromkeys(FAMILY_NAMES, ()) | data["families"])
     )
     return Catalogue(rows, bases, data["effects"], data["aliases"] | aliases, methods, operators, families)
 

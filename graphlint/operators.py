@@ -10,7 +10,7 @@ from graphlint.effects import asked, effect, mistake
 from graphlint.signatures import Operation, parameters
 
 OPERATORS = "torch.ops."  # begins those names, as `torch.ops.aten.add.Tensor` for `aten::add.Tensor`
-FAMILIES = frozenset({
+FAMILY_NAMES = frozenset({
     "accumulating", "asking", "batch-norms", "host-operands", "joining", "second-on-host", "unfilled", "unseen",
     "waiting-backward",
 })  # fmt: skip
@@ -55,8 +55,8 @@ def mistake_of_operator(schema: str, rows: Any) -> str:
 
 def mistake_of_family(name: str, members: Any) -> str:
     """What is wrong with a family of operators; empty if nothing is."""
-    if name not in FAMILIES:
-        return f"not one of {', '.join(sorted(FAMILIES))}"
+    if name not in FAMILY_NAMES:
+        return f"not one of {', '.join(sorted(FAMILY_NAMES))}"
     is_list = isinstance(members, list) and all(isinstance(one, str) for one in members)
     return "" if is_list else "a list of names is expected"
 

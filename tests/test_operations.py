@@ -180,7 +180,7 @@ abs(input)
         ("WHEN", "equals:input", r":6: `torch\.abs`: `equals` takes a value"),
         ("WHEN", "device:input=2", r":6: `torch\.abs`: `device` takes no value"),
         ("WHEN", "device", r":6: `torch\.abs`: `device` is asked of no argument"),
-        ("WHEN", "more:input=many", r":6: `torch\.abs`: `many` is no number of elements"),
+        ("WHEN", "many:input=few", r":6: `torch\.abs`: `few` is no number of elements"),
         (', proof = "x.abs()"', "", ":6: .*: neither `proof` nor `assumed`"),
         (', proof = "x.abs()"', ', prove = "x.abs()"', ":6: .*: unknown key `prove`"),
         ("aten::index(", "aten.index(", r":9: `aten\.index\(self, indices\)`: not the name of an operator"),

@@ -15,7 +15,8 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 
-from graphlint.operations import Catalogue, builtin_catalogue, operator_name
+from graphlint.operations import Catalogue, builtin_catalogue
+from graphlint.operators import operator_name
 from graphlint.rulebook import builtin_rules
 from graphlint.runtime.emulator.refusals import Refusals
 from tests.sweep.worker import emulated, quiet

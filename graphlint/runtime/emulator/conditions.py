@@ -69,9 +69,9 @@ def _distinct(value: Any, condition: Condition, bound: Bound) -> bool:
     return value is not bound.get(condition.value or "", (None,))[0]
 
 
-def _more(value: Any, condition: Condition, bound: Bound) -> bool:
+def _many(value: Any, condition: Condition, bound: Bound) -> bool:
     elements = {name: given[0].numel() for name, given in bound.items() if _is_tensor(given[0])}
-    return _is_tensor(value) and bool(value.numel() > size(condition.value or "", elements))
+    return _is_tensor(value) and bool(value.numel() >= size(condition.value or "", elements))
 
 
 def _long(value: Any, condition: Condition, bound: Bound) -> bool:
@@ -113,7 +113,7 @@ TESTS: dict[str, Callable[[Any, Condition], bool]] = {
 RELATIVE: dict[str, Callable[[Any, Condition, Bound], bool]] = {
     "same": _same,
     "distinct": _distinct,
-    "more": _more,
+    "many": _many,
     "long": _long,
 }
 OF_ALL: dict[str, Callable[[Any], bool]] = {
