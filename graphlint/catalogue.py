@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphlint.errors import nearest
 from graphlint.operations import Catalogue, Row
-from graphlint.operators import FAMILIES, operator_name, read_operators
+from graphlint.operators import FAMILY_NAMES, operator_name, read_operators
 from graphlint.schema import METHODS, check_operations, rows_of
 from graphlint.signatures import Operation, Value
 from graphlint.tables import Table, read_table
@@ -35,7 +35,7 @@ def load_catalogue(*files: Path, effects: Collection[str] | None = None) -> Cata
         _merged(table.data.get("aliases", {}) for table in tables),
         _joined(METHODS, [table.data.get("methods", {}) for table in tables]),
         _merged(read_operators(table.data.get("operators", {})) for table in tables),
-        _joined(FAMILIES, [table.data.get("families", {}) for table in tables]),
+        _joined(FAMILY_NAMES, [table.data.get("families", {}) for table in tables]),
     )
     for table in tables:
         _check_aliases(table, catalogue)

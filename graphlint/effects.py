@@ -36,7 +36,7 @@ class Condition:
     fresh                 made inside the capture region
     distinct              another object than the argument that `value` names
     not-dtype             a tensor of another dtype than `value`
-    more                  has more elements than `value`: a number, or `a*x^b`, where x is another argument
+    many                  has at least as many elements as `value` says: a number, or `a*x^b` for another argument x
     long                  has more elements than `value` along the dimension that the argument `dim` names, or the last
     sparse                a tensor of coordinates and values
     batched, oblong       more matrices than one; matrices that are not square
@@ -59,7 +59,7 @@ class Condition:
 
 
 RELATIVE = frozenset({"same", "distinct"})  # their values name another argument
-COUNTED = frozenset({"more", "long"})  # their values are numbers of elements
+COUNTED = frozenset({"many", "long"})  # their values are numbers of elements
 VALUED = RELATIVE | COUNTED | {"equals", "not-dtype"}
 SURROUNDING = frozenset({"within", "outside"})  # they speak of no argument
 PREDICATES = VALUED | SURROUNDING | {
@@ -107,7 +107,7 @@ def condition(text: str) -> Condition:
 
 
 def size(value: str, elements: Mapping[str, int]) -> float:
-    """The number of elements that `more` compares with, given those of the other arguments."""
+    """The number of elements that `many` or `long` compares with, given those of the other arguments."""
     match = SIZE.fullmatch(value)
     assert match is not None, value  # rows are valid
     number = float(match["number"])

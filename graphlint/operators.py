@@ -10,7 +10,7 @@ from graphlint.effects import effect
 from graphlint.signatures import Operation, parameters
 
 OPERATORS = "torch.ops."  # begins those names, as `torch.ops.aten.add.Tensor` for `aten::add.Tensor`
-FAMILIES = (
+FAMILY_NAMES = (
     "accumulating", "asking", "batch-norms", "host-operands", "joining", "second-on-host", "unfilled", "unseen",
     "waiting-backward",
 )  # fmt: skip

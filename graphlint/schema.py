@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphlint.effects import ALWAYS, COUNTED, PREDICATES, SIZE, VALUED, condition
 from graphlint.errors import nearest
 from graphlint.finding import Confidence
-from graphlint.operators import FAMILIES, SCHEMA
+from graphlint.operators import FAMILY_NAMES, SCHEMA
 from graphlint.tables import Table
 
 SECTIONS = ("methods", "effects", "operators", "families", "aliases", "operations")
@@ -43,7 +43,7 @@ def check_operations(table: Table) -> None:
         _check_effects(table, "effects", name, effects)
     for schema, given in table.data.get("operators", {}).items():
         _check_operator(table, schema, given)
-    table.known(table.data.get("families", {}), FAMILIES, "families")
+    table.known(table.data.get("families", {}), FAMILY_NAMES, "families")
     for family, names in table.data.get("families", {}).items():
         table.strings(names, "families", family)
     for namespace, blocks in table.data.get("operations", {}).items():

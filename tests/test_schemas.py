@@ -43,7 +43,7 @@ OPERATIONS = """\
     '''
 
     [operators]
-    "acme::flush_(x)" = [{ effect = "tensor-printing", when = "more:x=8" }]
+    "acme::flush_(x)" = [{ effect = "tensor-printing", when = "many:x=8" }]
     "acme::level" = "acme.level"
 
     [families]
@@ -112,14 +112,14 @@ def write(file: Path, text: str, old: str = "", new: str = "") -> Path:
         ("[operations.", "[operations", 15, "not valid TOML"),
         ('"acme::flush_(x)"', '"acme.flush_(x)"', 30, "`acme.flush_(x)` is no operator; write it as `aten::"),
         ('"acme::flush_(x)"', '"acme::flush_(x: int)"', 30, "`acme::flush_(x: int)` is no operator; write it as"),
-        ("more:x=8", "more:y=8", 30, "`acme::flush_(x)` has no parameter `y`"),
-        ("more:x=8", "more:x=2*y^0.5", 30, "`acme::flush_(x)` has no parameter `y`"),
-        ("more:x=8", "more:x=many", 30, "`many` is no number of elements; write one, or `10*x^0.5`"),
-        ("more:x=8", "more:x=1.2.3", 30, "`1.2.3` is no number of elements"),
-        ("more:x=8", "mor:x=8", 30, "no condition is called `mor`; did you mean `more`"),
-        ("more:x=8", "same:x=y", 30, "`acme::flush_(x)` has no parameter `y`"),
-        ('tensor-printing", when = "more', 'tensor-print", when = "more', 30, "no rule is called `tensor-print`"),
-        ('effect = "tensor-printing", when = "more', 'when = "more', 30, "key `effect` is missing"),
+        ("many:x=8", "many:y=8", 30, "`acme::flush_(x)` has no parameter `y`"),
+        ("many:x=8", "many:x=2*y^0.5", 30, "`acme::flush_(x)` has no parameter `y`"),
+        ("many:x=8", "many:x=few", 30, "`few` is no number of elements; write one, or `10*x^0.5`"),
+        ("many:x=8", "many:x=1.2.3", 30, "`1.2.3` is no number of elements"),
+        ("many:x=8", "mny:x=8", 30, "no condition is called `mny`; did you mean `many`"),
+        ("many:x=8", "same:x=y", 30, "`acme::flush_(x)` has no parameter `y`"),
+        ('tensor-printing", when = "many', 'tensor-print", when = "many', 30, "no rule is called `tensor-print`"),
+        ('effect = "tensor-printing", when = "many', 'when = "many', 30, "key `effect` is missing"),
         ('= "acme.level"', '= "acme.leval"', 31, "`acme::level` does what `acme.leval` does, which is no operation"),
         ('= "acme.level"', "= 1", 31, "`acme::level`: expected a list, found `1`"),
         ("unfilled", "unfiled", 34, "unknown key `unfiled`; did you mean `unfilled`?"),

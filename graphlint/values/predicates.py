@@ -282,6 +282,6 @@ TESTS: dict[str, Callable[[Value | None, Condition], Confidence | None]] = {
     "not-false": _not_false, "equals": _equals, "negative": _negative, "device": _device, "host": _host,
     "tensor": _tensor, "not-tensor": _not_tensor, "number": _number, "sequence": _sequence,
     "not-sequence": _not_sequence, "bool": _bool, "not-bool": _not_bool, "cuda": _cuda, "cpu": _cpu, "pinned": _pinned,
-    "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype, "several": _several, "more": _unknown_size,
+    "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype, "several": _several, "many": _unknown_size,
     "long": _unknown_size, "batched": _unfollowed, "oblong": _unfollowed, "sparse": _unfollowed,
 }  # fmt: skip

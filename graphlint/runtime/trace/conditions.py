@@ -101,9 +101,9 @@ def _not_dtype(value: Any, condition: Condition, _bound: Bound) -> bool:
     return _is_tensor(value) and value.dtype is not getattr(torch, condition.value or "", None)
 
 
-def _more(value: Any, condition: Condition, bound: Bound) -> bool:
+def _many(value: Any, condition: Condition, bound: Bound) -> bool:
     elements = {name: given[0].numel() for name, given in bound.items() if given and _is_tensor(given[0])}
-    return _is_tensor(value) and bool(value.numel() > size(condition.value or "", elements))
+    return _is_tensor(value) and bool(value.numel() >= size(condition.value or "", elements))
 
 
 def _long(value: Any, condition: Condition, bound: Bound) -> bool:
@@ -153,7 +153,7 @@ OF_ELEMENTS: dict[str, Test] = {
     "pinned": lambda value, *_: _is_tensor(value) and value.is_pinned(),
     "not-pinned": lambda value, *_: _is_tensor(value) and not value.is_cuda and not value.is_pinned(),
     "not-dtype": _not_dtype,
-    "more": _more,
+    "many": _many,
     "long": _long,
     "sparse": lambda value, *_: _is_tensor(value) and value.is_sparse,
     "batched": lambda value, *_: _is_tensor(value) and value.shape[:-2].numel() > 1,

@@ -145,8 +145,8 @@ class Call:
         return any(tensor.is_cuda and tensor.numel() for tensor in touched)
 
     def is_download(self, result: object) -> bool:
-        """Whether the result is a tensor of the host, with what was on the device."""
-        return self.is_copy and self.direction == "download" and not any(one.is_cuda for one in tensors(result))
+        """Whether the result is a new tensor of the host."""
+        return self.schema == "aten::_to_copy" and not any(one.is_cuda for one in tensors(result))
 
     @property
     def direction(self) -> str:

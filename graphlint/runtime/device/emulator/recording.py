@@ -128,7 +128,7 @@ class Recording:
                 self._memory_of(tensor, is_internal=True)
         writes = not call.operator.is_view and any(True for _ in call.written())
         is_done = any(is_new) or writes or not found
-        if is_done and (call.computes(result) or call.is_download(result)):
+        if is_done and (call.computes(result) or (call.is_copy and call.direction == "download")):
             self._add_node(call, tensors(result))
         if not any(is_new) and not writes:
             return

@@ -172,7 +172,7 @@ class Tensors:
     def _cloned_storage(self, storage: Any) -> Any:
         made = torch.UntypedStorage(storage.nbytes())
         if self.residence.kind_of_storage(storage) is Kind.DEVICE:
-            self.residence.place_storage(made, Kind.DEVICE)
+            self.residence.place_storage(made, Kind.HELPER)  # the copy makes it memory of the device
         return made.copy_(storage, False)
 
     def _writing(self, write: Callable[..., Any]) -> Callable[..., Any]:
