@@ -6,13 +6,13 @@ import functools
 import re
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Severity
-from graphlint.tables import Table
+from graphlint.tables import Table, read_text
 
 OUTCOMES = ("capture-error", "replay-divergence", "replay-fault", "lost-effect", "slow")
 FIXES = ("none", "safe", "unsafe", "display-only")
@@ -73,8 +73,8 @@ class Rule:
     page: Path
     programs: tuple[Program, ...]
     text: str
-    detector: Path | None
     profile: str | None = None
+    detector: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,8 @@ class Block:
 
 def read_page(page: Path) -> Rule:
     """The rule of one page; what the page lacks is an error that names the page and the key."""
-    try:
-        text = page.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{page}: cannot be read: {error}") from error
-    return _parse(page, text)
+    detector = page.with_suffix(".py")
+    return replace(_parse(page, read_text(page)), detector=detector if detector.is_file() else None)
 
 
 @functools.cache
@@ -116,16 +113,7 @@ def _parse(page: Path, text: str) -> Rule:
     programs = tuple(read_programs(page, blocks))
     if not code.startswith(TOOL_FAMILY):
         check_proof(page, programs)
-    detector = page.with_suffix(".py")
-    return Rule(
-        code=code,
-        slug=slug,
-        page=page,
-        programs=programs,
-        text=text,
-        detector=detector if detector.is_file() else None,
-        **declaration,
-    )
+    return Rule(code=code, slug=slug, page=page, programs=programs, text=text, **declaration)
 
 
 def check_proof(page: Path, programs: tuple[Program, ...]) -> None:
