@@ -162,8 +162,8 @@ def mistake(key: str, value: object) -> str:
     if key == "witness":
         is_known = isinstance(value, list) and value and all(one in WITNESSES for one in value)
         return "" if is_known else f"expected a list of one or more of {', '.join(WITNESSES)}"
-    if not isinstance(value, str) or not value.strip():
-        return "expected a string that is not empty"
+    if not isinstance(value, str) or not_text(value):
+        return not_text(value)
     if key in CHOICES and value not in CHOICES[key]:
         return f"`{value}` is not one of {', '.join(CHOICES[key])}{nearest(value, CHOICES[key])}"
     if key == "summary" and len(value) > SUMMARY_WIDTH:
@@ -171,6 +171,10 @@ def mistake(key: str, value: object) -> str:
     if key == "message" and not is_template(value):
         return "the only placeholder is {operation}; double any other brace"
     return ""
+
+
+def not_text(value: object) -> str:
+    return "" if isinstance(value, str) and value.strip() else "expected a string that is not empty"
 
 
 def is_template(message: str) -> bool:

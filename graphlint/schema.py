@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from graphlint.errors import nearest
 from graphlint.finding import Confidence
+from graphlint.page import mistake, not_text
 from graphlint.tables import Table
 
 SECTIONS = ("methods", "effects", "aliases", "operations")
@@ -81,8 +82,8 @@ def _check_effect(table: Table, name: str, place: int, effect: object) -> None:
         raise table.error(f"`{name}`: expected a list of tables", *path)
     table.known(effect, EFFECT, *path)
     for key, value in effect.items():
-        if not isinstance(value, str) or not value:
-            raise table.error(f"`{key}`: expected a string that is not empty", *path, at=key)
+        if said := mistake(key, value) if key == "message" else not_text(value):
+            raise table.error(f"`{key}`: {said}", *path, at=key)
     if "effect" not in effect:
         raise table.error(f"`{name}`: key `effect` is missing", *path)
     confidence = effect.get("confidence", "high")
@@ -91,11 +92,11 @@ def _check_effect(table: Table, name: str, place: int, effect: object) -> None:
         raise table.error(said, *path, at=confidence)
     if effect.get("when") != ALWAYS:
         for text in effect.get("when", "").split():
-            if said := _mistake(text):
+            if said := _wrong(text):
                 raise table.error(f"`when`: {said}", *path, at=text)
 
 
-def _mistake(condition: str) -> str:
+def _wrong(condition: str) -> str:
     """What is wrong with the text of a condition, if anything is."""
     predicate, colon, argument = condition.partition(":")
     name, equals, value = argument.partition("=")
