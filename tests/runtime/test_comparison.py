@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import namedtuple
 from dataclasses import dataclass
@@ -176,9 +177,10 @@ def test_a_tensor_of_any_layout_is_compared(kind: str) -> None:
     assert (0.0 if kind == "empty" else 1.0) == distance(made(x + 1), made(x)).absolute
 
 
-def test_the_floor_is_what_eager_differs_from_itself() -> None:
-    """The largest difference between any two runs, for each leaf."""
-    runs = [{"a": torch.tensor([1.0, 2.0 + step]), "b": torch.ones(1), "c": 1} for step in (0.0, 0.5, -0.25)]
+@pytest.mark.parametrize("steps", [*itertools.permutations((0.0, 0.5, -0.25))], ids=str)
+def test_the_floor_is_what_eager_differs_from_itself(steps: tuple[float, ...]) -> None:
+    """The largest difference between any two runs, for each leaf, whichever two they are."""
+    runs = [{"a": torch.tensor([1.0, 2.0 + step]), "b": torch.ones(1), "c": 1} for step in steps]
     assert {"output['a']": 0.75, "output['b']": 0.0} == noise_floor(runs)
 
 
@@ -265,6 +267,8 @@ def test_differences_come_in_the_order_of_the_tree() -> None:
         (object(), object(), True),
         (object(), "text", False),
         (torch.Generator(), torch.Generator(), True),
+        (memoryview(b"four"), memoryview(b"four"), True),
+        (memoryview(b"four"), memoryview(b"four").cast("B", (2, 2)), False),
     ],
 )
 def test_host_values_are_compared_by_equality(found: object, expected: object, equal: bool) -> None:
@@ -273,9 +277,10 @@ def test_host_values_are_compared_by_equality(found: object, expected: object, e
 
 
 def test_arrays_of_the_host_are_compared_by_content() -> None:
-    """An array that is equal to its copy is no difference."""
+    """An array that is equal to its copy is no difference; one of another shape is, though it holds the same."""
     numpy = pytest.importorskip("numpy")
     array = numpy.array([1.0, numpy.nan])
     assert same(array, array.copy())
     assert not same(array, array + 1)
     assert not same(array, array[:1])
+    assert not same(array, array.reshape(2, 1))

@@ -752,6 +752,35 @@ def test_a_call_is_followed(tmp_path: Path, program: str) -> None:
     assert analysis.expected == analysis.found
 
 
+MADE = """
+    import torch
+    def chosen():
+        return loud
+    def picked():
+        return chosen()
+    def loud(x):
+        return x.item()  # expect: GL101
+    def made():
+        return torch.ones(4)
+    def passed_on():
+        return made()
+    class Runner:
+        def __init__(self, graph, x):
+            self.graph, self.x = graph, x
+        def capture(self):
+            step, host = picked(), passed_on()
+            with torch.cuda.graph(self.graph):
+                step(self.x)
+                host.item()
+    """
+
+
+def test_what_a_region_uses_is_followed_to_where_it_is_made(tmp_path: Path) -> None:
+    """Two calls before the region: a function is known and so is run, a tensor is known to lie on the host."""
+    analysis = analyse(tmp_path, MADE)
+    assert analysis.expected == analysis.found
+
+
 ENTRIES = {
     "declared": "# file: unrelated.py\n",
     "compiled": "# file: run.py\nimport torch, main\ntorch.compile(main.step, mode='reduce-overhead')\n",

@@ -467,6 +467,17 @@ FLOW = {
             x.cpu()  # expect: GL201
         y.item()  # expect: GL101
         """,
+    "a failure before a line of the body or behind it": """
+        changed, kept, both = host, x, host
+        try:
+            changed = x
+            kept = host
+            both = host + 1
+        except ValueError:
+            changed.item()  # expect: GL101
+            kept.item()  # expect: GL101
+            both.item()
+        """,
     "try that always returns": """
         try:
             return x
