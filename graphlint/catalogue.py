@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from graphlint.operations import Catalogue, Row
 from graphlint.operators import FAMILY_NAMES, operator_name, read_operators
 from graphlint.schema import METHODS, check_operations, rows_of
 from graphlint.signatures import Operation, Value
-from graphlint.tables import Table, read_table
+from graphlint.tables import Table, read_text
 
 _IMPLIED = frozenset({"*", "self", "out", "device"})  # parameters that a signature need not tell
 
@@ -20,7 +21,14 @@ def load_catalogue(*files: Path, effects: Collection[str] | None = None) -> Cata
 
     `effects` are those that a rule reports; where they are not given, any name will do.
     """
-    tables = [read_table(file) for file in files]
+    texts = tuple((file, read_text(file)) for file in files)
+    return _catalogue(texts, None if effects is None else frozenset(effects))
+
+
+@functools.lru_cache(maxsize=8)
+def _catalogue(texts: tuple[tuple[Path, str], ...], effects: frozenset[str] | None) -> Catalogue:
+    """The catalogue of these texts; a process that looks at one thing after another parses them once."""
+    tables = [Table(file, text) for file, text in texts]
     rows: dict[str, Row] = {}
     bases: dict[str, str] = {}
     for table in tables:

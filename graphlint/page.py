@@ -6,13 +6,13 @@ import functools
 import re
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Severity
-from graphlint.tables import Table
+from graphlint.tables import Table, read_text
 
 OUTCOMES = ("capture-error", "replay-divergence", "replay-fault", "lost-effect", "slow")
 FIXES = ("none", "safe", "unsafe", "display-only")
@@ -73,8 +73,8 @@ class Rule:
     page: Path
     programs: tuple[Program, ...]
     text: str
-    detector: Path | None
     profile: str | None = None
+    detector: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,12 @@ class Block:
 
 def read_page(page: Path) -> Rule:
     """The rule of one page; what the page lacks is an error that names the page and the key."""
-    try:
-        text = page.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{page}: cannot be read: {error}") from error
     detector = page.with_suffix(".py")
-    return _parse(page, text, detector if detector.is_file() else None)
+    return replace(_parse(page, read_text(page)), detector=detector if detector.is_file() else None)
 
 
 @functools.cache
-def _parse(page: Path, text: str, detector: Path | None) -> Rule:
+def _parse(page: Path, text: str) -> Rule:
     """The rule of a page's text; a process that asks for the rules again reads the files, and parses what is new."""
     stem = STEM.fullmatch(page.stem)
     if stem is None:
@@ -117,15 +113,7 @@ def _parse(page: Path, text: str, detector: Path | None) -> Rule:
     programs = tuple(read_programs(page, blocks))
     if not code.startswith(TOOL_FAMILY):
         check_proof(page, programs)
-    return Rule(
-        code=code,
-        slug=slug,
-        page=page,
-        programs=programs,
-        text=text,
-        detector=detector,
-        **declaration,
-    )
+    return Rule(code=code, slug=slug, page=page, programs=programs, text=text, **declaration)
 
 
 def check_proof(page: Path, programs: tuple[Program, ...]) -> None:
@@ -174,8 +162,8 @@ def mistake(key: str, value: object) -> str:
     if key == "witness":
         is_known = isinstance(value, list) and value and all(one in WITNESSES for one in value)
         return "" if is_known else f"expected a list of one or more of {', '.join(WITNESSES)}"
-    if not isinstance(value, str) or not value.strip():
-        return "expected a string that is not empty"
+    if not isinstance(value, str) or not_text(value):
+        return not_text(value)
     if key in CHOICES and value not in CHOICES[key]:
         return f"`{value}` is not one of {', '.join(CHOICES[key])}{nearest(value, CHOICES[key])}"
     if key == "summary" and len(value) > SUMMARY_WIDTH:
@@ -183,6 +171,10 @@ def mistake(key: str, value: object) -> str:
     if key == "message" and not is_template(value):
         return "the only placeholder is {operation}; double any other brace"
     return ""
+
+
+def not_text(value: object) -> str:
+    return "" if isinstance(value, str) and value.strip() else "expected a string that is not empty"
 
 
 def is_template(message: str) -> bool:

@@ -35,7 +35,7 @@ class Rulebook:
         return found
 
     def for_effect(self, effect: str) -> Rule:
-        """The rule of this name, which reports the effect. Raises LookupError: effects are made by graphlint alone."""
+        """The rule of this name, which reports the effect. Raises LookupError: what tables say is checked before."""
         if effect not in self._by_effect:
             raise LookupError(f"no rule reports the effect `{effect}`")
         return self._by_effect[effect]
@@ -76,7 +76,7 @@ def builtin_rules() -> Path:
 @functools.cache
 def builtin_catalogue() -> Catalogue:
     """What ships with graphlint, for what knows of no session and its rulebook."""
-    return load_catalogue(builtin_rules() / OPERATIONS)
+    return load_rulebook(builtin_rules()).catalogue
 
 
 def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Rulebook:
@@ -112,9 +112,7 @@ def check_detectors(directory: Path, *, may_run: bool) -> None:
             said = f"a detector has the name of its rule's page, and there is no {file.stem}.md"
             raise UsageError(f"{file}:1: {said}{nearest(file.stem, pages)}")
         if not may_run:
-            said = (
-                "a configuration names data and runs no code; to load this detector, name its directory in the command"
-            )
+            said = "a configuration names data and runs no code; to load this detector, say so in the command"
             raise UsageError(f"{file}:1: {said}: `--rules {directory}`")
 
 

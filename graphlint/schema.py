@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from graphlint.effects import ALWAYS, COUNTED, PREDICATES, SIZE, VALUED, condition
 from graphlint.errors import nearest
 from graphlint.finding import Confidence
 from graphlint.operators import FAMILY_NAMES, SCHEMA
+from graphlint.page import mistake, not_text
 from graphlint.tables import Table
 
 SECTIONS = ("methods", "effects", "operators", "families", "aliases", "operations")
@@ -72,7 +74,7 @@ def _check_block(table: Table, namespace: str, returns: str, block: str) -> None
             raise table.error(said, *path, at=line)
 
 
-def _check_operator(table: Table, schema: str, given: object) -> None:
+def _check_operator(table: Table, schema: str, given: Any) -> None:
     if not SCHEMA.fullmatch(schema):
         said = f"`{schema}` is no operator; write it as `aten::add.Tensor(self, other)`"
         raise table.error(said, "operators", schema)
@@ -80,9 +82,8 @@ def _check_operator(table: Table, schema: str, given: object) -> None:
         _check_effects(table, "operators", schema, given)
 
 
-def _check_effects(table: Table, section: str, name: str, effects: object) -> None:
+def _check_effects(table: Table, section: str, name: str, effects: Any) -> None:
     table.expect(effects, list, section, name)
-    assert isinstance(effects, list)
     for place, effect in enumerate(effects):
         _check_effect(table, section, name, place, effect)
 
@@ -93,8 +94,8 @@ def _check_effect(table: Table, section: str, name: str, place: int, effect: obj
         raise table.error(f"`{name}`: expected a list of tables", *path)
     table.known(effect, EFFECT, *path)
     for key, value in effect.items():
-        if not isinstance(value, str) or not value:
-            raise table.error(f"`{key}`: expected a string that is not empty", *path, at=key)
+        if said := mistake(key, value) if key == "message" else not_text(value):
+            raise table.error(f"`{key}`: {said}", *path, at=key)
     if "effect" not in effect:
         raise table.error(f"`{name}`: key `effect` is missing", *path)
     confidence = effect.get("confidence", "high")
@@ -103,11 +104,11 @@ def _check_effect(table: Table, section: str, name: str, place: int, effect: obj
         raise table.error(said, *path, at=confidence)
     if effect.get("when") != ALWAYS:
         for text in effect.get("when", "").split():
-            if said := _mistake(text):
+            if said := _wrong(text):
                 raise table.error(f"`when`: {said}", *path, at=text)
 
 
-def _mistake(text: str) -> str:
+def _wrong(text: str) -> str:
     """What is wrong with the text of a condition, if anything is."""
     asked = condition(text)
     predicate, name = asked.predicate, asked.argument

@@ -88,8 +88,13 @@ class Table:
 
 def read_table(file: Path) -> Table:
     """The table in a file. Raises UsageError."""
+    return Table(file, read_text(file))
+
+
+def read_text(file: Path) -> str:
+    """What stands in a file. Raises UsageError."""
     try:
-        return Table(file, file.read_text(encoding="utf-8"))
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}") from error
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from graphlint import schema
 from graphlint.catalogue import load_catalogue
 from graphlint.effects import PREDICATES as ACCEPTED
 from graphlint.effects import Condition
@@ -38,6 +39,12 @@ def test_effects_belong_to_rules() -> None:
     rulebook = load_rulebook(builtin_rules())
     effects = {effect.name for name in CATALOGUE for effect in found(name).effects}
     assert [effect for effect in effects if rulebook.for_effect(effect).slug != effect] == []
+
+
+def test_words_are_explained() -> None:
+    """What a table may say is what the documentation of the catalogue explains."""
+    assert PREDICATES == schema.PREDICATES
+    assert {*KIND_WORDS.split(), "instance"} == schema.RETURNS
 
 
 def test_kinds_and_types_are_known() -> None:

@@ -10,6 +10,8 @@ import pytest
 from examples import page, write_page, write_rules
 from expectations import parse_expectations
 
+from graphlint import static
+from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Severity
 from graphlint.rulebook import Rule, builtin_rules, load_rulebook
@@ -229,6 +231,21 @@ def test_an_effect_needs_a_rule_of_some_directory(tmp_path: Path) -> None:
     (tmp_path / "operations.toml").write_text(table, encoding="utf-8")
     with pytest.raises(UsageError, match=r"operations\.toml:2: no rule is called `house-rule`"):
         load_rulebook(tmp_path)
+
+
+def test_a_command_tells_what_the_page_lets_it_tell(tmp_path: Path) -> None:
+    """A row that has the effect of a rule for `verify` alone says nothing in `check`."""
+    (tmp_path / "main.py").write_text("import acme, torch\nwith torch.cuda.graph(0):\n    acme.flush(1)\n", "utf-8")
+    table = (
+        '[effects]\n"acme.flush" = [{ effect = "house-rule", when = "always" }]\n[operations.acme]\nnone = "flush(x)"\n'
+    )
+    for witness, expected in (["check", "verify"], ["XX901"]), (["verify"], []):
+        write_page(tmp_path / "rules", "XX901", "house-rule", witness=witness)
+        (tmp_path / "rules" / "operations.toml").write_text(table, encoding="utf-8")
+        report = static.check(
+            [tmp_path / "main.py"], Config(tmp_path), load_rulebook(builtin_rules(), tmp_path / "rules")
+        )
+        assert expected == [finding.code for finding in report.findings]
 
 
 def test_a_detector_stands_beside_its_page(tmp_path: Path) -> None:

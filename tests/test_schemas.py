@@ -88,6 +88,7 @@ def write(file: Path, text: str, old: str = "", new: str = "") -> Path:
         ("effect = \"scalar-", "efect = \"scalar-", 6, "unknown key `efect`; did you mean `effect`?"),
         ("effect = \"scalar-readback\", ", "", 5, "`acme.flush`: key `effect` is missing"),
         ("scalar-readback", "scalar-readbak", 6, "no rule is called `scalar-readbak`, so no page tells of it; did"),
+        ('effect = "scalar-readback"', 'effect = "scalar-readback", message = "{x}"', 6, "`message`: the only"),
         ('"scalar-readback"', "3", 6, "`effect`: expected a string that is not empty"),
         ('confidence = "low"', 'confidence = "little"', 7, "`confidence`: `little` is not one of low, medium, high"),
         ("not-true:quietly", "not-tru:quietly", 7, "no condition is called `not-tru`; did you mean `not-true`"),

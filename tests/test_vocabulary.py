@@ -40,7 +40,8 @@ def texts() -> Iterator[tuple[str, str]]:
     """Everything that a user reads, with the place where it stands."""
     for rule in load_rulebook(builtin_rules()).rules:
         yield rule.page.name, prose(rule.text)
-    yield "README.md", prose((CHECKOUT / "README.md").read_text(encoding="utf-8"))
+    for page in ("README.md", ".github/CONTRIBUTING.md"):
+        yield page, prose((CHECKOUT / page).read_text(encoding="utf-8"))
     for module in sorted((CHECKOUT / "graphlint").rglob("*.py")):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:

@@ -30,6 +30,14 @@ class Queue(Base):
     def count(x):
         return 1
 
+class Pair(tuple):
+    def __new__(cls, left, right):
+        return super().__new__(cls, (left, right))
+
+class Mark:
+    def __new__(cls, name):
+        return super().__new__(cls)
+
 def flush(x):
     return x
 """
@@ -38,6 +46,8 @@ NAMES = (
     "acme_calls.Queue",
     "acme_calls.Queue.push",
     "acme_calls.Queue.count",
+    "acme_calls.Pair",
+    "acme_calls.Mark",
     "acme_calls.gone",
     "nowhere.at_all",
     "builtins.int",
@@ -76,6 +86,15 @@ def test_calls_are_told_with_what_they_are_given_and_give(library: types.ModuleT
     flush, made, push, count = NAMES[:4]
     expected = [(made, (3,), queue), (flush, (4,), 4), (push, (queue, 5), 5), (count, (6,), 1), (count, (7,), 1)]
     assert expected == told
+
+
+def test_a_class_may_make_its_objects_without_initialising_them(library: types.ModuleType) -> None:
+    """What `__new__` is given is told as well."""
+    told: list[tuple[str, tuple[Any, ...], object]] = []
+    with patched(follow(told).patches()):
+        pair, mark = library.Pair(1, 2), library.Mark("m")
+    assert [("acme_calls.Pair", (1, 2), pair), ("acme_calls.Mark", ("m",), mark)] == told
+    assert (1, 2) == library.Pair(1, 2) and isinstance(library.Mark("m"), library.Mark)
 
 
 def test_nothing_stays_replaced(library: types.ModuleType) -> None:

@@ -67,7 +67,9 @@ class Calls:
     def _replacing(self, name: str, owner: Any, attribute: str, call: Any) -> Iterator[Patch]:
         if inspect.isclass(call):  # it stays the class that it is; making an instance is what is called
             if not call.__flags__ & _IMMUTABLE:
-                yield call, "__init__", self._noting(name, call.__init__, makes=True)
+                # That of `object` may not be given what `__new__` takes, once there is another one.
+                initialise = (lambda *args, **kwargs: None) if call.__init__ is object.__init__ else call.__init__
+                yield call, "__init__", self._noting(name, initialise, makes=True)
             return
         if inspect.isclass(owner):
             static, noting = inspect.getattr_static(owner, attribute), self._noting(name, call)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
+from graphlint.page import Rule
 from graphlint.rulebook import Rulebook
 from graphlint.static.domain.contexts import Occurrence, OpenRegion, reachable
 
@@ -74,13 +75,13 @@ def gather(regions: Iterable[OpenRegion]) -> Reached:
 
 def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
     """The findings in order of place. Raises LookupError for an effect without a rule."""
-    findings = [_finding(place, rulebook) for place in reached.places.values()]
+    placed = [(place, rulebook.for_effect(place.occurrence.effect)) for place in reached.places.values()]
+    findings = [_finding(place, rule) for place, rule in placed if "check" in rule.witness]
     return sorted(findings, key=lambda f: (f.span, f.code))
 
 
-def _finding(place: _Placed, rulebook: Rulebook) -> Finding:
+def _finding(place: _Placed, rule: Rule) -> Finding:
     occurrence = place.occurrence
-    rule = rulebook.for_effect(occurrence.effect)
     severity = rule.severity
     if severity is Severity.ERROR and all(region.soft for region in place.regions):
         severity = Severity.WARNING

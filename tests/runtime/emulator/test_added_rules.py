@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from expectations import parse_expectations
 
 torch = pytest.importorskip("torch")
 
+import graphlint  # noqa: E402
 from graphlint import runtime  # noqa: E402
 from graphlint.config import load_config  # noqa: E402
 from graphlint.finding import Confidence, Report  # noqa: E402
@@ -206,6 +208,21 @@ def test_rows_of_operators_count_as_well(tmp_path: Path) -> None:
 def test_without_rules_of_ones_own_nothing_is_told(tmp_path: Path) -> None:
     """The same program, of which the built-in rules have nothing to say."""
     assert [] == lines(look(tmp_path, PROGRAM, load_rulebook(builtin_rules())))
+
+
+def test_a_callable_is_judged_by_them_as_well(tmp_path: Path) -> None:
+    """`graphlint.verify` takes the directories; the line is that of the test."""
+    write_page(tmp_path, "GL999", "house-rule")
+    effect = '[effects]\n"json.dumps" = [{ effect = "house-rule", when = "always" }]\n'
+    (tmp_path / "operations.toml").write_text(effect + '[operations.json]\nstr = "dumps(obj)"\n', encoding="utf-8")
+
+    def step(x):
+        json.dumps([1])  # expect: GL999
+        return x * 2
+
+    (finding,) = graphlint.verify(step, (torch.ones(4),), on="emulator", rules=[tmp_path]).findings
+    assert ("GL999", step.__code__.co_firstlineno + 1) == (finding.code, finding.span.line)
+    assert () == graphlint.verify(step, (torch.ones(4),), on="emulator").findings
 
 
 def test_a_detector_sees_what_a_call_was_given_and_gave(tmp_path: Path) -> None:

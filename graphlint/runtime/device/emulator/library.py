@@ -100,6 +100,8 @@ class Emulator:
 
     def consult(self, catalogue: Catalogue) -> None:
         """From here on, operators do what this catalogue says."""
+        if catalogue is self.device.refusals.catalogue:
+            return
         self.device.refusals = Refusals(catalogue)
         self.shapes.families = catalogue.families
         self._fill_unseen(catalogue)
