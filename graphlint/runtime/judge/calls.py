@@ -68,7 +68,7 @@ class AddedRules:
         if not self.detectors:
             return None
         # As they are before the call.
-        arguments = {name: tuple(known(one, is_fresh) for one in given) for name, given in bound.items()}
+        arguments = {parameter: tuple(known(one, is_fresh) for one in given) for parameter, given in bound.items()}
 
         def after(result: object) -> None:
             event = Call(operation.name, arguments, known(result, is_fresh))

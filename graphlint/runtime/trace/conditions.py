@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
 import torch
 
 from graphlint.effects import Condition, Effect, size
-from graphlint.runtime.trace.values import IsFresh, is_named, qualified
+from graphlint.runtime.trace.values import CHOICES, CONSTANTS, DEPTH, ELEMENTS, IsFresh, is_named, qualified
 
 _MASKS = (torch.bool, torch.uint8)
 Bound = Mapping[str, tuple[Any, ...]]
@@ -23,7 +23,7 @@ def holds(effect: Effect, bound: Bound, is_fresh: IsFresh | None = None) -> bool
 
     Who does not know the capture does not tell what `is_fresh`; what stands around a call is not known here.
     """
-    for name, group in groupby(sorted(effect.when, key=_argument_of), _argument_of):
+    for name, group in itertools.groupby(sorted(effect.when, key=_argument_of), _argument_of):
         tests = [_test(condition, bound, is_fresh) for condition in group]
         if name == "*":
             values = [one for given in bound.values() for one in _candidates(given)]
@@ -57,14 +57,16 @@ def _candidates(given: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
     """Each argument with itself and with what it contains."""
     for whole in given:
         yield whole, whole
-        for one in _elements(whole):
+        for one in _elements(whole, DEPTH):
             yield whole, one
 
 
-def _elements(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple | set | frozenset) else ()
+def _elements(value: Any, depth: int) -> Iterator[Any]:
+    """What a container contains, and what the containers in it contain."""
+    if depth and isinstance(value, dict | list | tuple | set | frozenset):
+        for one in itertools.islice(value.values() if isinstance(value, dict) else value, ELEMENTS):
+            yield one
+            yield from _elements(one, depth - 1)
 
 
 def _is_tensor(value: Any) -> bool:
@@ -80,8 +82,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _equals(value: Any, condition: Condition, _bound: Bound) -> bool:
-    spelled = qualified(value) if is_named(value) else str(value)
-    return spelled in (condition.value or "").split("|")
+    """Only of what has no numbers on the device, which text would read back."""
+    if not is_named(value) and not isinstance(value, CONSTANTS + CHOICES):
+        return False
+    return (qualified(value) if is_named(value) else str(value)) in (condition.value or "").split("|")
 
 
 def _not_tensor(value: Any, _condition: Condition, _bound: Bound) -> bool:
@@ -90,7 +94,8 @@ def _not_tensor(value: Any, _condition: Condition, _bound: Bound) -> bool:
 
 
 def _same(value: Any, condition: Condition, bound: Bound) -> bool:
-    return _is_number(value) and bool(value == _given(condition.value or "", bound)[0])
+    other = _given(condition.value or "", bound)[0]
+    return _is_number(value) and _is_number(other) and bool(value == other)
 
 
 def _distinct(value: Any, condition: Condition, bound: Bound) -> bool:

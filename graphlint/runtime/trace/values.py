@@ -12,32 +12,33 @@ import torch
 from graphlint.finding import Confidence
 from graphlint.values import Const, DeviceName, External, ExternalObject, Host, Mapping, Place, Sequence, Tensor, Value
 
-_ELEMENTS = 64  # of a container that are looked at
-_DEPTH = 3  # of containers in containers
-_CONSTANTS = (bool, int, float, complex, str, type(None))
+ELEMENTS = 64  # of a container that are looked at
+DEPTH = 3  # of containers in containers
+CONSTANTS = (bool, int, float, complex, str, type(None))
+CHOICES = (torch.dtype, torch.layout, torch.memory_format)  # that torch has names for
 _SEQUENCES = {list: "list", tuple: "tuple", set: "set", frozenset: "set"}
 
 IsFresh = Callable[[torch.Tensor], bool]
 
 
-def known(thing: object, is_fresh: IsFresh, depth: int = _DEPTH) -> Value:
+def known(thing: object, is_fresh: IsFresh, depth: int = DEPTH) -> Value:
     """What is known of an object; of one that is none of these kinds, its class."""
     if isinstance(thing, torch.Tensor):
         return _tensor(thing, is_fresh)
-    if isinstance(thing, _CONSTANTS):
+    if isinstance(thing, CONSTANTS):
         return Const(thing)
     if isinstance(thing, torch.device):
         return DeviceName(Place.DEVICE if thing.type == "cuda" else Place.HOST)
-    if isinstance(thing, torch.dtype | torch.layout | torch.memory_format):
+    if isinstance(thing, CHOICES):
         return External(str(thing))
     if is_named(thing):
         return External(qualified(thing))
     if depth and isinstance(thing, dict):
-        items = itertools.islice(thing.items(), _ELEMENTS)
+        items = itertools.islice(thing.items(), ELEMENTS)
         return Mapping(tuple((known(k, is_fresh, 0), known(v, is_fresh, depth - 1)) for k, v in items))
     for cls, kind in _SEQUENCES.items():
         if depth and isinstance(thing, cls):
-            elements = itertools.islice(thing, _ELEMENTS)
+            elements = itertools.islice(thing, ELEMENTS)
             return Sequence(kind, tuple(known(one, is_fresh, depth - 1) for one in elements))
     if hasattr(type(thing), "__array_interface__"):
         return Host("array")
