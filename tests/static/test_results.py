@@ -16,7 +16,7 @@ from graphlint.static.values import Const, DeviceName, ExternalObject, Place, Se
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
-SPECIAL = {"within", "outside", "distinct"}  # speak of the call instead of one argument
+SPECIAL = {"within", "outside", "distinct", "same"}  # speak of the call instead of one argument
 
 
 def documented(text: str | None, first_word: str) -> set[str]:
