@@ -25,9 +25,9 @@ _SINGLE = frozenset({int, float, bool, str, type(None), torch.dtype, torch.devic
 class Operator:
     """What is known of an operator before it runs; there is one of these for each.
 
-    `is_view` says that the result is memory of an argument, looked at in another way, `is_in_place` that it is the first
-    argument, which is written, `is_unfilled` that it holds nothing yet, `gives_nothing` that there is none; `draws` that
-    random numbers are drawn; `writes` are the position and the name of each argument that is written.
+    `is_view` says that the result is memory of an argument, looked at in another way, `is_in_place` that it is the
+    first argument, which is written, `is_unfilled` that it holds nothing yet, `gives_nothing` that there is none;
+    `draws` that random numbers are drawn; `writes` are the position and the name of each argument that is written.
     """
 
     name: str
