@@ -9,7 +9,7 @@ import torch
 
 from graphlint.detectors import load_detectors
 from graphlint.operations import Operation
-from graphlint.rule import Call, Report
+from graphlint.rule import Hit, OperationCall
 from graphlint.rulebook import Rulebook, builtin_rules
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.trace.capture import Capture
@@ -35,7 +35,7 @@ class AddedRules:
         self.catalogue = rulebook.catalogue
         self.findings = findings
         self.effects = {rule.slug for rule in added}
-        self.detectors = load_detectors(added).get(Call, ())
+        self.detectors = load_detectors(added).get(OperationCall, ())
 
     def follow(self, calls: Calls) -> None:
         """Be told of the calls that a rule can say something of."""
@@ -54,7 +54,7 @@ class AddedRules:
     def called(
         self, capture: Capture, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], stack: Stack
     ) -> After | None:
-        """Report what the tables say of a call with these arguments; what asks the detectors once it has run."""
+        """Hit what the tables say of a call with these arguments; what asks the detectors once it has run."""
         operation = self.catalogue.find(name)
         effects = [one for one in operation.effects if one.name in self.effects] if operation is not None else []
         if operation is None or not (effects or self.detectors):
@@ -63,19 +63,19 @@ class AddedRules:
         for effect in effects:
             confidence = facts.confidence(effect)
             if confidence is not None:
-                self._report(capture, effect.name, stack, Report(confidence, effect.message, effect.help))
+                self._report(capture, effect.name, stack, Hit(confidence, effect.message, effect.help))
         if not self.detectors:
             return None
 
         def after(result: object) -> None:
-            event = Call(operation.name, facts.bound, known(result, _is_fresh(capture)))
+            event = OperationCall(operation.name, facts.bound, known(result, _is_fresh(capture)))
             for detector in self.detectors:
                 for report in detector.reports(event):
                     self._report(capture, detector.effect, stack, report)
 
         return after
 
-    def _report(self, capture: Capture, effect: str, stack: Stack, report: Report) -> None:
+    def _report(self, capture: Capture, effect: str, stack: Stack, report: Hit) -> None:
         self.findings.add(effect, stack, [capture.region], opening=capture.stack, report=report)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.rule import Kept
+from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.facts import growth
@@ -134,7 +134,7 @@ class Assignment:
         if not frame.in_region or frame.regions:
             return
         if fresh_tensor(value) is not None:
-            self.interpreter.observe(frame, target, Kept(value, growth.enlarges(target, frame.tests)))
+            self.interpreter.observe(frame, target, StateWrite(value, growth.enlarges(target, frame.tests)))
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by something that was there before the region, and is not made anew in it."""

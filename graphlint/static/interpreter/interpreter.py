@@ -8,7 +8,7 @@ from graphlint.detectors import Detectors
 from graphlint.entries import Entries
 from graphlint.finding import Confidence, Region
 from graphlint.operations import Catalogue
-from graphlint.rule import Event, Report
+from graphlint.rule import Event, Hit
 from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.project import Project
@@ -205,7 +205,7 @@ class Interpreter:
                 for report in detector.reports(event):
                     self.report(frame, node, detector.effect, report)
 
-    def report(self, frame: Frame, node: ir.Node, effect: str, report: Report) -> None:
+    def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""
         if frame.in_region:
             confidence = report.confidence

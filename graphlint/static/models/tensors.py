@@ -7,7 +7,7 @@ from functools import partial
 
 from graphlint.finding import Confidence
 from graphlint.operations import Operation
-from graphlint.rule import Call, HostRead, Made, Operands, Report
+from graphlint.rule import Hit, HostRead, Made, Operands, OperationCall
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Method
@@ -55,7 +55,7 @@ class Tensors:
     def call_method(
         self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        """Call a method of a tensor, or of something that is not known."""
+        """OperationCall a method of a tensor, or of something that is not known."""
         operation = self.catalogue.find(f"torch.Tensor.{name}")
         if isinstance(receiver, Unknown):
             return self._call_on_unknown(operation, name, arguments, node, frame)
@@ -94,7 +94,7 @@ class Tensors:
     def call_operation(
         self, name: str, receiver: Value | None, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value | None:
-        """Call an operation by its qualified name; None if the catalogue does not have it."""
+        """OperationCall an operation by its qualified name; None if the catalogue does not have it."""
         operation = self.catalogue.find(name)
         if operation is None:
             return None
@@ -103,7 +103,7 @@ class Tensors:
     def apply(
         self, operation: Operation, receiver: Value | None, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        """Report the effects of an operation and give its result."""
+        """Hit the effects of an operation and give its result."""
         positional = list(arguments.positional)
         if receiver is not None and operation.params and operation.params[0].name == "self":
             positional.insert(0, receiver)
@@ -120,7 +120,7 @@ class Tensors:
         result = results.result(results.Application(operation, facts, receiver, _in_region(frame), is_view))
         if watched is not None:
             self._report(operation, facts, watched, frame)
-            self.evaluator.observe(frame, watched, Call(operation.name, bound, result))
+            self.evaluator.observe(frame, watched, OperationCall(operation.name, bound, result))
             if operation.is_elementwise:
                 self._meet(watched, writes.operands(bound, written), frame)
             if operation.returns != "self" and facts.value("out") is None:
@@ -140,7 +140,7 @@ class Tensors:
             confidence = facts.confidence(effect)
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
-                self.evaluator.report(frame, node, effect.name, Report(confidence, effect.message, effect.help))
+                self.evaluator.report(frame, node, effect.name, Hit(confidence, effect.message, effect.help))
 
     def _meet(self, node: ir.Node, operands: list[writes.Operand], frame: Frame) -> None:
         """Values meet elementwise."""
