@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from graphlint.errors import nearest
-from graphlint.operations import Catalogue, Effect, Row, Value
-from graphlint.schema import AROUND, METHODS, check_operations, rows_of
+from graphlint.operations import Catalogue, Row
+from graphlint.operators import FAMILY_NAMES, operator_name, read_operators
+from graphlint.schema import METHODS, check_operations, rows_of
+from graphlint.signatures import Operation, Value
 from graphlint.tables import Table, read_text
 
 _IMPLIED = frozenset({"*", "self", "out", "device"})  # parameters that a signature need not tell
@@ -34,20 +36,31 @@ def _catalogue(texts: tuple[tuple[Path, str], ...], effects: frozenset[str] | No
         rows |= _rows(table)
         blocks = table.data.get("operations", {})
         bases |= {namespace: found["base"] for namespace, found in blocks.items() if "base" in found}
-    sections = {name: [table.data.get(name, {}) for table in tables] for name in ("effects", "aliases", "methods")}
-    methods = {
-        group: frozenset(name for found in sections["methods"] for name in found.get(group, ())) for group in METHODS
-    }
-    catalogue = Catalogue(rows, bases, _merged(sections["effects"]), _merged(sections["aliases"]), methods)
+    catalogue = Catalogue(
+        rows,
+        bases,
+        _merged(table.data.get("effects", {}) for table in tables),
+        _merged(table.data.get("aliases", {}) for table in tables),
+        _joined(METHODS, [table.data.get("methods", {}) for table in tables]),
+        _merged(read_operators(table.data.get("operators", {})) for table in tables),
+        _joined(FAMILY_NAMES, [table.data.get("families", {}) for table in tables]),
+    )
     for table in tables:
         _check_aliases(table, catalogue)
         _check_classes(table, catalogue)
         _check_effects(table, catalogue, effects)
+        _check_operators(table, catalogue, effects)
     return catalogue
 
 
 def _merged(sections: Iterable[dict[str, Value]]) -> dict[str, Value]:
+    """Each row once, the latest of its name."""
     return {name: row for section in sections for name, row in section.items()}
+
+
+def _joined(groups: Iterable[str], sections: Sequence[dict[str, list[str]]]) -> dict[str, frozenset[str]]:
+    """All names of each group."""
+    return {group: frozenset(name for found in sections for name in found.get(group, ())) for group in groups}
 
 
 def _rows(table: Table) -> dict[str, Row]:
@@ -87,27 +100,45 @@ def _check_classes(table: Table, catalogue: Catalogue) -> None:
 
 def _check_effects(table: Table, catalogue: Catalogue, known: Collection[str] | None) -> None:
     """Raises UsageError for an effect of nothing, one that no rule reports, and one that depends on no parameter."""
-    for name, entries in table.data.get("effects", {}).items():
+    for name in table.data.get("effects", {}):
         namespace = name.removesuffix("*")
         if not any(one.startswith(namespace) for one in catalogue) if name.endswith(".*") else name not in catalogue:
             said = f"no row of [operations] is called `{name}`{nearest(name, catalogue)}"
             raise table.error(said, "effects", name)
-        for place, entry in enumerate(entries):
-            if known is not None and entry["effect"] not in known:
-                said = f"no rule is called `{entry['effect']}`, so no page tells of it{nearest(entry['effect'], known)}"
-                raise table.error(said, "effects", name, place, at=entry["effect"])
+        _check_known(table, "effects", name, known)
         operation = catalogue.find(name)
         if operation is not None and operation.params is not None:
-            names = _IMPLIED | {param.name for param in operation.params}
-            for effect in operation.effects:
-                _check_parameters(table, name, effect, names)
+            _check_parameters(table, "effects", name, operation, _IMPLIED)
 
 
-def _check_parameters(table: Table, name: str, effect: Effect, names: Collection[str]) -> None:
-    for condition in effect.when:
-        asked = [condition.argument.partition(".")[0]] if condition.predicate not in AROUND else []
-        asked += [condition.value] if condition.predicate == "distinct" and condition.value else []
-        for one in asked:
+def _check_operators(table: Table, catalogue: Catalogue, known: Collection[str] | None) -> None:
+    """Raises UsageError for an operator that does what nothing does, and for effects as those of operations."""
+    for schema, given in table.data.get("operators", {}).items():
+        name, _ = operator_name(schema)
+        if isinstance(given, str):
+            if catalogue.find(name) is None:
+                said = f"`{schema}` does what `{given}` does, which is no operation{nearest(given, catalogue)}"
+                raise table.error(said, "operators", schema)
+            continue
+        _check_known(table, "operators", schema, known)
+        operation = read_operators({schema: given})[name]
+        assert isinstance(operation, Operation)
+        _check_parameters(table, "operators", schema, operation, {"*"})
+
+
+def _check_known(table: Table, section: str, name: str, known: Collection[str] | None) -> None:
+    """Raises UsageError for an effect that no rule reports."""
+    for place, row in enumerate(table.data[section][name]):
+        if known is not None and row["effect"] not in known:
+            said = f"no rule is called `{row['effect']}`, so no page tells of it{nearest(row['effect'], known)}"
+            raise table.error(said, section, name, place, at=row["effect"])
+
+
+def _check_parameters(table: Table, section: str, name: str, operation: Operation, others: Collection[str]) -> None:
+    """Raises UsageError for a condition on a parameter that neither the signature nor `others` have."""
+    names = {*others, *(param.name for param in operation.params or ())}
+    for condition in (condition for effect in operation.effects for condition in effect.when):
+        for one in condition.parameters:
             if one not in names:
                 said = f"`when`: `{name}` has no parameter `{one}`{nearest(one, names)}"
-                raise table.error(said, "effects", name, at=f"{condition.predicate}:{condition.argument}")
+                raise table.error(said, section, name, at=f"{condition.predicate}:{condition.argument}")

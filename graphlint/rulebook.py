@@ -73,6 +73,12 @@ def builtin_rules() -> Path:
     return shipped if shipped.is_dir() else PACKAGE.parent / "rules"
 
 
+@functools.cache
+def builtin_catalogue() -> Catalogue:
+    """What ships with graphlint, for what knows of no session and its rulebook."""
+    return load_catalogue(builtin_rules() / OPERATIONS)
+
+
 def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Rulebook:
     """What the directories hold, the later ones on top of the earlier ones. Raises UsageError.
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from graphlint.effects import ALWAYS, COUNTED, PREDICATES, SIZE, VALUED, condition
 from graphlint.errors import nearest
 from graphlint.finding import Confidence
+from graphlint.operators import FAMILY_NAMES, SCHEMA
 from graphlint.page import mistake, not_text
 from graphlint.tables import Table
 
-SECTIONS = ("methods", "effects", "aliases", "operations")
+SECTIONS = ("methods", "effects", "operators", "families", "aliases", "operations")
 METHODS = ("telling", "views")
 EFFECT = ("effect", "when", "confidence", "help", "message", "proof", "assumed", "example")
 CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
-ALWAYS = "always"
 # What the words mean stands at `Operation` and `Condition`.
 RETURNS = frozenset({
     "tensor", "elementwise", "same-shape", "bool-tensor", "int-tensor", "indices", "scalar-tensor", "reduction",
@@ -22,13 +23,6 @@ RETURNS = frozenset({
     "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
     "number", "str", "list", "shape", "device", "dtype", "none", "object", "instance",
 })  # fmt: skip
-PREDICATES = frozenset({
-    "absent", "given", "none", "true", "not-true", "false", "not-false", "equals", "negative", "device", "host",
-    "tensor", "not-tensor", "number", "sequence", "not-sequence", "bool", "not-bool", "cuda", "cpu", "pinned",
-    "not-pinned", "fresh", "distinct", "not-dtype", "within", "outside",
-})  # fmt: skip
-WITH_VALUE = frozenset({"equals", "distinct", "not-dtype"})
-AROUND = frozenset({"within", "outside"})  # they speak of a context manager
 TYPES = ("number", "int", "size")
 
 _NAME = r"[A-Za-z_]\w*"
@@ -47,9 +41,12 @@ def check_operations(table: Table) -> None:
     for alias, target in table.data.get("aliases", {}).items():
         table.expect(target, str, "aliases", alias)
     for name, effects in table.data.get("effects", {}).items():
-        table.expect(effects, list, "effects", name)
-        for place, effect in enumerate(effects):
-            _check_effect(table, name, place, effect)
+        _check_effects(table, "effects", name, effects)
+    for schema, given in table.data.get("operators", {}).items():
+        _check_operator(table, schema, given)
+    table.known(table.data.get("families", {}), FAMILY_NAMES, "families")
+    for family, names in table.data.get("families", {}).items():
+        table.strings(names, "families", family)
     for namespace, blocks in table.data.get("operations", {}).items():
         table.expect(blocks, dict, "operations", namespace)
         for returns, block in blocks.items():
@@ -76,8 +73,23 @@ def _check_block(table: Table, namespace: str, returns: str, block: str) -> None
             raise table.error(said, *path, at=line)
 
 
-def _check_effect(table: Table, name: str, place: int, effect: object) -> None:
-    path = ("effects", name, place)
+def _check_operator(table: Table, schema: str, given: object) -> None:
+    if not SCHEMA.fullmatch(schema):
+        said = f"`{schema}` is no operator; write it as `aten::add.Tensor(self, other)`"
+        raise table.error(said, "operators", schema)
+    if not isinstance(given, str):
+        _check_effects(table, "operators", schema, given)
+
+
+def _check_effects(table: Table, section: str, name: str, effects: object) -> None:
+    table.expect(effects, list, section, name)
+    assert isinstance(effects, list)
+    for place, effect in enumerate(effects):
+        _check_effect(table, section, name, place, effect)
+
+
+def _check_effect(table: Table, section: str, name: str, place: int, effect: object) -> None:
+    path = (section, name, place)
     if not isinstance(effect, dict):
         raise table.error(f"`{name}`: expected a list of tables", *path)
     table.known(effect, EFFECT, *path)
@@ -96,15 +108,17 @@ def _check_effect(table: Table, name: str, place: int, effect: object) -> None:
                 raise table.error(f"`when`: {said}", *path, at=text)
 
 
-def _wrong(condition: str) -> str:
+def _wrong(text: str) -> str:
     """What is wrong with the text of a condition, if anything is."""
-    predicate, colon, argument = condition.partition(":")
-    name, equals, value = argument.partition("=")
+    asked = condition(text)
+    predicate, name = asked.predicate, asked.argument
     if predicate not in PREDICATES:
         return f"no condition is called `{predicate}`{nearest(predicate, PREDICATES)}"
-    if not colon or not name:
-        return f"`{condition}` names no parameter; write `{predicate}:parameter`, or `{predicate}:*` for any argument"
-    if (predicate in WITH_VALUE) != bool(equals and value):
-        wanted = f"{predicate}:{name}=value" if predicate in WITH_VALUE else f"{predicate}:{name}"
-        return f"`{condition}` is not `{wanted}`"
+    if not name:
+        return f"`{text}` names no parameter; write `{predicate}:parameter`, or `{predicate}:*` for any argument"
+    if bool(asked.value) != (predicate in VALUED):
+        wanted = f"{predicate}:{name}=value" if predicate in VALUED else f"{predicate}:{name}"
+        return f"`{text}` is not `{wanted}`"
+    if predicate in COUNTED and not SIZE.fullmatch(asked.value or ""):
+        return f"`{asked.value}` is no number of elements; write one, or `10*x^0.5` for ten roots of those of `x`"
     return ""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from graphlint import schema
 from graphlint.catalogue import load_catalogue
+from graphlint.effects import PREDICATES as ACCEPTED
+from graphlint.effects import Condition
 from graphlint.errors import UsageError
-from graphlint.operations import Condition, Operation
 from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.signatures import Operation
 
 PAGE = builtin_rules() / "operations.toml"
 CATALOGUE = load_catalogue(PAGE)
@@ -149,6 +152,49 @@ def test_a_broken_catalogue_is_a_usage_error(tmp_path: Path) -> None:
     page.write_text("[operations\n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"operations\.toml:1: not valid TOML"):
         load_catalogue(page)
+
+
+def test_the_predicates_that_are_accepted_are_those_that_are_documented() -> None:
+    """A row that says anything else is refused."""
+    assert ACCEPTED == PREDICATES
+
+
+def test_every_built_in_row_says_how_it_is_known() -> None:
+    """By a proof, or by what else is assumed."""
+    data = tomllib.loads(PAGE.read_text("utf-8"))
+    rows = [(name, row) for part in ("effects", "operators") for name, own in data[part].items() for row in own]
+    told = [(name, row) for name, row in rows if isinstance(row, dict)]
+    assert len(told) > 400
+    assert [] == [name for name, row in told if not {"proof", "assumed"} & row.keys()]
+
+
+@pytest.mark.parametrize(
+    ("operator", "same"),
+    [
+        pytest.param("aten.index_fill_.int_Tensor", "torch.index_fill", id="an overload, in place"),
+        pytest.param("aten.linalg_eigh.default", "torch.linalg.eigh", id="of a namespace of torch"),
+        pytest.param("aten.bernoulli_.Tensor", "torch.Tensor.bernoulli_", id="a method alone"),
+        pytest.param("aten._unique2.default", "torch.unique", id="under another name"),
+        pytest.param("torchvision.nms.default", "torchvision.ops.nms", id="of another library"),
+    ],
+)
+def test_an_operator_does_what_its_function_does(operator: str, same: str) -> None:
+    """The effects stand once, at the function."""
+    assert [one.name for one in found(f"torch.ops.{operator}").told] == [one.name for one in found(same).told] != []
+
+
+def test_an_operator_that_is_no_function_has_its_own_row() -> None:
+    """For all of its overloads, or for one; what it gives is what the function of its name gives."""
+    assert ["hidden-sync"] == [one.name for one in found("torch.ops.aten._linalg_svd.default").told]
+    assert found("torch.ops.aten.add.Tensor").told and not found("torch.ops.aten.add.Scalar").told
+    assert "elementwise" == found("torch.ops.aten.add.Tensor").returns
+    assert CATALOGUE.find("torch.ops.aten.no_such_operator.default") is None
+
+
+def test_what_operators_do_the_same_as_is_there() -> None:
+    """No row speaks of an operation that the catalogue does not have."""
+    names = [given for given in CATALOGUE.operators.values() if isinstance(given, str)]
+    assert names and [name for name in names if CATALOGUE.find(name) is None] == []
 
 
 def test_catalogue_is_broad() -> None:

@@ -41,6 +41,13 @@ OPERATIONS = """\
     number = '''
     level
     '''
+
+    [operators]
+    "acme::flush_(x)" = [{ effect = "tensor-printing", when = "many:x=8" }]
+    "acme::level" = "acme.level"
+
+    [families]
+    unfilled = ["acme::new"]
 """
 REGIONS = """\
     [[entry]]
@@ -104,6 +111,20 @@ def write(file: Path, text: str, old: str = "", new: str = "") -> Path:
         ('"acme.Queue" =', '"acme.Quue" =', 22, "no row of [operations] is an `instance` called `acme.Quue`; did"),
         ("level\n", "level\nflush()\n", 27, "`acme.flush` stands twice"),
         ("[operations.", "[operations", 15, "not valid TOML"),
+        ('"acme::flush_(x)"', '"acme.flush_(x)"', 30, "`acme.flush_(x)` is no operator; write it as `aten::"),
+        ('"acme::flush_(x)"', '"acme::flush_(x: int)"', 30, "`acme::flush_(x: int)` is no operator; write it as"),
+        ("many:x=8", "many:y=8", 30, "`acme::flush_(x)` has no parameter `y`"),
+        ("many:x=8", "many:x=2*y^0.5", 30, "`acme::flush_(x)` has no parameter `y`"),
+        ("many:x=8", "many:x=few", 30, "`few` is no number of elements; write one, or `10*x^0.5`"),
+        ("many:x=8", "many:x=1.2.3", 30, "`1.2.3` is no number of elements"),
+        ("many:x=8", "mny:x=8", 30, "no condition is called `mny`; did you mean `many`"),
+        ("many:x=8", "same:x=y", 30, "`acme::flush_(x)` has no parameter `y`"),
+        ('tensor-printing", when = "many', 'tensor-print", when = "many', 30, "no rule is called `tensor-print`"),
+        ('effect = "tensor-printing", when = "many', 'when = "many', 30, "key `effect` is missing"),
+        ('= "acme.level"', '= "acme.leval"', 31, "`acme::level` does what `acme.leval` does, which is no operation"),
+        ('= "acme.level"', "= 1", 31, "`acme::level`: expected a list, found `1`"),
+        ("unfilled", "unfiled", 34, "unknown key `unfiled`; did you mean `unfilled`?"),
+        ('["acme::new"]', '"acme::new"', 34, "`unfilled`: expected a list of strings"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_table_of_operations(tmp_path: Path, old: str, new: str, line: int, expected: str) -> None:
@@ -151,6 +172,10 @@ def test_tables_without_a_mistake_are_read(tmp_path: Path) -> None:
     drain = catalogue.find("acme.drain")
     assert drain is not None
     assert ["scalar-readback", "tensor-printing", "tensor-printing"] == [effect.name for effect in drain.effects]
+    flush, level = catalogue.find("torch.ops.acme.flush_.default"), catalogue.find("torch.ops.acme.level.default")
+    assert flush is not None and ["tensor-printing"] == [effect.name for effect in flush.effects]
+    assert level is catalogue.find("acme.level")
+    assert {"acme::new"} == catalogue.families["unfilled"] and not catalogue.families["asking"]
     entries = load_entries(write(tmp_path / "regions.toml", REGIONS))
     assert entries.find("acme.graphs.captured") is entries.find("acme.captured") is not None
     assert [b"acme"] == entries.marks
@@ -161,6 +186,11 @@ def test_a_later_table_of_operations_adds_and_replaces(tmp_path: Path) -> None:
     later = """\
     [effects]
     "torch.Tensor.item" = [{ effect = "tensor-printing", when = "always" }]
+    [operators]
+    "aten::_unique2" = [{ effect = "tensor-printing" }]
+    "aten::index(indices)" = "torch.sum"
+    [families]
+    unfilled = ["acme::new"]
     [aliases]
     "acme.sum" = "torch.sum"
     [operations."torch"]
@@ -172,7 +202,10 @@ def test_a_later_table_of_operations_adds_and_replaces(tmp_path: Path) -> None:
     before, after = load_catalogue(builtin), load_catalogue(builtin, write(tmp_path / "operations.toml", later))
     assert ["tensor-printing"] == [effect.name for effect in after.find("torch.Tensor.item").effects]  # type: ignore
     assert "bool-tensor" == after.find("torch.abs").returns  # type: ignore
-    assert after.find("acme.sum") is after.find("torch.sum")
+    assert after.find("acme.sum") is after.find("torch.sum") is after.find("torch.ops.aten.index.Tensor")
+    assert ["tensor-printing"] == [effect.name for effect in after.find("torch.ops.aten._unique2").effects]  # type: ignore
+    assert {"acme::new"} == after.families["unfilled"] - before.families["unfilled"]
+    assert before.families["unfilled"] < after.families["unfilled"]
     assert set(before) == set(after)
     assert before.find("torch.sum") == after.find("torch.sum")
     assert (before.telling, before.views) == (after.telling, after.views)

@@ -6,8 +6,8 @@ from collections import abc
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
+from graphlint.effects import Condition, Effect
 from graphlint.finding import Confidence
-from graphlint.operations import Condition, Effect
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -77,11 +77,18 @@ class Facts:
             return HIGH if is_inside == (condition.predicate == "within") else None
         if condition.predicate == "distinct":
             return None if self._are_one(condition.argument, condition.value or "") else HIGH
+        if condition.predicate == "same":
+            return HIGH if self._are_equal(condition.argument, condition.value or "") else None
         test = TESTS[condition.predicate]
         if condition.argument == "*":
             answers = [answer for value in self.all_values() if (answer := test(value, condition)) is not None]
             return max(answers) if answers else None
         return test(self.value(condition.argument), condition)
+
+    def _are_equal(self, left: str, right: str) -> bool:
+        """Whether two parameters are given equal constants."""
+        values = [value.value if isinstance(value := self.value(name), Const) else None for name in (left, right)]
+        return values[0] is not None and values[0] == values[1]
 
     def _are_one(self, left: str, right: str) -> bool:
         """Whether two parameters are known to be given one object."""
@@ -192,6 +199,22 @@ def _not_sequence(value: Value | None, condition: Condition) -> Confidence | Non
     return HIGH if not any(isinstance(member, (Sequence, Mapping, Unknown)) for member in members(value)) else LOW
 
 
+def _several(value: Value | None, condition: Condition) -> Confidence | None:
+    if isinstance(value, Sequence) and value.kind != "arguments":
+        return LOW if value.elements is None else HIGH if len(value.elements) > 1 else None
+    return None
+
+
+def _unknown_size(value: Value | None, condition: Condition) -> Confidence | None:
+    """How many elements a tensor has is not followed."""
+    return LOW if value is not None and any(True for _ in tensors_in(value)) else None
+
+
+def _unfollowed(value: Value | None, condition: Condition) -> Confidence | None:
+    """What few tensors are, and nothing tells."""
+    return None
+
+
 def _bool(value: Value | None, condition: Condition) -> Confidence | None:
     found = [] if value is None else list(tensors_in(value))
     if any(tensor.is_mask for tensor in found):
@@ -259,5 +282,6 @@ TESTS: dict[str, Callable[[Value | None, Condition], Confidence | None]] = {
     "not-false": _not_false, "equals": _equals, "negative": _negative, "device": _device, "host": _host,
     "tensor": _tensor, "not-tensor": _not_tensor, "number": _number, "sequence": _sequence,
     "not-sequence": _not_sequence, "bool": _bool, "not-bool": _not_bool, "cuda": _cuda, "cpu": _cpu, "pinned": _pinned,
-    "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype,
+    "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype, "several": _several, "many": _unknown_size,
+    "long": _unknown_size, "batched": _unfollowed, "oblong": _unfollowed, "sparse": _unfollowed,
 }  # fmt: skip

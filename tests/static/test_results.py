@@ -7,16 +7,17 @@ import re
 import pytest
 
 from graphlint.catalogue import load_catalogue
+from graphlint.effects import Condition
 from graphlint.finding import Confidence
-from graphlint.operations import Condition, Operation
 from graphlint.rulebook import builtin_rules
+from graphlint.signatures import Operation
 from graphlint.static.models.results import RESULTS, Application, result
 from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
 from graphlint.values.predicates import TESTS, Facts
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
-SPECIAL = {"within", "outside", "distinct"}  # speak of the call instead of one argument
+SPECIAL = {"within", "outside", "distinct", "same"}  # speak of the call or of two arguments
 
 
 def documented(text: str | None, first_word: str) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch.cuda import _gpu_trace
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphlint.runtime.device.cuda.driver import Driver
+from graphlint.runtime.device.backend import Backend, Refused
 from tests.sweep.sample import Sample, Trial
 
 DEVICE = 0
@@ -53,14 +53,17 @@ class SyncTrace(TorchDispatchMode):
 
 
 class Observer:
-    """Observes one sample after the other on a stream of its own, eagerly and under capture, while it is healthy."""
+    """Observes one sample after the other on a stream of its own, eagerly and under capture, while it is healthy.
 
-    def __init__(self) -> None:
+    `backend` makes the driver of the device, a real one or that of the emulator, from what hears of refused calls.
+    """
+
+    def __init__(self, backend: Callable[[Refused], Backend]) -> None:
         warnings.simplefilter("ignore")
         torch.cuda.set_per_process_memory_fraction(MEMORY_SHARE)
         self.stream = torch.cuda.Stream()
         self.refused: list[str] = []
-        self.driver = Driver(self.refused.append)
+        self.driver = backend(self.refused.append)
         self.trace = SyncTrace()
         self.abandoned: list[torch.cuda.CUDAGraph] = []  # the allocator may still point to them
         torch._C._activate_gpu_trace()
@@ -95,7 +98,11 @@ class Observer:
 
     def is_doubtful(self, record: dict[str, object]) -> bool:
         """Whether something went wrong in eager or at replay, perhaps because of a capture that failed before."""
-        return bool(self.abandoned) and bool(record.get("eager_error") or record.get("replay") not in (None, "equal"))
+        return (
+            self.driver.is_real
+            and bool(self.abandoned)
+            and bool(record.get("eager_error") or record.get("replay") not in (None, "equal"))
+        )
 
     def _warm_up(self, sample: Sample) -> tuple[Sample, str]:
         """The sample as it runs, or what it raises; libraries and kernels are loaded afterwards."""
@@ -216,6 +223,7 @@ class Observer:
         torch.autograd.set_multithreading_enabled(False)  # backward in this thread, in view of the trace
         torch.use_deterministic_algorithms(False)
         torch.set_default_dtype(torch.float32)
+        torch.distributions.Distribution.set_default_validate_args(True)  # which the compiler turns off
 
 
 def seed() -> None:

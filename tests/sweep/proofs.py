@@ -117,10 +117,10 @@ def proven(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
 def rewritten(text: str) -> str:
     """The text of the catalogue with its effects proven anew; headings and order stay."""
     head, _, rest = text.partition("\n[effects]\n")
-    section, _, tail = rest.partition("\n[aliases]\n")
+    section, _, tail = rest.partition("\n[operators]\n")
     rows = proven(tomllib.loads(section))
     body = "".join(part if isinstance(part, str) else shown(part[0], rows[part[0]]) for part in parts(section))
-    return f"{head}\n[effects]\n{body}\n[aliases]\n{tail}"
+    return f"{head}\n[effects]\n{body}\n[operators]\n{tail}"
 
 
 def parts(section: str) -> Iterator[str | tuple[str]]:

@@ -1,23 +1,27 @@
 """One worker: tasks as JSON lines on standard input in, samples as they begin and end as JSON lines out.
 
-    python -m tests.sweep.worker
+    python -m tests.sweep.worker [emulator]
 
-A task is `{"opinfo": NAME, "samples": COUNT, "skip": [KEY...]}` or `{"statements": [TEXT...], "skip": [KEY...]}`.
-Lines out are `{"ready": HEADER, "opinfos": [NAME...]}` once, and for each task `{"begin": SAMPLE}` and
-`{"end": RECORD}` in turn, then `{"done": true}`. `{"again": KEY}` in the place of a record asks for another worker.
+A task is `{"opinfo": NAME, "samples": COUNT, "skip": [KEY...]}` or `{"statements": [TEXT...], "skip": [KEY...]}`; the
+emulator is asked for statements alone. Lines out are `{"ready": HEADER, "opinfos": [NAME...]}` once, and for each task
+`{"begin": SAMPLE}` and `{"end": RECORD}` in turn, then `{"done": true}`. `{"again": KEY}` in the place of a record asks
+for another worker.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tests.proof.device import present_device
 
 if TYPE_CHECKING:
+    from graphlint.runtime.device.backend import Backend, Refused
+    from graphlint.runtime.device.emulator.backend import EmulatedDriver
     from tests.sweep.observe import Observer
     from tests.sweep.sample import Sample
 
@@ -25,20 +29,45 @@ UNHEALTHY = 3  # the exit status of a worker that ended by itself after its last
 
 
 def main() -> None:
-    # What statements print goes nowhere; what is reported has a descriptor of its own.
-    report = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    report = quiet()
+    is_emulated = sys.argv[1:] == ["emulator"]
+    backend = emulated() if is_emulated else real()  # first, since it decides what torch finds
 
     import torch
 
-    from tests.sweep import opinfos
     from tests.sweep.observe import Observer
 
     torch.set_num_threads(1)  # the workers share the processor
-    observer = Observer()
-    say(report, {"ready": present_device(), "opinfos": list(opinfos.entries())})
+    observer = Observer(backend)
+    say(report, {"ready": present_device(), "opinfos": [] if is_emulated else opinfos_here()})
     serve(sys.stdin, report, observer)
     os._exit(0)  # abandoned graphs must not be destroyed
+
+
+def quiet() -> TextIO:
+    """Where to report: what statements print goes nowhere, what is reported has a descriptor of its own."""
+    report = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return report
+
+
+def real() -> Callable[[Refused], Backend]:
+    from graphlint.runtime.device.cuda.backend import CudaDriver
+
+    return CudaDriver
+
+
+def emulated() -> Callable[[Refused], EmulatedDriver]:
+    from graphlint.runtime.device.emulator.backend import EmulatedDriver
+    from graphlint.runtime.session.session import emulate
+
+    return functools.partial(EmulatedDriver, emulate())
+
+
+def opinfos_here() -> list[str]:
+    from tests.sweep import opinfos
+
+    return list(opinfos.entries())
 
 
 def serve(tasks: TextIO, report: TextIO, observer: Observer) -> None:
@@ -60,11 +89,13 @@ def serve(tasks: TextIO, report: TextIO, observer: Observer) -> None:
 
 
 def samples_of(task: Mapping[str, Any]) -> Iterator[Sample]:
-    from tests.sweep import listed, opinfos
-
     if "opinfo" in task:
+        from tests.sweep import opinfos
+
         yield from opinfos.samples(opinfos.entries()[task["opinfo"]], "cuda", task["samples"])
     else:
+        from tests.sweep import listed
+
         yield from map(listed.sample, task["statements"])
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from graphlint.runtime.compare.comparison import differing, noise_floor
-from graphlint.runtime.trace.operators import UNFILLED, Traced
+from graphlint.runtime.trace.operators import Traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Divergence:
                 return expected if expected.stack else found, "path"
             if found.numbers != expected.numbers:
                 return found, "numbers"
-            if found.operator.removeprefix("aten.").startswith(UNFILLED):
+            if found.is_unfilled:
                 continue
             floor = noise_floor([expected.results, self.again[position].results] if position < len(self.again) else [])
             if any(one.is_mismatch for one in differing(found.results, expected.results, floor)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -257,9 +257,7 @@ class Examination:
                 torch.cuda.synchronize()
                 taken.graph.replay()
                 torch.cuda.synchronize()
-        found = [
-            Traced(one.operator, one.stack, one.numbers, [tensor.clone() for tensor in one.results]) for one in captured
-        ]
+        found = [replace(one, results=[tensor.clone() for tensor in one.results]) for one in captured]
         twice = [self._trace(step), self._trace(step)]
         self.reporting.diverged(taken.capture, Divergence(found, *twice), step, difference)
 

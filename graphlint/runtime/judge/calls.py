@@ -8,16 +8,16 @@ from typing import Any
 import torch
 
 from graphlint.detectors import load_detectors
-from graphlint.operations import Operation
+from graphlint.operators import OPERATORS
 from graphlint.rule import Hit, OperationCall
 from graphlint.rulebook import Rulebook, builtin_rules
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.conditions import holds
 from graphlint.runtime.trace.operators import storage_key
 from graphlint.runtime.trace.places import Stack
 from graphlint.runtime.trace.values import known
 from graphlint.runtime.watch.calls import After, Calls
-from graphlint.values.predicates import Facts
 
 _OF_TORCH = "torch."
 
@@ -39,13 +39,15 @@ class AddedRules:
 
     def follow(self, calls: Calls) -> None:
         """Be told of the calls that a rule can say something of."""
-        names = [*self.catalogue, *(alias for alias in self.catalogue.aliases if "*" not in alias)]
+        aliases = (alias for alias in self.catalogue.aliases if "*" not in alias)
+        names = [*self.catalogue, *aliases, *self.catalogue.operators]
         wanted = {name for name in names if self._has_effect(name)} if self.effects else set()
         if self.detectors:
             wanted |= {name for name in names if not name.startswith(_OF_TORCH)}
         if wanted:
             is_about_torch = bool(self.detectors) or any(name.startswith(_OF_TORCH) for name in wanted)
-            calls.follow(wanted, self.called, has_torch=is_about_torch)
+            functions = {name for name in wanted if not name.startswith(OPERATORS)}  # operators are torch's own to tell
+            calls.follow(functions, self.called, has_torch=is_about_torch)
 
     def _has_effect(self, name: str) -> bool:
         operation = self.catalogue.find(name)
@@ -59,16 +61,17 @@ class AddedRules:
         effects = [one for one in operation.effects if one.name in self.effects] if operation is not None else []
         if operation is None or not (effects or self.detectors):
             return None
-        facts = _facts(operation, args, kwargs, capture)
+        bound, is_fresh = operation.bind(args, kwargs), _is_fresh(capture)
         for effect in effects:
-            confidence = facts.confidence(effect)
-            if confidence is not None:
-                self._report(capture, effect.name, stack, Hit(confidence, effect.message, effect.help))
+            if holds(effect, bound, is_fresh):
+                self._report(capture, effect.name, stack, Hit(effect.confidence, effect.message, effect.help))
         if not self.detectors:
             return None
+        # As they are before the call.
+        arguments = {name: tuple(known(one, is_fresh) for one in given) for name, given in bound.items()}
 
         def after(result: object) -> None:
-            event = OperationCall(operation.name, facts.bound, known(result, _is_fresh(capture)))
+            event = OperationCall(operation.name, arguments, known(result, is_fresh))
             for detector in self.detectors:
                 for report in detector.reports(event):
                     self._report(capture, detector.effect, stack, report)
@@ -77,20 +80,6 @@ class AddedRules:
 
     def _report(self, capture: Capture, effect: str, stack: Stack, report: Hit) -> None:
         self.findings.add(effect, stack, [capture.region], opening=capture.stack, report=report)
-
-
-def _facts(operation: Operation, args: tuple[Any, ...], kwargs: Mapping[str, Any], capture: Capture) -> Facts:
-    """The arguments by parameter as they are before the call."""
-    asked = (condition.argument for effect in operation.effects for condition in effect.when)
-    fields = {field for argument in asked if (field := argument.partition(".")[2])}
-    bound = operation.bind(args, kwargs)
-    return Facts(
-        {
-            parameter: tuple(known(one, _is_fresh(capture), fields) for one in given)
-            for parameter, given in bound.items()
-        },
-        {parameter: tuple(map(id, given)) for parameter, given in bound.items()},
-    )
 
 
 def _is_fresh(capture: Capture) -> Callable[[torch.Tensor], bool]:

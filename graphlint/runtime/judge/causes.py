@@ -12,9 +12,11 @@ import sys
 from collections.abc import Iterator
 from types import CodeType, ModuleType
 
-from graphlint.operations import Catalogue, Condition, Operation
+from graphlint.effects import Condition
+from graphlint.operations import Catalogue
 from graphlint.runtime.trace.capture import Refusal
 from graphlint.runtime.trace.places import Place, Stack, source_tree
+from graphlint.signatures import Operation
 
 _BRANCHES = ("JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "CONTAINS_OP")
 _TEXT = ("FORMAT", "BUILD_STRING")
@@ -52,8 +54,6 @@ _OTHER = (
     "tensor-as-size",
     "non-capturable-optimizer",
 )
-_SHAPES = re.compile(r"aten\.(nonzero|masked_select|_?unique|unique_|repeat_interleave|argwhere)")
-_EXPLICIT = re.compile(r"(^|\.)(synchronize|query|wait|elapsed_time|barrier)$")
 
 # A library that sets itself up, or allocates, and does not wait.
 _IS_SETUP = re.compile("conflicts with a stream capture")
@@ -79,6 +79,11 @@ class Causes:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
+        self._waiting = {
+            name.rpartition(".")[2]
+            for name, rows in catalogue.effects.items()
+            if any(row["effect"] == "explicit-sync" for row in rows)
+        }
 
     def effect(self, refusal: Refusal) -> str:
         """The effect; `capture-refused` where nothing is known about it."""
@@ -91,7 +96,7 @@ class Causes:
             return "tensor-printing"
         if any(name.startswith("torch.optim.") and name.endswith(".step") for name in refusal.through):
             return "non-capturable-optimizer"
-        possible = _possible(refusal)
+        possible = self._possible(refusal)
         place = refusal.stack[0] if refusal.stack else None
         is_call = True
         if place is not None:
@@ -112,6 +117,21 @@ class Causes:
             return "capture-refused"
         return possible[0] if refusal.operator else "capture-refused"
 
+    def _possible(self, refusal: Refusal) -> tuple[str, ...]:
+        """What the refused operator can be the cause of, the likeliest first."""
+        operator = refusal.operator
+        known = self.catalogue.find(f"torch.ops.{operator}") if operator else None
+        effects = {one.name for one in known.told} if known is not None else set()
+        if "scalar-readback" in effects:
+            return _READBACK
+        if refusal.direction:
+            return {"upload": _UPLOAD, "literal": _LITERAL, "download": _DOWNLOAD}[refusal.direction]
+        if "data-dependent-shape" in effects:
+            return _SHAPE
+        if operator.rpartition(".")[2] in self._waiting:
+            return ("explicit-sync",)
+        return _OTHER if operator else ("capture-refused", *_OTHER, *_DOWNLOAD, *_UPLOAD, *_READBACK)
+
     def _by_callee(self, place: Place, possible: tuple[str, ...], refusal: Refusal) -> str | None:
         """What the catalogue says about the function that the line calls, if the operator can be the cause of it."""
         allowed = {*possible, *(_WAITING if refusal.through else ()), *(() if refusal.operator else _LEGAL_FIRST)}
@@ -124,19 +144,6 @@ class Causes:
                 if likely:
                     return likely[0].name
         return None
-
-
-def _possible(refusal: Refusal) -> tuple[str, ...]:
-    operator = refusal.operator
-    if "_local_scalar_dense" in operator or "is_nonzero" in operator:
-        return _READBACK
-    if refusal.direction:
-        return {"upload": _UPLOAD, "literal": _LITERAL, "download": _DOWNLOAD}[refusal.direction]
-    if _SHAPES.match(operator):
-        return _SHAPE
-    if _EXPLICIT.search(operator):
-        return ("explicit-sync",)
-    return _OTHER if operator else ("capture-refused", *_OTHER, *_DOWNLOAD, *_UPLOAD, *_READBACK)
 
 
 def _by_instruction(place: Place, opname: str, possible: tuple[str, ...]) -> str | None:

@@ -30,7 +30,7 @@ class Reporting:
         self.causes = causes
         self.findings = findings
         self.outside = Outside(self.tell, watch.driver, watch.openings)
-        self.training = Training()
+        self.training = Training(causes.catalogue.families["accumulating"])
         self.is_comparing = False
         self.is_following = False
         self._held: list[tuple[Capture, Trouble]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -11,8 +11,6 @@ import torch
 from graphlint.runtime.trace.capture import Capture, Trouble
 from graphlint.runtime.trace.operators import storage_key, tensors
 from graphlint.runtime.trace.optimizers import numbers_of_state
-
-_ADDS = ("aten::add_", "aten::add", "aten::_foreach_add_")  # how autograd accumulates into a gradient that exists
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +23,10 @@ class Gradient:
 
 
 class Training:
-    """Follows the gradients and the optimizers of captured steps."""
+    """Follows the gradients and the optimizers of captured steps; operators `accumulating` gradients add to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, accumulating: Container[str | None]) -> None:
+        self._accumulating = accumulating
         self._gradients: dict[int, list[Gradient]] = {}
 
     def captured(self, capture: Capture) -> Iterator[Trouble]:
@@ -47,7 +46,7 @@ class Training:
             key = storage_key(leaf.grad) if leaf.grad is not None else 0
             external = capture.externals.get(key)
             if key in capture.internals or (external is not None and external.is_written):
-                grows = external is not None and external.written_by in _ADDS
+                grows = external is not None and external.written_by in self._accumulating
                 found.append(Gradient(weakref.ref(leaf), key, grows))
         capture.leaves.clear()
         self._gradients[id(capture)] = found

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
+from graphlint.rulebook import builtin_catalogue
 from graphlint.runtime.session.isolation import Ending, Work, run_isolated
 from graphlint.runtime.session.session import Send, emulate
 
@@ -35,6 +36,7 @@ def run_forked(work: Work, deadline: float, heard: Callable[[Any], None]) -> End
     import graphlint.runtime.examine.look  # noqa: F401
     from graphlint.runtime.device.emulator.names import taken
 
+    builtin_catalogue()
     emulated = functools.partial(_emulated, work, taken())
     return run_isolated(multiprocessing.get_context("fork"), emulated, deadline, heard)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
+from graphlint.operations import Catalogue
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, Spec
 from graphlint.runtime.judge.findings import NOWHERE, Findings, Key
@@ -129,7 +130,8 @@ def counts(watch: Watch) -> dict[str, float]:
 def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
     """A watch over this process, which captures where `witness` says, and what reports on it. Raises UsageError."""
     # First, since it decides what torch finds.
-    backend = _gpu() if where == CUDA else _emulator(has_numbers=where == EMULATOR)
+    catalogue = findings.rulebook.catalogue
+    backend = _gpu() if where == CUDA else _emulator(catalogue, has_numbers=where == EMULATOR)
 
     from graphlint.runtime.judge.calls import AddedRules
     from graphlint.runtime.judge.causes import Causes
@@ -179,10 +181,12 @@ def _gpu() -> Callable[[Refused], Backend]:
     return CudaDriver
 
 
-def _emulator(*, has_numbers: bool) -> Callable[[Refused], Backend]:
+def _emulator(catalogue: Catalogue, *, has_numbers: bool) -> Callable[[Refused], Backend]:
     from graphlint.runtime.device.emulator.backend import EmulatedDriver
 
-    return functools.partial(EmulatedDriver, emulate() if has_numbers else emulate(has_numbers=False))
+    emulator = emulate() if has_numbers else emulate(has_numbers=False)
+    emulator.consult(catalogue)
+    return functools.partial(EmulatedDriver, emulator)
 
 
 def is_emulated() -> bool:

@@ -11,12 +11,11 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.parameter import is_lazy
 
+from graphlint.rulebook import builtin_catalogue
 from graphlint.runtime.trace.places import Stack
 
 _COPIES = ("aten::copy_", "aten::_to_copy")
-_BATCH_NORMS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
 _STATISTICS = slice(3, 5)  # of a batch norm: running ones, which it writes in training and does not declare
-UNFILLED = ("empty", "new_empty", "_empty")  # begin the operators of aten whose results hold nothing yet
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 _SEQUENCES = (list, tuple)
 _SINGLE = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
@@ -26,9 +25,10 @@ _SINGLE = frozenset({int, float, bool, str, type(None), torch.dtype, torch.devic
 class Operator:
     """What is known of an operator before it runs; there is one of these for each.
 
-    `overload` is the schema with the name of the overload. `is_view` says that the result shares the memory of an
-    argument that is not written, `draws` that random numbers are drawn; `writes` are the position and the name of each
-    argument that is written.
+    `overload` is the schema with the name of the overload. `is_view` says that the result is memory of an argument,
+    looked at in another way, `is_in_place` that it is the first argument, which is written, `is_unfilled` that it holds
+    nothing yet, `draws` that random numbers are drawn; `writes` are the position and the name of each argument that is
+    written, but for the running statistics of a batch norm, which `has_statistics`.
     """
 
     name: str
@@ -36,6 +36,9 @@ class Operator:
     overload: str
     namespace: str
     is_view: bool
+    is_in_place: bool
+    is_unfilled: bool
+    has_statistics: bool
     draws: bool
     writes: tuple[tuple[int, str], ...]
 
@@ -43,17 +46,30 @@ class Operator:
 @functools.cache
 def operator(func: Any) -> Operator:
     """What is known of this one; an operator of a higher order has no schema."""
-    schema = getattr(func, "_schema", None)
+    # The built-in catalogue: this is known once for all sessions of a process, before any of them brings its rules.
+    families = builtin_catalogue().families
+    schema: Any = getattr(func, "_schema", None)
+    tags = getattr(func, "tags", ())
     aliases = [(number, one) for number, one in enumerate(schema.arguments) if one.alias_info] if schema else []
     return Operator(
         name=str(func),
         schema=str(schema.name) if schema else "",
         overload=f"{schema.name}.{schema.overload_name}" if schema else "",
         namespace=str(func.namespace),
-        is_view=any(not one.alias_info.is_write for _, one in aliases),
-        draws=torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()),
+        is_view=any(not one.alias_info.is_write for _, one in aliases) or torch.Tag.inplace_view in tags,
+        is_in_place=_is_in_place(schema) if schema else False,
+        is_unfilled=bool(schema) and schema.name in families["unfilled"],
+        has_statistics=bool(schema) and schema.name in families["batch-norms"],
+        draws=torch.Tag.nondeterministic_seeded in tags,
         writes=tuple((number, str(one.name)) for number, one in aliases if one.alias_info.is_write),
     )
+
+
+def _is_in_place(schema: Any) -> bool:
+    """Whether an operator writes its first argument and gives it back."""
+    first = schema.arguments[0].alias_info if schema.arguments else None
+    given_back = schema.returns[0].alias_info if schema.returns else None
+    return bool(first and first.is_write and given_back and given_back.before_set == first.before_set)
 
 
 class Call:
@@ -80,7 +96,7 @@ class Call:
         """The tensors that the operator writes to."""
         for position, name in self.operator.writes:
             yield from tensors(self.args[position] if position < len(self.args) else self.kwargs.get(name))
-        if self.schema in _BATCH_NORMS and self.args[5]:
+        if self.operator.has_statistics and self.args[5]:
             yield from tensors(self.args[_STATISTICS])
 
     @property
@@ -110,11 +126,23 @@ class Call:
         source = self.args[1] if self.schema == "aten::copy_" and len(self.args) > 1 else None
         return source if isinstance(source, torch.Tensor) else None
 
+    @property
+    def copies_itself(self) -> bool:
+        """Whether a tensor is copied into itself, which nothing has to be done for."""
+        source = self.source
+        if source is None or not storage_key(source) or storage_key(source) != storage_key(self.args[0]):
+            return False
+        source_place, place = (
+            (one.storage_offset(), one.shape, one.stride(), one.dtype) for one in (source, self.args[0])
+        )
+        return bool(source_place == place)
+
     def computes(self, result: object) -> bool:
         """Whether something is done on the device, rather than the same memory looked at in another way."""
-        if self.operator.is_view or self.schema.removeprefix("aten::").startswith(UNFILLED):
+        if self.operator.is_view or self.operator.is_unfilled or self.copies_itself:
             return False
-        return any(tensor.is_cuda and tensor.numel() for tensor in tensors(result))
+        touched = tensors(result) or list(self.written()) or (self.tensors if not self.func._schema.returns else [])
+        return any(tensor.is_cuda and tensor.numel() for tensor in touched)
 
     def is_download(self, result: object) -> bool:
         """Whether the result is a new tensor of the host."""
@@ -146,12 +174,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """One operator with its results, and the numbers among its arguments."""
+    """One operator with its results, and the numbers among its arguments; what `is_unfilled` holds nothing yet."""
 
     operator: str
     stack: Stack
     numbers: tuple[object, ...]
     results: list[torch.Tensor]
+    is_unfilled: bool = False
 
 
 def tensors(tree: object) -> list[torch.Tensor]:

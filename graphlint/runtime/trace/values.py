@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from types import ModuleType
 
 import torch
@@ -20,8 +20,8 @@ _SEQUENCES = {list: "list", tuple: "tuple", set: "set", frozenset: "set"}
 IsFresh = Callable[[torch.Tensor], bool]
 
 
-def known(thing: object, is_fresh: IsFresh, fields: Collection[str] = (), depth: int = _DEPTH) -> Value:
-    """What is known of an object; of one that is none of these kinds, its class and these attributes."""
+def known(thing: object, is_fresh: IsFresh, depth: int = _DEPTH) -> Value:
+    """What is known of an object; of one that is none of these kinds, its class."""
     if isinstance(thing, torch.Tensor):
         return _tensor(thing, is_fresh)
     if isinstance(thing, _CONSTANTS):
@@ -30,19 +30,23 @@ def known(thing: object, is_fresh: IsFresh, fields: Collection[str] = (), depth:
         return DeviceName(Place.DEVICE if thing.type == "cuda" else Place.HOST)
     if isinstance(thing, torch.dtype | torch.layout | torch.memory_format):
         return External(str(thing))
-    if isinstance(thing, type | ModuleType) or inspect.isroutine(thing):
+    if is_named(thing):
         return External(qualified(thing))
     if depth and isinstance(thing, dict):
         items = itertools.islice(thing.items(), _ELEMENTS)
-        return Mapping(tuple((known(k, is_fresh, (), 0), known(v, is_fresh, (), depth - 1)) for k, v in items))
+        return Mapping(tuple((known(k, is_fresh, 0), known(v, is_fresh, depth - 1)) for k, v in items))
     for cls, kind in _SEQUENCES.items():
         if depth and isinstance(thing, cls):
             elements = itertools.islice(thing, _ELEMENTS)
-            return Sequence(kind, tuple(known(one, is_fresh, (), depth - 1) for one in elements))
+            return Sequence(kind, tuple(known(one, is_fresh, depth - 1) for one in elements))
     if hasattr(type(thing), "__array_interface__"):
         return Host("array")
-    held = ((name, known(getattr(thing, name), is_fresh)) for name in fields if hasattr(thing, name))
-    return ExternalObject(qualified(type(thing)), tuple(held))
+    return ExternalObject(qualified(type(thing)))
+
+
+def is_named(thing: object) -> bool:
+    """Whether it is known by the name that it is imported by."""
+    return isinstance(thing, type | ModuleType) or inspect.isroutine(thing)
 
 
 def qualified(thing: object) -> str:

@@ -16,14 +16,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode, get_testing_overrides, resolve_name
 
+from graphlint.operators import OPERATORS
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.places import Stack, is_user_code, libraries_between, user_stack
 from graphlint.runtime.watch.recorder import Recorder
 
-# What may stand between the line that calls an operation and the operation: a call of a module, and other modes.
-_BETWEEN = ("torch.nn.modules.module:", "torch.overrides:", "torch.utils._device:")
+# What may stand between the line that calls an operation and the operation: calls of modules or operators, and modes.
+_BETWEEN = (
+    "torch.nn.modules.module:",
+    "torch.overrides:",
+    "torch.utils._device:",
+    "torch._ops:",
+    "torch._library.custom_ops:",
+)
 
 _IMMUTABLE = 1 << 8  # among the flags of a class: Py_TPFLAGS_IMMUTABLETYPE
 
@@ -142,4 +150,5 @@ def _is_overridable(call: Any) -> bool:
 
 @functools.cache
 def _name(func: Any) -> str:
-    return resolve_name(func) or ""
+    name = resolve_name(func) or ""
+    return f"{OPERATORS}{name}" if isinstance(func, OpOverload | OpOverloadPacket) else name

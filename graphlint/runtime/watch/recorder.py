@@ -86,7 +86,8 @@ class Recorder(DispatchMode):
         else:
             result = self._run_captured(self.capture, call)
         if self._trace is not None:
-            self._trace.append(Traced(call.name, user_stack(sys._getframe()), call.numbers, tensors(result)))
+            stack = user_stack(sys._getframe())
+            self._trace.append(Traced(call.name, stack, call.numbers, tensors(result), call.operator.is_unfilled))
         return result
 
     @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Confidence
-from graphlint.operations import Operation
+from graphlint.signatures import Operation
 from graphlint.static.domain.program import Bound, Instance, Method, Partial
 from graphlint.values import (
     FALSE,

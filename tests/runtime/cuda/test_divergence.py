@@ -13,8 +13,8 @@ from graphlint.runtime.trace.places import Place  # noqa: E402
 HERE = (Place(compile("x", "step.py", "eval"), 0, "step"),)
 
 
-def traced(operator: str, *values: float, numbers: tuple[object, ...] = ()) -> Traced:
-    return Traced(operator, HERE, numbers, [torch.tensor(values)])
+def traced(operator: str, *values: float, numbers: tuple[object, ...] = (), is_unfilled: bool = False) -> Traced:
+    return Traced(operator, HERE, numbers, [torch.tensor(values)], is_unfilled)
 
 
 ADD, MUL = traced("aten.add", 1.0, numbers=(2,)), traced("aten.mul", 3.0)
@@ -39,7 +39,7 @@ def test_another_number_is_named_before_the_result_that_it_changes() -> None:
 
 def test_memory_that_nobody_has_filled_is_no_result() -> None:
     """What it holds is chance; the kernel that fills it differs by its numbers."""
-    some, other = traced("aten.empty_like.default", 1.0), traced("aten.empty_like.default", 2.0)
+    some, other = (traced("aten.empty_like.default", number, is_unfilled=True) for number in (1.0, 2.0))
     fill, fill_other = (traced("mine.fill.default", numbers=(number,)) for number in (1, 2))
     assert Divergence([some, fill], [other, fill_other], [other, fill_other]).first() == (fill, "numbers")
 

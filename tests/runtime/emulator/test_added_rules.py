@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 import graphlint  # noqa: E402
 from graphlint import runtime  # noqa: E402
 from graphlint.config import load_config  # noqa: E402
-from graphlint.finding import Confidence, Hit  # noqa: E402
+from graphlint.finding import Confidence, Report  # noqa: E402
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook  # noqa: E402
 
 TABLE = """\
@@ -112,10 +112,35 @@ def target():
     acme.flush(torch.ones(4, device="cuda"))
     return step, (torch.ones(4, device="cuda"),)
 """
+OPERATORS = """\
+[operators]
+"acme_rows::mark(x)" = [{ effect = "house-rule", when = "device:x not-bool:x" }]
+"aten::trunc" = [{ effect = "hidden-sync" }]
+"""
+OPERATED = """\
+import torch
+
+
+@torch.library.custom_op("acme_rows::mark", mutates_args=())
+def mark(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+def step(x):
+    mark(x)  # expect: GL999
+    torch.ops.acme_rows.mark(x)  # expect: GL999
+    torch.ops.acme_rows.mark.default(x)  # expect: GL999
+    mark(x > 1)
+    return x.trunc() + x.floor()  # expect: GL104
+
+
+def target():
+    return step, (torch.ones(4, device="cuda"),)
+"""
 DETECTOR = """\
 from collections.abc import Iterator
 
-from graphlint.rule import OperationCall, Confidence, Const, Place, Hit, device_tensor
+from graphlint.rule import Confidence, Const, Hit, OperationCall, Place, device_tensor
 
 
 def detect(event: OperationCall) -> Iterator[Hit]:
@@ -156,7 +181,7 @@ def look(folder: Path, program: str, rulebook: Rulebook) -> Report:
     return runtime.verify([f"{folder / 'serve.py'}:target"], load_config(folder, None), rulebook, on="emulator")
 
 
-def lines(report: Hit) -> list[tuple[int, str]]:
+def lines(report: Report) -> list[tuple[int, str]]:
     assert "" == report.targets[0].problem
     return [(one.span.line, one.code) for one in report.findings]
 
@@ -170,6 +195,14 @@ def test_a_row_counts_where_its_operation_is_called_under_capture(tmp_path: Path
     by_line = {one.span.line: one for one in report.findings}
     assert "`acme.Queue()` is new" == by_line[18].message and Confidence.LOW == by_line[18].confidence
     assert "make it before" == by_line[22].help and "`layer(x * 2)`" in by_line[22].message
+
+
+def test_rows_of_operators_count_as_well(tmp_path: Path) -> None:
+    """For a rule of one's own where one is called by its name, for those that ship with graphlint wherever it runs."""
+    rules(tmp_path / "rules")
+    (tmp_path / "rules" / "operations.toml").write_text(OPERATORS, encoding="utf-8")
+    report = look(tmp_path, OPERATED, load_rulebook(builtin_rules(), tmp_path / "rules"))
+    assert [(one.line, one.code) for one in parse_expectations(OPERATED)] == lines(report)
 
 
 def test_without_rules_of_ones_own_nothing_is_told(tmp_path: Path) -> None:

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from graphlint.runtime.device.emulator import refusals
 from graphlint.runtime.device.emulator.generators import Generators
-from graphlint.runtime.device.emulator.kernels import Kernels
+from graphlint.runtime.device.emulator.kernels import Kernels, is_meta
 from graphlint.runtime.device.emulator.recording import Recording
+from graphlint.runtime.device.emulator.refusals import UNPINNED, Refusals
 from graphlint.runtime.device.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.device.emulator.streams import DEFAULT, Streams
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, tensors
 
-_COPIES = ("aten::copy_", "aten::_to_copy")
+_PLAIN: Any = torch.Tensor.__torch_dispatch__
 _MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 
 
 class Device(DispatchMode):
     """Where every operator of a thread arrives, below autograd and below what follows the program."""
 
-    def __init__(self, residence: Residence, streams: Streams, generators: Generators, kernels: Kernels) -> None:
+    def __init__(
+        self, residence: Residence, streams: Streams, generators: Generators, kernels: Kernels, refusals: Refusals
+    ) -> None:
         super().__init__()
         self.kernels = kernels
+        self.refusals = refusals
         self.residence = residence
         self.streams = streams
         self.generators = generators
 
     def __torch_dispatch__(
-        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+        self, func: Any, types: Sequence[Any], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
+        if any(one.__torch_dispatch__ is not _PLAIN for one in types):  # which know what they make of an operator
+            return NotImplemented
         call = Call(func, args, kwargs or {})
         body = func.decompose if is_composite(func) else self.kernels.body_of(func)
         if body is not None:  # what it runs is followed one by one
@@ -50,8 +55,9 @@ class Device(DispatchMode):
         elif Kind.DEVICE not in kinds:
             return self._run_on_host(call, kinds)
         recording = self.streams.current.recording
-        if recording is not None:
-            self._check_origin(recording)
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            self._check_backward(node, recording)
         self._check(call, is_device, has_hosts=kinds.count(Kind.DEVICE) < len(kinds))
         if recording is None:
             return self._run(call, is_device)
@@ -68,14 +74,14 @@ class Device(DispatchMode):
         # Only C++ names a layout beside a device: there, the device is where the tensors of this process lie.
         if target is not None and ("layout" not in call.kwargs or torch.device(target).type == "cuda"):
             return bool(torch.device(target).type == "cuda")
-        if call.schema == "aten::copy_":
-            return self.residence.is_device(call.args[0])
+        if call.operator.is_in_place:
+            return kinds[0] is Kind.DEVICE or (kinds[0] is Kind.HELPER and Kind.DEVICE in kinds)
         return Kind.DEVICE in kinds
 
     def _adopt(self, call: Call) -> None:
         """A tensor that C++ has made on the way lies where those are that it is used with."""
         for tensor in call.tensors:
-            if self.residence.kind(tensor) is Kind.HELPER and not refusals.is_number_written(call, tensor):
+            if self.residence.kind(tensor) is Kind.HELPER and not self.refusals.is_number_written(call, tensor):
                 self.residence.place(tensor, Kind.DEVICE)
                 if self.streams.current.recording is not None:
                     self.streams.current.recording.adopt(tensor)
@@ -85,7 +91,7 @@ class Device(DispatchMode):
         is_pinned = bool(call.kwargs.get("pin_memory")) or call.schema == "aten::_pin_memory"
         # A constructor that Python has called gets `pin_memory`, one that C++ has called does not.
         is_helper = kinds.count(Kind.HELPER) == len(kinds) and "pin_memory" not in call.kwargs
-        if is_pinned or is_helper:
+        if (is_pinned or is_helper) and not call.operator.is_view:  # a view lies where its memory does
             for tensor in tensors(result):
                 if self.residence.kind(tensor) is None:
                     self.residence.place(tensor, Kind.PINNED if is_pinned else Kind.HELPER)
@@ -93,44 +99,53 @@ class Device(DispatchMode):
 
     def _check(self, call: Call, is_device: bool, *, has_hosts: bool) -> None:
         """Raises RuntimeError for what a GPU does not do, or does not do now."""
-        if call.schema in _COPIES:
+        if call.is_copy:
             self._check_copy(call, is_device)
             return
-        if has_hosts and refusals.mixes(call):
+        if has_hosts and self.refusals.mixes(call):
             raise RuntimeError(_MIXED)
-        if has_hosts and refusals.uploads(call):
+        if self.refusals.copies(call):
             self._upload(is_pinned=False, is_blocking=True)
-        if refusals.waits(call):
+        if self.refusals.waits(call):
             self.wait()
         if call.operator.draws and self.streams.current.recording is not None:
             self.generators.require_registered(call.kwargs.get("generator"), self.streams.current.recording)
 
-    def _check_origin(self, recording: Recording) -> None:
-        """Autograd goes backward on the stream that went forward, and the default one cannot be captured."""
-        node = torch._C._current_autograd_node()
-        if node is not None and self.streams.of_node(node._sequence_nr()) == DEFAULT:
+    def _check_backward(self, node: Any, recording: Recording | None) -> None:
+        """Autograd goes backward where it went forward, and the default stream cannot be captured; some nodes wait."""
+        if recording is not None and self.streams.of_node(node._sequence_nr()) == DEFAULT:
             self.streams.refuse(recording, "906 (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)", "cuStreamWaitEvent")
+        if self.refusals.waits_backward(node.name()):
+            self.wait()
 
     def _check_copy(self, call: Call, is_device: bool) -> None:
-        source = call.source if call.schema == "aten::copy_" else call.args[0]
+        into = call.args[0] if call.schema == "aten::copy_" else None
+        source = call.args[0] if into is None else call.source
         if source is None:
             self._upload(is_pinned=False, is_blocking=True)
             return
-        if source.is_cuda == is_device or not source.numel():
+        if source.is_cuda == is_device or not source.numel() or is_meta(call.kwargs):
             return
-        blocking = not (call.kwargs.get("non_blocking") or (call.schema == "aten::copy_" and call.args[2:3] == (True,)))
-        if call.schema == "aten::_to_copy" and not is_device:
+        blocking = not (call.kwargs.get("non_blocking") or (into is not None and call.args[2:3] == (True,)))
+        if into is None and not is_device:
             is_pinned = not blocking  # the allocator pins the target of such a copy
         else:
-            is_pinned = self.residence.is_pinned(source if is_device else call.args[0])
+            host = source if is_device else call.args[0]
+            is_pinned = self.residence.is_pinned(host) and (into is None or not _needs_buffer(host, into, source))
         self._upload(is_pinned=is_pinned, is_blocking=blocking)
 
     def _upload(self, *, is_pinned: bool, is_blocking: bool) -> None:
         """A copy between host and device."""
         if self.streams.current.recording is not None and not is_pinned:
-            raise RuntimeError(refusals.UNPINNED)
+            raise RuntimeError(UNPINNED)
         if is_blocking:
             self.wait()
+
+    def called(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """A function that reads memory of the device without an operator is about to run."""
+        waits, copies = self.refusals.of_function(name, args, kwargs)
+        if waits or copies:
+            self._upload(is_pinned=not copies, is_blocking=True)
 
     def wait(self) -> None:
         """The host waits until the current stream is done."""
@@ -152,7 +167,7 @@ class Device(DispatchMode):
             made = [one for one in made if not any(one is given for given in call.tensors)]
         if is_device:
             for number, tensor in enumerate(made):
-                if not refusals.is_host_result(call, number):
+                if not self.refusals.is_host_result(call, number):
                     self.residence.place(tensor, Kind.DEVICE)
         elif call.schema == "aten::_to_copy" and call.kwargs.get("non_blocking"):
             for tensor in made:
@@ -166,6 +181,17 @@ class Device(DispatchMode):
         return functools.partial(self.generators.drawing, self.generators.default.source)
 
 
+def _needs_buffer(host: torch.Tensor, into: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether a copy goes through memory on the host that is in another order, and not pinned."""
+    if into.dtype == source.dtype and into.shape == source.shape and into.stride() == source.stride():
+        reach = 1 + sum((size - 1) * stride for size, stride in zip(into.shape, into.stride(), strict=True))
+        if reach == into.numel():
+            return False
+    if host is into:
+        return not into.is_contiguous()
+    return not source.expand_as(into).is_contiguous()
+
+
 def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of an operator as they are for memory of this process."""
     here = dict(kwargs)
@@ -175,4 +201,6 @@ def _on_cpu(kwargs: Mapping[str, Any]) -> dict[str, Any]:
         here["device"] = CPU
     if here.get("pin_memory"):
         here["pin_memory"] = False
+    if "driver" in here:  # a library of the GPU
+        here["driver"] = None
     return here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -61,6 +61,11 @@ def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         if "not implemented for" in str(error) and not func._schema.is_mutable:
             return _in_wider_type(func, args, kwargs)
         raise not_modelled(f"the emulator has no kernel for `{func}`") from error
+
+
+def is_meta(kwargs: Mapping[str, Any]) -> bool:
+    """Whether an operator is asked for a result that has a shape alone."""
+    return kwargs.get("device") is not None and torch.device(kwargs["device"]).type == "meta"
 
 
 def not_modelled(what: str) -> UsageError:

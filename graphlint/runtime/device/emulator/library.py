@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import pkgutil
 import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch.jit._builtins import _find_builtin, _register_builtin
 
+from graphlint.operations import Catalogue
+from graphlint.rulebook import builtin_catalogue
+from graphlint.runtime.device.emulator import legacy, memory
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators
 from graphlint.runtime.device.emulator.graph import GraphBase, new_pool
@@ -17,6 +24,7 @@ from graphlint.runtime.device.emulator.kernels import Kernels
 from graphlint.runtime.device.emulator.launches import Launches
 from graphlint.runtime.device.emulator.memoryless import Memoryless
 from graphlint.runtime.device.emulator.recording import Recording
+from graphlint.runtime.device.emulator.refusals import Refusals
 from graphlint.runtime.device.emulator.residence import Residence
 from graphlint.runtime.device.emulator.shapes import Outline, Shapes
 from graphlint.runtime.device.emulator.streams import DEFAULT, EventBase, StreamBase, Streams
@@ -45,7 +53,10 @@ _PROPERTIES = SimpleNamespace(
 )
 
 _RUNTIME = SimpleNamespace(
-    cudaError=SimpleNamespace(success=0), cudaProfilerStart=lambda: 0, cudaProfilerStop=lambda: 0
+    cudaError=SimpleNamespace(success=0),
+    cudaProfilerStart=lambda: 0,
+    cudaProfilerStop=lambda: 0,
+    cudaMemGetInfo=lambda _device=None: (_MEMORY, _MEMORY),
 )  # what a program can do without a profiler; nothing else is modelled
 
 
@@ -53,13 +64,15 @@ class Emulator:
     """The parts of an emulated device, and their place in torch; without numbers, tensors have shapes alone."""
 
     def __init__(self, *, has_numbers: bool = True) -> None:
+        catalogue = builtin_catalogue()  # until a session brings its own
         self.has_numbers = has_numbers
         self.residence = Residence()
-        self.shapes = Shapes(self.residence)
+        self.shapes = Shapes(self.residence, catalogue.families)
         self.streams = Streams()
         self.generators = Generators(lambda: self.streams.current.recording)
         self.kernels = Kernels() if has_numbers else self.shapes
-        self.device = Device(self.residence, self.streams, self.generators, self.kernels)
+        self.device = Device(self.residence, self.streams, self.generators, self.kernels, Refusals(catalogue))
+        self._announced: set[str] = set()
 
     def install(self) -> None:
         """From here on, torch answers as if there were a device; the calling thread and later ones run on it."""
@@ -71,6 +84,7 @@ class Emulator:
             setattr(_C, name, value)
         self._fill_cuda()
         self._fill_accelerator()
+        self._fill_unseen(self.device.refusals.catalogue)
         for owner, name, value in Tensors(self.residence, self.device.wait, self.streams.unwaited).patches():
             _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
@@ -83,6 +97,12 @@ class Emulator:
         torch.Generator = self.generators.kind
         _follow_threads(self.device)
         self.device.__enter__()
+
+    def consult(self, catalogue: Catalogue) -> None:
+        """From here on, operators do what this catalogue says."""
+        self.device.refusals = Refusals(catalogue)
+        self.shapes.families = catalogue.families
+        self._fill_unseen(catalogue)
 
     def _functions(self) -> dict[str, Any]:
         """What the half of torch that is written in C++ has where it is built for CUDA."""
@@ -109,17 +129,13 @@ class Emulator:
             "_cuda_synchronize": lambda *_: streams.wait_host("cuCtxSynchronize"),
             "_cuda_set_sync_debug_mode": lambda mode: setattr(streams, "sync_mode", mode),
             "_cuda_get_sync_debug_mode": lambda: streams.sync_mode,
-            "_cuda_emptyCache": _nothing,
-            "_host_emptyCache": _nothing,
-            "_cuda_memoryStats": lambda _device: {},
-            "_cuda_memorySnapshot": lambda *_: {"segments": []},
-            "_cuda_resetPeakMemoryStats": _nothing,
-            "_cuda_setMemoryFraction": _nothing,
-            "_cuda_endAllocateToPool": _nothing,
-            "_cuda_releasePool": _nothing,
-            "_cuda_ipc_collect": _nothing,
-            "_cuda_sleep": _nothing,
+            "_cuda_getStreamFromExternal": lambda handle, _device=None: (handle, 0, _CUDA_TYPE),
+            "_cuda_canDeviceAccessPeer": lambda _device, _peer: False,
+            "_cuda_tunableop_is_enabled": lambda: False,
+            "_cuda_sleep": lambda _cycles: streams.launch("spin"),
             "_graph_pool_handle": new_pool,
+            "_set_sdp_use_math": _nothing,  # it stays: what a program chooses instead has no kernel of the CPU
+            **memory.functions(),
         }
 
     def _fill_cuda(self) -> None:
@@ -148,11 +164,21 @@ class Emulator:
             "get_device_name": lambda _device=None: _PROPERTIES.name,
             "mem_get_info": lambda _device=None: (_MEMORY, _MEMORY),
             "is_bf16_supported": lambda *_: True,
+            "MemPool": type("MemPool", (), {"__init__": _nothing}),
+            **legacy.types(),
         }
         for name, value in values.items():
             setattr(cuda, name, value)
         cuda.memory.mem_get_info = values["mem_get_info"]
         torch.backends.cudnn.is_acceptable = lambda _tensor: False  # its operators have no kernel of the CPU
+
+    def _fill_unseen(self, catalogue: Catalogue) -> None:
+        for name in catalogue.families["unseen"] - self._announced:
+            self._announced.add(name)
+            place, _, member = name.rpartition(".")
+            with contextlib.suppress(ImportError, AttributeError):  # of a library that is not here, or another release
+                owner = pkgutil.resolve_name(place)
+                setattr(owner, member, _announced(getattr(owner, member), functools.partial(self.device.called, name)))
 
     def _fill_accelerator(self) -> None:
         values = {
@@ -161,8 +187,8 @@ class Emulator:
             "current_accelerator": lambda check_available=False: torch.device("cuda"),
             "current_device_index": lambda: 0,
             "current_device_idx": lambda: 0,
-            "current_stream": torch.cuda.current_stream,
-            "set_stream": torch.cuda.set_stream,
+            "current_stream": lambda device=None: torch.cuda.current_stream(device),  # which the compiler tells apart
+            "set_stream": lambda stream: torch.cuda.set_stream(stream),
             "synchronize": lambda device=None: torch.cuda.synchronize(),
             "empty_cache": _nothing,
         }
@@ -175,6 +201,17 @@ def _let_script(function: object, standin: object) -> None:
     known = _find_builtin(function)
     if known is not None:
         _register_builtin(standin, known)
+
+
+def _announced(function: Callable[..., Any], told: Callable[..., None]) -> Callable[..., Any]:
+    """The function, which tells of its arguments before it runs."""
+
+    @functools.wraps(function)
+    def announced(*args: Any, **kwargs: Any) -> Any:
+        told(args, kwargs)
+        return function(*args, **kwargs)
+
+    return announced
 
 
 def _follow_threads(device: Device) -> None:

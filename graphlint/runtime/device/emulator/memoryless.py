@@ -92,7 +92,7 @@ class Memoryless:
 
         @functools.wraps(read)
         def given(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-            is_copied = kwargs.get("force") if read.__name__ == "numpy" else tensor.dim()
+            is_copied = kwargs.get("force") if read.__name__ == "numpy" else True
             if is_copied and self._device(tensor).type == "cuda":
                 tensor = tensor.detach().cpu()
             is_host = is_unreal(tensor) and self._device(tensor).type == "cpu"

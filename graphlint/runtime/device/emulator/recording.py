@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +14,9 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map
 
 from graphlint.runtime.device.emulator.kernels import compute
+from graphlint.runtime.device.emulator.layouts import Build, builder, is_plain, parts
 from graphlint.runtime.trace.nodes import Node
-from graphlint.runtime.trace.operators import UNFILLED, Call, operator, storage_key, tensors
+from graphlint.runtime.trace.operators import Call, operator, storage_key, tensors
 
 _state: Any = torch._C.Generator.get_state
 _set_state: Any = torch._C.Generator.set_state
@@ -61,8 +63,20 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Assembly:
+    """A tensor that is made of several stretches of memory."""
+
+    views: tuple[View, ...]
+    build: Build
+
+    def tensor(self) -> torch.Tensor:
+        """The tensor now."""
+        return self.build([view.tensor() for view in self.views])
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One operator: its arguments with views for tensors, and the views of those results that are new memory.
+    """One operator: its arguments with views for tensors, and the views of those parts of results that are new memory.
 
     Kernels may look at whether gradients are recorded: those of recurrent layers then keep what backward needs.
     """
@@ -99,22 +113,24 @@ class Recording:
 
     def keep(self, call: Call) -> None:
         """An operator is about to run; what it writes is set back at the end, since a capture runs nothing."""
-        for tensor in call.written():
+        for tensor in (part for one in call.written() for part in parts(one)):
             memory = self._memory_of(tensor)
             if memory is not None and not memory.is_internal and memory.storage.cdata not in self._before:
                 self._before[memory.storage.cdata] = memory, tensor.untyped_storage().clone()
 
     def add(self, call: Call, result: object, around: Callable[[], Any]) -> None:
         """An operator has run."""
-        given = {storage_key(tensor) for tensor in call.tensors}
-        found = tensors(result)
+        given = {storage_key(part) for one in call.tensors for part in parts(one)}
+        found = [part for one in tensors(result) for part in parts(one)]
         is_new = [bool(key := storage_key(one)) and key not in given for one in found]
         for tensor, new in zip(found, is_new, strict=True):
             if new:
                 self._memory_of(tensor, is_internal=True)
-        if call.computes(result) or call.is_download(result) or any(True for _ in call.written()):
-            self._add_node(call, found)
-        if not any(is_new) and not any(True for _ in call.written()):
+        writes = not call.operator.is_view and any(True for _ in call.written())
+        is_done = any(is_new) or writes or not found
+        if is_done and (call.computes(result) or (call.is_copy and call.direction == "download")):
+            self._add_node(call, tensors(result))
+        if not any(is_new) and not writes:
             return
         args, kwargs = tree_map(self._argument, (call.args, dict(call.kwargs)))
         results = tuple(self._view(one) if new else None for one, new in zip(found, is_new, strict=True))
@@ -125,10 +141,21 @@ class Recording:
         """A tensor that C++ has made on the way belongs to the graph, which makes it anew at each replay."""
         memory = self._memory_of(tensor, is_internal=True)
         if memory is not None and memory.is_internal:
-            given = (tensor.detach().clone(),)
-            view = self._view(tensor)
+            elements = tensor.untyped_storage().nbytes() // tensor.element_size()
+            whole = tensor.detach().as_strided((elements,), (1,), 0)  # what is used may be a part of it
+            given = (whole.clone(),)
+            view = self._view(whole)
             self._made.append(view)
             self.steps.append(Step(_clone, given, {}, (view,), contextlib.nullcontext, has_grad=False))
+
+    @property
+    def is_of_this_thread(self) -> bool:
+        """Whether the calling thread began the capture."""
+        return self.thread == threading.get_ident()
+
+    def launch(self, name: str) -> None:
+        """Something ran that is no operator, and that nothing has to be made anew for."""
+        self.nodes.append(Node(len(self.nodes), len(self.nodes) + 1, "kernel", name, ()))
 
     def mark(self, source: Any) -> None:
         """The state of a generator was asked for: to set it back to that means where it was at this step."""
@@ -170,8 +197,9 @@ class Recording:
                 args, kwargs = tree_map(_tensor, (step.args, step.kwargs))
                 torch._C._set_grad_enabled(step.has_grad)
                 with step.around():
-                    found = list(tensors(compute(step.func, args, kwargs)))
-                if operator(step.func).schema.removeprefix("aten::").startswith(UNFILLED):
+                    made_now = tensors(compute(step.func, args, kwargs))
+                    found = [part for one in made_now for part in parts(one)]
+                if operator(step.func).is_unfilled:
                     found = [spoiled(one) for one in found]
                 for view, tensor in zip(step.results, found, strict=True):
                     if view is None or view.memory is None:
@@ -188,7 +216,9 @@ class Recording:
         if not isinstance(value, torch.Tensor):
             return value
         if value.is_cuda or value.is_pinned():
-            return self._view(value)
+            if is_plain(value):
+                return self._view(value)
+            return Assembly(tuple(map(self._view, parts(value))), builder(value))
         return value.detach().clone()  # a number of the host goes into the graph by value
 
     def _view(self, tensor: torch.Tensor) -> View:
@@ -199,17 +229,21 @@ class Recording:
         key = storage_key(tensor)
         if key and key not in self._memory:
             storage = tensor.untyped_storage()
-            self._memory[key] = Memory(StorageWeakRef(storage), storage.data_ptr(), is_internal)
+            address = storage.data_ptr()
+            if not address:  # of what torch traces, and never runs
+                return None
+            self._memory[key] = Memory(StorageWeakRef(storage), address, is_internal)
         return self._memory.get(key)
 
     def _add_node(self, call: Call, results: list[torch.Tensor]) -> None:
-        used = [self._memory_of(one) for one in (*call.tensors, *results) if one.is_cuda or one.is_pinned()]
+        touched = [one for one in (*call.tensors, *results) if one.is_cuda or one.is_pinned()]
+        used = [self._memory_of(part) for one in touched for part in parts(one)]
         words = tuple(memory.address for memory in used if memory is not None and not memory.is_internal)
         self.nodes.append(Node(len(self.nodes), len(self.nodes) + 1, "kernel", call.name, words))
 
 
 def _tensor(value: Any) -> Any:
-    return value.tensor() if isinstance(value, View) else value
+    return value.tensor() if isinstance(value, View | Assembly) else value
 
 
 def spoiled(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,133 +1,101 @@
-"""An operator of the device in, whether the host would wait for it, as measured on a GPU, out."""
+"""An operator of the device in, what the host has to wait for or to copy for it, as the catalogue says, out."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from graphlint.effects import Effect
+from graphlint.operations import Catalogue
+from graphlint.runtime.trace.conditions import holds
 from graphlint.runtime.trace.operators import Call, Operator
+from graphlint.signatures import Operation
 
 UNPINNED = "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned"
-_INDEXING = ("aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index")
-_MASKS = (torch.bool, torch.uint8)
-# Operators that read a result back, whatever they are given.
-_WAIT = frozenset({
-    "_local_scalar_dense", "nonzero", "masked_select", "_unique", "_unique2", "unique_consecutive", "unique_dim",
-    "bincount", "allclose", "segment_reduce", "_ctc_loss", "_ctc_loss_backward", "masked_scatter_backward",
-    "_to_sparse", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc", "sparse_mask",
-    "_linalg_check_errors", "_linalg_svd", "_linalg_eigh", "linalg_eig", "linalg_lstsq", "linalg_lu",
-    "linalg_lu_factor_ex", "linalg_ldl_solve", "linalg_matrix_exp", "cholesky", "cholesky_inverse", "cholesky_solve",
-    "to_padded_tensor", "_nested_tensor_from_mask_left_aligned", "_nested_tensor_from_mask",
-})  # fmt: skip
-# Operators that read back a number of the device which they take as a tensor: the positions of those.
-_READ = {
-    "aten::masked_fill.Tensor": (2,), "aten::masked_fill_.Tensor": (2,),
-    "aten::index_fill.int_Tensor": (3,), "aten::index_fill_.int_Tensor": (3,),
-    "aten::linspace.Tensor_Tensor": (0, 1), "aten::linspace.Tensor_Scalar": (0,), "aten::linspace.Scalar_Tensor": (1,),
-    "aten::logspace.Tensor_Tensor": (0, 1), "aten::logspace.Tensor_Scalar": (0,), "aten::logspace.Scalar_Tensor": (1,),
-    "aten::linalg_pinv.atol_rtol_tensor": (0,), "aten::normal.Tensor_Tensor": (1,), "aten::normal.float_Tensor": (1,),
-}  # fmt: skip
-_FEW = 10  # elements of the tested ones, per elements of the others, up to which `isin` does not sort
-_MIXING = frozenset({
-    "copy_", "_to_copy", "index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "is_pinned",
-    "_pack_padded_sequence", "_ctc_loss", "segment_reduce", "set_", "tensor_split", "_foreach_copy_", "resize_as_",
-})  # fmt: skip
+# The effects of an operator by what the host does meanwhile; copies that are asked for are followed in another place.
+_WAITS = ("scalar-readback", "tensor-as-size", "hidden-sync", "data-dependent-shape", "boolean-mask-index")
+_COPIES = ("host-to-device-copy", "device-to-host-copy", "host-index", "literal-upload")
+_OWN = ("aten", "prims")  # the namespaces of torch's own operators
 
 
-def waits(call: Call) -> bool:
-    """Whether the host waits for the device in the course of an operator other than a copy."""
-    waiting = _waiting(call.operator)
-    return waiting is not None and waiting(call)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the catalogue says of an operator; `takes_hosts` that tensors of the host may stand beside its others."""
+
+    operation: Operation | None = None
+    waits: tuple[Effect, ...] = ()
+    copies: tuple[Effect, ...] = ()
+    takes_hosts: bool = False
 
 
-@functools.cache
-def _waiting(operator: Operator) -> Callable[[Call], bool] | None:
-    """What tells of a call of an operator whether it waits; None where none does."""
-    name = operator.schema.removeprefix("aten::")
-    if name in _WAIT:
-        return lambda call: True
-    if operator.schema in _INDEXING:
-        return _indexes_by_mask
-    read = _READ.get(operator.overload)
-    if read is not None:
-        return lambda call: any(_is_device(one) for position in read for one in call.args[position : position + 1])
-    return _WAITING.get(name)
+class Refusals:
+    """Looks up what operators do, each once."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._looked_up: dict[Operator, _Known] = {}
+        self._waiting_backward = catalogue.families["waiting-backward"]
+
+    def waits(self, call: Call) -> bool:
+        """Whether the host waits for the device in the course of an operator other than a copy."""
+        known = self._of(call.operator)
+        return _happens(known.operation, known.waits, call.args, call.kwargs)
+
+    def copies(self, call: Call) -> bool:
+        """Whether an operand has to be copied between host and device."""
+        known = self._of(call.operator)
+        return _happens(known.operation, known.copies, call.args, call.kwargs)
+
+    def mixes(self, call: Call) -> bool:
+        """Whether an operator of the device takes a tensor of the host that is not a single number, and must not."""
+        given = call.tensors
+        if not any(one.is_cuda for one in given) or not any(not one.is_cuda and one.dim() for one in given):
+            return False
+        return not self._of(call.operator).takes_hosts
+
+    def waits_backward(self, node: str) -> bool:
+        """Whether the host waits before a node of autograd, known by its name, runs its first operator."""
+        return node in self._waiting_backward
+
+    def is_host_result(self, call: Call, number: int) -> bool:
+        """Whether a result of an operator of the device lies on the host."""
+        return number == 1 and call.schema in self.catalogue.families["second-on-host"]
+
+    def is_number_written(self, call: Call, tensor: torch.Tensor) -> bool:
+        """Whether a tensor of C++ is a number that is written through an index, which stays one of the host."""
+        operation = None if tensor.dim() else self._of(call.operator).operation
+        bound = operation.bind(call.args, call.kwargs) if operation is not None else {}
+        return "indices" in bound and bound.get("values", (None,))[0] is tensor
+
+    def of_function(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, bool]:
+        """Whether the host waits, and whether it copies, for a function by its qualified name."""
+        known = _known(self.catalogue.find(name), takes_hosts=True)
+        waits, copies = (_happens(known.operation, one, args, kwargs) for one in (known.waits, known.copies))
+        return waits, copies
+
+    def _of(self, operator: Operator) -> _Known:
+        if operator not in self._looked_up:
+            takes_hosts = operator.schema in self.catalogue.families["host-operands"] or operator.namespace not in _OWN
+            self._looked_up[operator] = _known(
+                self.catalogue.find(f"torch.ops.{operator.name}"), takes_hosts=takes_hosts
+            )
+        return self._looked_up[operator]
 
 
-def _seeks_bounds(call: Call) -> bool:
-    """Without bounds, `histc` looks for them."""
-    low, high = (*call.args, 0, 0)[2:4] if len(call.args) > 2 else (call.kwargs.get("min"), call.kwargs.get("max"))
-    return bool((low or 0) == (high or 0))
+def _known(operation: Operation | None, *, takes_hosts: bool) -> _Known:
+    effects = operation.told if operation is not None else ()
+    speaks_of_hosts = any(part.predicate == "host" and part.argument != "*" for one in effects for part in one.when)
+    waits, copies = (tuple(one for one in effects if one.name in names) for names in (_WAITS, _COPIES))
+    return _Known(operation, waits, copies, takes_hosts or speaks_of_hosts)
 
 
-def _sorts(call: Call) -> bool:
-    elements, tested = (one.numel() if isinstance(one, torch.Tensor) else 1 for one in call.args[:2])
-    return bool(tested >= _FEW * elements**0.145)
-
-
-def _checks(call: Call) -> bool:
-    return bool(call.kwargs.get("check_errors", False))
-
-
-# Operators of which it depends on other arguments.
-_WAITING: dict[str, Callable[[Call], bool]] = {
-    "equal": lambda call: call.args[0] is not call.args[1],
-    "repeat_interleave": lambda call: call.kwargs.get("output_size") is None,
-    "linalg_cholesky_ex": _checks, "linalg_inv_ex": _checks, "_linalg_solve_ex": _checks,
-    "histc": _seeks_bounds,
-    "_grouped_mm": lambda call: bool(call.args[0].dtype is torch.float32),
-    "isin": _sorts,
-}  # fmt: skip
-
-
-def uploads(call: Call) -> bool:
-    """Whether an operand of the host has to be copied to the device."""
-    if call.schema == "aten::where":
-        return any(not one.is_cuda for one in call.tensors)
-    if call.schema not in _INDEXING:
+def _happens(
+    operation: Operation | None, effects: tuple[Effect, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> bool:
+    if operation is None or not effects:
         return False
-    hosts = [one for one in _indices(call) if not one.is_cuda]
-    if len(call.args) == 2:  # a mask of the host that reads is counted there
-        return any(one.dtype not in _MASKS for one in hosts)
-    return bool(hosts) or (not call.args[2].is_cuda and not _fills_mask(call))
-
-
-def is_host_result(call: Call, number: int) -> bool:
-    """Whether a result of an operator of the device lies on the host."""
-    return number == 1 and call.schema == "aten::_pack_padded_sequence"
-
-
-def is_number_written(call: Call, tensor: torch.Tensor) -> bool:
-    """Whether a tensor of C++ is a number that is written through an index, which stays one of the host."""
-    return call.schema in _INDEXING and call.args[2:3] != () and call.args[2] is tensor and not tensor.dim()
-
-
-def mixes(call: Call) -> bool:
-    """Whether an operator of the device takes a tensor of the host that is not a single number."""
-    if call.schema.removeprefix("aten::") in _MIXING or call.operator.namespace not in ("aten", "prims"):
-        return False
-    given = call.tensors
-    return any(one.is_cuda for one in given) and any(not one.is_cuda and one.dim() for one in given)
-
-
-def _indexes_by_mask(call: Call) -> bool:
-    """A mask has as many indices as the device finds, but one number is written without counting them."""
-    return any(one.dtype in _MASKS and one.is_cuda for one in _indices(call)) and not _fills_mask(call)
-
-
-def _fills_mask(call: Call) -> bool:
-    """Whether one number of the host is written through one mask."""
-    if len(call.args) < 3 or call.args[2].is_cuda or call.args[2].numel() != 1:
-        return False
-    return len(_indices(call)) == 1 and _indices(call)[0].dtype in _MASKS
-
-
-def _indices(call: Call) -> list[torch.Tensor]:
-    return [one for one in call.args[1] if isinstance(one, torch.Tensor)]
-
-
-def _is_device(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_cuda
+    bound = operation.bind(args, kwargs)
+    return any(holds(one, bound) for one in effects)

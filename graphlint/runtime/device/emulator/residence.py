@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import enum
 import threading
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.parameter import is_lazy
+from torch.utils.weak import WeakIdKeyDictionary
 
 _FIRST_SWEEP = 4096  # storages, from which on those that are gone are forgotten
 CUDA = torch.device("cuda", 0)
@@ -38,7 +38,7 @@ class Residence:
 
     def __init__(self) -> None:
         self._kinds: dict[int, tuple[StorageWeakRef, Kind]] = {}
-        self._without_storage: weakref.WeakSet[torch.Tensor] = weakref.WeakSet()  # sparse ones, all of the device
+        self._without_storage: Any = WeakIdKeyDictionary()  # sparse ones and the like: their kinds
         self._sweep_at = _FIRST_SWEEP
         self._here = threading.local()
 
@@ -60,7 +60,7 @@ class Residence:
         """Remember where a tensor lies."""
         storage = storage_of(tensor)
         if storage is None:
-            self._without_storage.add(tensor)
+            self._without_storage[tensor] = kind
         elif self.kind_of_storage(storage) is not kind:
             self.place_storage(storage, kind)
 
@@ -77,7 +77,9 @@ class Residence:
         except (NotImplementedError, RuntimeError, ValueError):
             storage = storage_of(tensor)
             if storage is None:
-                return Kind.DEVICE if tensor in self._without_storage else None
+                is_wrapper = real_device(tensor).type == "cuda"  # of others, which all lie there
+                known_here: Kind | None = self._without_storage.get(tensor, Kind.DEVICE if is_wrapper else None)
+                return known_here
             return self.kind_of_storage(storage)
         return known[1] if known is not None else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import torch
@@ -12,15 +12,13 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_map
 
 from graphlint.runtime.device.emulator.invented import INVENTED, META
-from graphlint.runtime.device.emulator.kernels import Kernels, not_modelled
+from graphlint.runtime.device.emulator.kernels import Kernels, is_meta, not_modelled
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.device.emulator.residence import Kind, Residence, real_device
 from graphlint.runtime.trace.operators import Call, operator, tensors
 
 SMALL = 4096  # elements of a tensor of the host, up to which it has numbers: lists of sizes, rates and the like
 _RECENT = 64  # answers that are known to be no
-_ASKING = ("aten::any", "aten::isnan", "aten::isinf", "aten::isposinf", "aten::isneginf")
-_JOINING = ("aten::logical_or", "aten::bitwise_or", "aten::__or__")
 
 
 def is_unreal(tensor: torch.Tensor) -> bool:
@@ -31,9 +29,10 @@ def is_unreal(tensor: torch.Tensor) -> bool:
 class Shapes(Kernels):
     """Kernels of memory that is not there; only small tensors of the host are real, and computed with."""
 
-    def __init__(self, residence: Residence) -> None:
+    def __init__(self, residence: Residence, families: Mapping[str, Container[str]]) -> None:
         super().__init__()
         self.residence = residence
+        self.families = families
         self._denied: deque[StorageWeakRef] = deque(maxlen=_RECENT)
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, on_device: bool) -> object:
@@ -51,7 +50,7 @@ class Shapes(Kernels):
                 raise not_modelled(f"the emulator knows no shape of what `{func}` gives") from error
             raise
         made = [one for one in tensors(result) if not any(one is other for other in given)]
-        is_asked = _is_meta(kwargs) and "pin_memory" in kwargs  # which C++ does not give
+        is_asked = is_meta(kwargs) and "pin_memory" in kwargs  # which C++ does not give
         is_small = not on_device and not is_asked and sum(one.numel() for one in made) <= SMALL
         if is_real and is_small:
             return func(*args, **kwargs)
@@ -60,7 +59,9 @@ class Shapes(Kernels):
         if is_asked or any(self.residence.kind(one) is Kind.NOWHERE for one in given):
             for one in made:
                 self.residence.place(one, Kind.NOWHERE)
-        if func._schema.name in _ASKING or (func._schema.name in _JOINING and all(map(self._is_denied, given))):
+        if func._schema.name in self.families["asking"] or (
+            func._schema.name in self.families["joining"] and all(map(self._is_denied, given))
+        ):
             self._denied += [StorageWeakRef(one.untyped_storage()) for one in made]
         return result
 
@@ -132,10 +133,6 @@ class Outline(Recording):
 
     def replay(self) -> None:
         """There is nothing to compute."""
-
-
-def _is_meta(kwargs: dict[str, Any]) -> bool:
-    return kwargs.get("device") is not None and torch.device(kwargs["device"]).type == "meta"
 
 
 def _nowhere(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

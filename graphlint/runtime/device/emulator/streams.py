@@ -21,6 +21,7 @@ DEFAULT = 0  # the handle of the default stream
 REFUSE_WAITS = 2  # of torch's debugging of synchronisations
 _UNNUMBERED = 2**64 - 1  # the sequence number of what accumulates gradients
 _WAITED = "called a synchronizing CUDA operation"
+_CONFLICT = "API call conflicts with a stream capture sequence initiated from the calling thread"
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class Streams:
         self.lines: dict[int, Line] = {DEFAULT: Line(DEFAULT)}
         self.refused: Callable[[str], None] = lambda _: None
         self.sync_mode = 0
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(3)  # 1 and 2 name the default stream, of all threads and of one
         self._here = threading.local()
         self._first_nodes: list[tuple[int, int]] = [(0, DEFAULT)]  # where the numbers of a stream begin
 
@@ -85,9 +86,37 @@ class Streams:
             return
         if self.sync_mode == REFUSE_WAITS and called == "cuStreamSynchronize":
             raise RuntimeError(_WAITED)
-        captured = self.recordings if line is None else [line.recording] if line.recording is not None else []
-        if captured:
+        if line is not None and line.recording is None:
+            self.require_permission(called)
+            return
+        captured = self.recordings if line is None else [line.recording]
+        if captured and captured[0] is not None:
             self.refuse(captured[0], "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)", called)
+
+    def require_permission(self, called: str) -> None:
+        """A call that looks at a stream beside all captures; raises RuntimeError where one of them forbids that."""
+        if getattr(self._here, "is_relaxed", False):
+            return
+        for recording in self.recordings:
+            if recording.mode == "global" or (recording.mode == "thread_local" and recording.is_of_this_thread):
+                recording.is_valid = False
+                self.refused(f"{_CONFLICT}: {called}")
+                raise RuntimeError(f"CUDA error: operation not permitted when stream is capturing ({called})")
+
+    @contextlib.contextmanager
+    def relaxed(self) -> Iterator[None]:
+        """Inside, captures forbid this thread nothing on streams that do not capture."""
+        before, self._here.is_relaxed = getattr(self._here, "is_relaxed", False), True
+        try:
+            yield
+        finally:
+            self._here.is_relaxed = before
+
+    def launch(self, name: str) -> None:
+        """Something is launched on the current stream that is no operator, and that gives nothing."""
+        if self.current.recording is not None:
+            self.current.recording.launch(name)
+            self.current.launch()
 
     @contextlib.contextmanager
     def unwaited(self) -> Iterator[None]:
@@ -161,6 +190,7 @@ class StreamBase:
     def query(self) -> bool:
         if self.line.recording is not None:
             self.streams.refuse(self.line.recording, "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)", "cuStreamQuery")
+        self.streams.require_permission("cuStreamQuery")
         return True
 
     def synchronize(self) -> None:

@@ -15,6 +15,7 @@ from graphlint.runtime.device.emulator.residence import CPU, CUDA, Kind, Residen
 _Base: Any = torch._C.TensorBase
 _TENSOR: Any = torch.Tensor
 Patch = tuple[Any, str, Any]
+_SEQUENCES = (list, tuple)
 _to_copy: Any = torch.ops.aten._to_copy.default
 _NO_NUMPY = (
     "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
@@ -64,6 +65,8 @@ class Tensors:
             _method("tolist", self._tolist),
             _method("new_tensor", self._new_tensor),
             _method("type", self._type),
+            _method("type_as", lambda tensor, other: self._to(tensor, other)),
+            _method("new", self._new),
             *constructors,
             *(self._unchecked(owner, name) for owner in (torch, _TENSOR) for name in ("quantile", "nanquantile")),
             (DeviceContext, "__torch_function__", self._default_device(DeviceContext.__torch_function__)),
@@ -126,10 +129,22 @@ class Tensors:
         return _Base.numpy(tensor, force=force)
 
     def _tolist(self, tensor: torch.Tensor) -> Any:
-        return _Base.tolist(self._cpu(tensor) if self.residence.is_device(tensor) and tensor.dim() else tensor)
+        return _Base.tolist(self._cpu(tensor) if self.residence.is_device(tensor) else tensor)
+
+    def _new(self, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        device = torch.device(kwargs.pop("device", None) or tensor.device)
+        if device.type == "cuda" and args and type(args[0]) in _SEQUENCES:
+            return torch.tensor(args[0], dtype=tensor.dtype, device=device)
+        if device.type == "cuda" and all(isinstance(one, int | torch.Size) for one in args):
+            return torch.empty(*args, dtype=tensor.dtype, device=device)
+        return _Base.new(tensor, *args, **kwargs)
 
     def _new_tensor(self, tensor: torch.Tensor, data: Any, **kwargs: Any) -> Any:
         device = torch.device(kwargs.pop("device", None) or tensor.device)
+        if isinstance(data, torch.Tensor) and self.residence.is_device(data):
+            dtype = kwargs.pop("dtype", None) or tensor.dtype
+            return self._of_tensor("tensor", data, dtype=dtype, device=device, **kwargs)
+        self._read(data)
         return self._placed(_Base.new_tensor(tensor, data, device=CPU, **kwargs), device)
 
     def _placed(self, made: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -157,7 +172,7 @@ class Tensors:
     def _cloned_storage(self, storage: Any) -> Any:
         made = torch.UntypedStorage(storage.nbytes())
         if self.residence.kind_of_storage(storage) is Kind.DEVICE:
-            self.residence.place_storage(made, Kind.DEVICE)
+            self.residence.place_storage(made, Kind.HELPER)  # the copy makes it memory of the device
         return made.copy_(storage, False)
 
     def _writing(self, write: Callable[..., Any]) -> Callable[..., Any]:
@@ -183,13 +198,13 @@ class Tensors:
         build: Callable[..., Any] = getattr(owner, name)
 
         @functools.wraps(build)
-        def built(data: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        def built(data: Any, *args: Any, device: Any = None, pin_memory: bool = False, **kwargs: Any) -> Any:
             if isinstance(data, torch.Tensor) and self.residence.is_device(data):
-                target = torch.device(device or CUDA)
-                made = build(data, *args, **kwargs)
-                if name == "tensor" and made is not data:
-                    self.residence.place(made, Kind.DEVICE)
-                return made if target.type == "cuda" else self._moved(made, target)
+                given = dict(zip(("dtype", "device"), args, strict=False))
+                return self._of_tensor(name, data, **({"device": device} | given | kwargs))
+            self._read(data)
+            if pin_memory:
+                return self._pin_memory(build(data, *args, device=device, **kwargs))
             if device is None:
                 return build(data, *args, **kwargs)
             target = torch.device(device)
@@ -199,6 +214,31 @@ class Tensors:
 
         self._by_original[build] = built
         return owner, name, built
+
+    def _of_tensor(
+        self,
+        name: str,
+        data: torch.Tensor,
+        dtype: torch.dtype | None = None,
+        device: Any = None,
+        copy: bool | None = None,
+        requires_grad: bool = False,
+    ) -> torch.Tensor:
+        """What a constructor makes of a tensor of the device; only `as_tensor` leaves gradients their way."""
+        is_new = name == "tensor" or bool(copy)
+        given = data if name == "as_tensor" else data.detach()
+        made: torch.Tensor = given.to(torch.device(device or CUDA), dtype or data.dtype, copy=is_new)
+        return made if name == "as_tensor" else made.requires_grad_(requires_grad)
+
+    def _read(self, data: Any) -> None:
+        """Data that is made of single numbers of the device has them read one by one."""
+        if type(data) in _SEQUENCES and any(self._is_made_of_device(one) for one in data):
+            self.wait()
+
+    def _is_made_of_device(self, data: Any) -> bool:
+        if type(data) in _SEQUENCES:
+            return any(self._is_made_of_device(one) for one in data)
+        return isinstance(data, torch.Tensor) and self.residence.is_device(data)
 
     def _default_device(self, handle: Callable[..., Any]) -> Callable[..., Any]:
         """A default device reaches constructors behind their stand-ins, so it leads back to them."""
