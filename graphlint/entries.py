@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Entry:
     telling: bool = False
     backward: bool = False
     marks: tuple[str, ...] = ()
+    graphing: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Entries:
@@ -29,6 +31,7 @@ class Entries:
         self.by_last_name = {_last(name): entry for entry in entries if entry.telling for name in entry.names}
         self.declaring = {_last(name) for entry in entries if entry.form == "decorator" for name in entry.names}
         self.compiling = {_last(name) for entry in entries if entry.form == "compile" for name in entry.names}
+        self.graphing = {name for entry in entries for name, _ in entry.graphing}
         self.last_names = {_last(name) for name in self.by_name}
         self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
 
@@ -54,7 +57,12 @@ class Entries:
 def load_entries(path: Path) -> Entries:
     """Read the table at `path`."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
-    return Entries(tuple(Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")}) for row in rows))
+    return Entries(tuple(_entry(row) for row in rows))
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    graphing = tuple((name, tuple(values)) for name, values in row.get("graphing", {}).items())
+    return Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")} | {"graphing": graphing})
 
 
 def _last(name: str) -> str:

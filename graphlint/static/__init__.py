@@ -16,6 +16,7 @@ from graphlint.detectors import Detectors, load_detectors
 from graphlint.entries import load_entries
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
+from graphlint.lexicon import load_lexicon
 from graphlint.operations import load_catalogue
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook, builtin_rules
@@ -116,6 +117,7 @@ def _interpreter(files: Sequence[Path], detectors: Detectors) -> Interpreter:
     return Interpreter(
         Project(files),
         load_catalogue(builtin_rules() / "operations.toml"),
+        load_lexicon(builtin_rules() / "lexicon.toml"),
         load_entries(builtin_rules() / "regions.toml"),
         detectors,
     )

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from graphlint.finding import Confidence
+from graphlint.lexicon import load_lexicon
 from graphlint.operations import Condition, Operation, load_catalogue
 from graphlint.rulebook import builtin_rules
 from graphlint.static.models.results import RESULTS, Application, result
@@ -14,6 +15,7 @@ from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence,
 from graphlint.values.predicates import TESTS, Facts
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
+LEXICON = load_lexicon(builtin_rules() / "lexicon.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
 SPECIAL = {"within", "outside", "distinct"}  # speak of the call instead of one argument
 
@@ -40,9 +42,8 @@ def made(name: str, *positional: Value, **keywords: Value) -> Value:
     operation = CATALOGUE.find(name)
     assert operation is not None
     receiver = positional[0] if name.startswith("torch.Tensor.") else None
-    return result(
-        Application(operation, Facts(operation.bind(positional, keywords)), receiver, in_region=True, is_view=False)
-    )
+    facts = Facts(operation.bind(positional, keywords))
+    return result(Application(operation, facts, LEXICON, receiver, in_region=True, is_view=False))
 
 
 @pytest.mark.parametrize(

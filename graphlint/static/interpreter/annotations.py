@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Confidence
 from graphlint.static.domain.program import Class
 from graphlint.static.index.module import Module
+from graphlint.static.models import results
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import (
     NONE,
     UNKNOWN,
-    DeviceName,
     External,
     ExternalObject,
     Host,
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 _SCALARS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "bytes": "str", "complex": "float"}
-_TENSOR_CLASSES = {
-    "torch.Tensor": None, "torch.FloatTensor": "float32", "torch.HalfTensor": "float16", "torch.LongTensor": "int64",
-    "torch.IntTensor": "int32", "torch.BoolTensor": "bool", "torch.ByteTensor": "uint8",
-    "torch.nn.Parameter": None, "torch.nn.parameter.Parameter": None, "torch.nn.Buffer": None,
-    "torch.BFloat16Tensor": "bfloat16", "torch.DoubleTensor": "float64",
-}  # fmt: skip
 _SEQUENCES = {"list": "list", "List": "list", "tuple": "tuple", "Tuple": "tuple", "set": "set", "Sequence": "list",
               "Iterable": "list", "Iterator": "iterator", "Generator": "iterator"}  # fmt: skip
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
@@ -102,23 +96,18 @@ class Annotations:
         module, _, name = value.name.rpartition(".")
         if module == "builtins" and name in _SCALARS:
             return Host(_SCALARS[name])
-        if value.name in _TENSOR_CLASSES:
-            return Tensor(Place.ANYWHERE, None, _TENSOR_CLASSES[value.name], Confidence.MEDIUM)
-        if value.name == "torch.device":
-            return DeviceName(Place.ANYWHERE)
-        if value.name in ("torch.dtype", "torch.layout", "torch.memory_format"):
-            return Host("dtype")
-        if value.name == "torch.Size":
-            return Sequence("tuple", None, Host("int"))
+        lexicon, catalogue = self.interpreter.lexicon, self.interpreter.catalogue
+        known = catalogue.named(value.name)
+        if known in lexicon.tensor_classes:
+            return Tensor(Place.ANYWHERE, None, lexicon.dtypes.get(known), Confidence.MEDIUM)
+        kind = lexicon.promised(known)
+        if kind is not None:
+            return results.plain(kind)
         if name in _SEQUENCES and module in ("builtins", "typing", "collections.abc"):
             return Sequence(_SEQUENCES[name], None, UNKNOWN)
         if name in _MAPPINGS and module in ("builtins", "typing", "collections.abc", "collections"):
             return Mapping((), UNKNOWN)
-        if module.partition(".")[0] == "numpy":
-            return Host("array")
-        if self.interpreter.catalogue.is_class(value.name) and value.name != "torch.nn.Module":
-            return ExternalObject(value.name)
-        return UNKNOWN
+        return ExternalObject(value.name) if catalogue.is_class(value.name) else UNKNOWN
 
     def _generic(self, node: ir.Subscript, module: Module) -> Value:
         name = node.value.attr if isinstance(node.value, ir.Attribute) else getattr(node.value, "id", "")

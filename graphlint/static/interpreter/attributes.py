@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import (
     ACCELERATOR,
+    APPLY,
     Bound,
     Class,
     Function,
@@ -42,11 +43,6 @@ if TYPE_CHECKING:
 
 _DEVICE_TYPES: dict[Place, Value] = {
     Place.HOST: Const("cpu"), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str"),
-}  # fmt: skip
-# What every tensor, and hardly anything else, has: enough to go by when the object is not known.
-_TENSOR_ATTRIBUTES: dict[str, Value] = {
-    "device": DeviceName(Place.ANYWHERE), "dtype": Host("dtype"), "shape": Sequence("tuple", None, Host("int")),
-    "ndim": Host("int"), "is_cuda": Host("bool"), "is_cpu": Host("bool"),
 }  # fmt: skip
 
 
@@ -96,7 +92,7 @@ class Attributes:
             return value.receiver
         if isinstance(value, (Function, Bound, Partial)):
             return value if name == "__call__" else UNKNOWN
-        return _TENSOR_ATTRIBUTES.get(name, UNKNOWN)
+        return self._typical(name)
 
     def _instance_attribute(self, value: Instance, name: str, frame: Frame) -> Value:
         heap = self.interpreter.heap
@@ -107,9 +103,14 @@ class Attributes:
         if name == "__call__":
             return value
         found = heap.load(value, name, frame)
-        if found == UNKNOWN and name in _TENSOR_ATTRIBUTES:
-            return _TENSOR_ATTRIBUTES[name]
-        return found
+        return self._typical(name) if found == UNKNOWN else found
+
+    def _typical(self, name: str) -> Value:
+        """An attribute of something that is not known: its name may tell that it is one of a tensor."""
+        if name not in self.interpreter.lexicon.unknown["attributes"]:
+            return UNKNOWN
+        operation = self.interpreter.catalogue.method(name)
+        return UNKNOWN if operation is None else results.plain(operation.returns)
 
     def _class_member(self, value: Class, name: str, frame: Frame) -> Value:
         classes, heap = self.interpreter.classes, self.interpreter.heap
@@ -120,15 +121,16 @@ class Attributes:
         found = classes.class_attribute(cls, name)
         if found is not None:
             return found
-        if name == "apply" and any("autograd" in base for base in classes.external_bases(cls)):
-            return Bound(External("autograd.apply"), value)
+        if name == "apply" and classes.applied_as(cls) != UNKNOWN:
+            return Bound(APPLY, value)
         return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN
 
     def _external_attribute(self, value: ExternalObject, name: str) -> Value:
         operation = self.interpreter.catalogue.find(f"{value.cls}.{name}")
         if operation is not None and operation.attribute:
             return results.plain(operation.returns)
-        if value.cls.startswith("torch.nn.") and name in ("weight", "bias", "running_mean", "running_var"):
+        lexicon = self.interpreter.lexicon
+        if name in lexicon.modules["attributes"] and lexicon.is_module(value.cls):
             return self.interpreter.tensors.parameter()
         for key, held in value.arguments:
             if key == name:

@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
+from graphlint.lexicon import package
 from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
-from graphlint.static.interpreter.instances import CHAINS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MAX_TARGETS = 24  # functions that one call may go to
 SKIM_DEPTH = 3  # calls that are followed for the kinds of values alone
-_STANDARD = sys.stdlib_module_names | {"numpy", "torch", "triton", "packaging", "tqdm", "typing_extensions"}
 
 
 class Calls:
@@ -179,8 +178,8 @@ class Calls:
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
-                context = ExternalObject("torch.autograd.function.FunctionCtx")
                 inner = function.receiver if isinstance(function, Bound) else function
+                context = self.interpreter.classes.applied_as(applied.definition)
                 self.call(inner, Arguments((context,), (), gradients), node, frame)
 
     # Outside of the project
@@ -196,7 +195,7 @@ class Calls:
         if handled is None:
             handled = interpreter.tensors.call_operation(name, None, arguments, node, frame)
         if handled is None:
-            if name.partition(".")[0] not in _STANDARD:
+            if not self._is_familiar(name):
                 self.unresolved(node, frame)
             for argument in arguments.all_values():
                 self._escape(argument, node, frame)
@@ -221,7 +220,7 @@ class Calls:
             handled = interpreter.modules.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.tensors.call_operation(name, receiver, arguments, node, frame)
-        if handled is None and isinstance(receiver, ExternalObject) and receiver.cls.partition(".")[0] not in _STANDARD:
+        if handled is None and isinstance(receiver, ExternalObject) and not self._is_familiar(receiver.cls):
             self.unresolved(node, frame)
         return UNKNOWN if handled is None else handled
 
@@ -233,8 +232,13 @@ class Calls:
         operation = self.interpreter.catalogue.call(target.cls)
         if operation is not None:
             return self.interpreter.tensors.apply(operation, target, arguments, node, frame)
-        if target.cls in CHAINS or target.cls.startswith("torch.nn."):
+        lexicon = self.interpreter.lexicon
+        if lexicon.is_module(target.cls) or self.interpreter.instances.is_chain(target.cls):
             return self.interpreter.tensors.like_arguments(arguments, frame)
-        if not target.cls.startswith("torch."):
+        if not lexicon.is_catalogued(target.cls):
             self.unresolved(node, frame)
         return UNKNOWN
+
+    def _is_familiar(self, name: str) -> bool:
+        """Whether a call of something outside the project that nobody knows is no hole."""
+        return package(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)

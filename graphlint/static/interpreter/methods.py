@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.program import CONTENT, Bound, Class, Function, Instance, ModuleValue, Partial, Super
+from graphlint.static.domain.program import (
+    APPLY,
+    CONTENT,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    ModuleValue,
+    Partial,
+    Super,
+)
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
 from graphlint.static.syntax import ir
@@ -48,7 +58,7 @@ class Methods:
             return self._call_super(receiver, name, arguments, node, frame)
         if isinstance(receiver, (ModuleValue, External, Class, Function, Bound, Partial)):
             target = interpreter.attributes.load(receiver, name, frame)
-            is_apply = isinstance(target, Bound) and target.function == External("autograd.apply")
+            is_apply = isinstance(target, Bound) and target.function == APPLY
             if isinstance(receiver, Class) and is_apply:
                 return self._apply(receiver.definition, arguments, node, frame)
             return interpreter.calls.call(target, arguments, node, frame)
@@ -153,7 +163,7 @@ class Methods:
         if frame.in_region:
             frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.classes.method(cls, "setup_context") is None
-        given = arguments.prepend(ExternalObject("torch.autograd.function.FunctionCtx")) if takes_context else arguments
+        given = arguments.prepend(self.interpreter.classes.applied_as(cls)) if takes_context else arguments
         return self.interpreter.calls.call(forward, given, node, frame)
 
 

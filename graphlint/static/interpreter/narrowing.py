@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphlint.lexicon import Lexicon
+from graphlint.operations import TENSOR
 from graphlint.static.domain.contexts import Env, Frame, Key
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.syntax import ir
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 
-_PLACES = {"is_cuda": Place.DEVICE, "is_cpu": Place.HOST, "cuda": Place.DEVICE, "cpu": Place.HOST}
 _OTHER = {Place.DEVICE: Place.HOST, Place.HOST: Place.DEVICE}
 
 
@@ -27,7 +28,7 @@ def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame)
 
 
 def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame, env: Env) -> None:
-    asked = _place_asked(test)
+    asked = _place_asked(test, interpreter.lexicon)
     if asked is not None:
         node, place = asked
         _place(interpreter, node, place if outcome else _OTHER[place], env)
@@ -53,15 +54,16 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
                 env[key] = union(kept)
 
 
-def _place_asked(test: ir.Expr) -> tuple[ir.Expr, Place] | None:
+def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | None:
     """`x.is_cuda`, `x.device.type == "cpu"`: the tensor that is asked for, and the place where it lies if so."""
-    if isinstance(test, ir.Attribute) and test.attr in _PLACES:
-        return test.value, _PLACES[test.attr]
+    if isinstance(test, ir.Attribute):
+        place = lexicon.place_asked(test.attr)
+        return None if place is None else (test.value, place)
     if not isinstance(test, ir.Compare) or len(test.comparisons) != 1 or not isinstance(test.left, ir.Attribute):
         return None
     sign, right = test.comparisons[0]
     left = test.left
-    place = _PLACES.get(str(right.value)) if isinstance(right, ir.Literal) else None
+    place = lexicon.place(right.value) if isinstance(right, ir.Literal) else None
     if place is None or sign not in ("==", "!=") or left.attr != "type" or not isinstance(left.value, ir.Attribute):
         return None
     if left.value.attr != "device":
@@ -97,12 +99,12 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
         if isinstance(test.func, ir.Attribute)
         else ""
     )
-    if name not in ("isinstance", "is_tensor") or not test.arguments:
+    if not test.arguments or (name != "isinstance" and name not in interpreter.lexicon.tensor_tests):
         return
     key, value = _held(interpreter, test.arguments[0].value, env)
     if key is None or value is None:
         return
-    classes: tuple[Value, ...] = (External("torch.Tensor"),)
+    classes: tuple[Value, ...] = (External(TENSOR),)
     if name == "isinstance":
         if len(test.arguments) < 2:
             return
@@ -121,7 +123,7 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
 
 
 def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
-    if cls == External("torch.Tensor"):
+    if isinstance(cls, External) and cls.name == TENSOR:
         return Tensor()
     if isinstance(cls, Class):
         return interpreter.heap.promised(cls.definition)

@@ -28,11 +28,6 @@ from graphlint.values import (
     union,
 )
 
-GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
-# Context managers that change what the operations inside them do.
-_SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu", "warp.ScopedStream"})
-GRAPHING_KEYWORDS = ("mode", "backend", "options")
-
 
 class Capture:
     """What capture entries do to the frame in which they are used."""
@@ -56,7 +51,8 @@ class Capture:
             if entry is not None and entry.form == "context" and node is not None:
                 self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
                 return manager
-            if manager.cls in _SURROUNDING and manager.argument("check_nan") != FALSE:
+            switch = self.evaluator.lexicon.surroundings.get(manager.cls)
+            if switch is not None and manager.argument(switch) != FALSE:
                 frame.around |= {ExternalObject(manager.cls)}
             generator = manager.argument("generator")
             if manager.cls == "contextlib.contextmanager" and generator is not None:
@@ -198,21 +194,26 @@ class Capture:
         target = arguments.positional[0] if arguments.positional else arguments.keyword("model")
         if target is None:
             return Partial(External(name), (), arguments.keywords)
-        if uses_graphs(arguments):
+        if uses_graphs(entry, arguments):
             self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             self.run_entry(target, node, frame)
             self.evaluator.close_region(frame)
         return target
 
 
-def uses_graphs(arguments: Arguments) -> bool:
+def uses_graphs(entry: Entry, arguments: Arguments) -> bool:
     """Whether the arguments of `torch.compile` imply CUDA graphs."""
-    mode, backend, options = (arguments.keyword(name) for name in GRAPHING_KEYWORDS)
-    if any(isinstance(m, Const) and m.value in GRAPHING_MODES for m in members(mode or NONE)):
-        return True
-    if backend == Const("cudagraphs"):
-        return True
-    return isinstance(options, Mapping) and dict(options.items).get(Const("triton.cudagraphs")) == TRUE
+    return any(_is_graphing(arguments.keyword(name) or NONE, values) for name, values in entry.graphing)
+
+
+def _is_graphing(value: Value, graphing: tuple[str, ...]) -> bool:
+    """Whether an argument is one of these values, or a dict of options in which one of them is true."""
+    for member in members(value):
+        if isinstance(member, Const) and member.value in graphing:
+            return True
+        if isinstance(member, Mapping) and any(dict(member.items).get(Const(name)) == TRUE for name in graphing):
+            return True
+    return False
 
 
 def _call(node: ir.Node | None) -> ir.Call | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlint.operations import TENSOR
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Class, Function, Instance, ModuleValue
@@ -24,14 +25,14 @@ from graphlint.values import (
     union,
 )
 
-_TENSOR_TYPES = frozenset({"torch.Tensor", "torch._C.TensorBase", "torch.is_tensor"})
-
 
 class Reflection:
     """Asks values what they are and have."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self.tensor_types = evaluator.lexicon.tensors["every"]
+        self._called_tensors = tuple(evaluator.lexicon.tensors["called"])
 
     def isinstance(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if len(arguments.positional) < 2:
@@ -54,33 +55,33 @@ class Reflection:
         if not isinstance(cls, External):
             return None
         if isinstance(value, Tensor):
-            if cls.name in _TENSOR_TYPES:
+            if cls.name in self.tensor_types:
                 return True
-            return None if cls.name.endswith(("Parameter", "Buffer", "DTensor", "Tensor")) else False
+            return None if cls.name.endswith(self._called_tensors) else False
         if isinstance(value, Const):
             kind = {"builtins.int": int, "builtins.float": float, "builtins.str": str, "builtins.bool": bool}.get(
                 cls.name
             )
             if kind is not None:
                 return isinstance(value.value, kind)
-            return False if cls.name in _TENSOR_TYPES or cls.name.startswith("builtins.") else None
+            return False if cls.name in self.tensor_types or cls.name.startswith("builtins.") else None
         if isinstance(value, Host):
             if cls.name == f"builtins.{value.kind}":
                 return True
-            return False if cls.name in _TENSOR_TYPES else None
+            return False if cls.name in self.tensor_types else None
         if isinstance(value, Sequence):
             if cls.name == f"builtins.{value.kind}":
                 return True
-            others = (*_TENSOR_TYPES, "builtins.dict", "builtins.str", "builtins.int")
+            others = (*self.tensor_types, "builtins.dict", "builtins.str", "builtins.int")
             return False if cls.name in others else None
         if isinstance(value, Mapping):
-            return True if cls.name == "builtins.dict" else False if cls.name in _TENSOR_TYPES else None
+            return True if cls.name == "builtins.dict" else False if cls.name in self.tensor_types else None
         if isinstance(value, Instance):
             bases = self.evaluator.external_bases(value.cls)
             if cls.name in bases:
                 return True
             may_be_tensor = any("Tensor" in base or "Parameter" in base for base in bases)
-            return False if cls.name in _TENSOR_TYPES and not may_be_tensor else None
+            return False if cls.name in self.tensor_types and not may_be_tensor else None
         return None
 
     def hasattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -94,7 +95,7 @@ class Reflection:
                     return TRUE
                 if isinstance(value, Instance) and name.value in self.evaluator.held(value):
                     return TRUE if value.arguments is not None else Host("bool")
-                if isinstance(value, Tensor) and find(f"torch.Tensor.{name.value}") is not None:
+                if isinstance(value, Tensor) and self.evaluator.catalogue.method(name.value) is not None:
                     return TRUE
         return Host("bool")
 
@@ -127,4 +128,4 @@ def type_of(value: Value) -> Value:
         return External(f"builtins.{type(value.value).__name__}")
     if isinstance(value, (Mapping, Sequence)):
         return External(f"builtins.{value.kind if isinstance(value, Sequence) else 'dict'}")
-    return External("torch.Tensor") if isinstance(value, Tensor) else UNKNOWN
+    return External(TENSOR) if isinstance(value, Tensor) else UNKNOWN

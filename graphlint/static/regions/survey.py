@@ -45,7 +45,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         if cls.name not in used and entry not in reached.functions and not _is_test(cls.module.name):
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
-    known = {"torch", "builtins", *sys.stdlib_module_names}
+    known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     ordered = sorted(found, key=lambda entry: (-found[entry], entry))
     return Survey(len(files), tuple(sorted(reached.regions)), tuple(ordered), tuple(sorted(packages - known)))
 

@@ -1,0 +1,156 @@
+"""Tables of names in, what they mean out: dtypes, guards, containers and the like; of calls, the catalogue speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphlint.errors import nearest
+from graphlint.tables import Table, describe, read_table
+from graphlint.values import FALSE, NONE, TRUE, Host, Place, Value
+
+MOMENTS = ("outside", "capturing", "compiled")  # at which a guard is asked
+ANSWERS: Mapping[object, Value] = {True: TRUE, False: FALSE, "none": NONE}
+PLACES: Mapping[str, Place] = {"device": Place.DEVICE, "host": Place.HOST}
+KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none", "number", "object", "shape", "str")
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "tensors": ("every", "some", "parameters", "called", "tests"),
+    "devices": ("device", "host", "neither"),
+    "callables": ("applied", "called", "branches", "backward"),
+    "containers": ("dict", "list", "sequential"),
+    "modules": ("attributes", "base", "namespaces"),
+    "methods": (
+        "children", "evaluates", "moves", "named_parameters", "parameters", "registers", "registers_tensors", "states",
+        "trains",
+    ),
+    "unknown": ("attributes", "methods"),
+    "libraries": ("catalogued", "familiar", "host"),
+}  # fmt: skip
+ROWS = ("dtypes", "types", "guards", "named", "surroundings", "factories")
+FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str}
+EXPECTED = {"rank": "an integer", "dtype": "a string", "data": "`copied` or `shared`"}
+
+
+@dataclass(frozen=True, slots=True)
+class Factory:
+    """What a factory makes, beyond a tensor of the sizes that it is given; `data` is `copied` or `shared`."""
+
+    rank: int | None = None
+    dtype: str | None = None
+    data: str | None = None
+
+
+class Lexicon:
+    """What names mean; `rules/lexicon.toml` says what its sections are."""
+
+    def __init__(self, sections: Mapping[str, Mapping[str, Any]]) -> None:
+        self.dtypes = {name: dtype for dtype, names in sections["dtypes"].items() for name in (spelled(dtype), *names)}
+        self.guards = {name: _answers(row) for name, row in sections["guards"].items()}
+        self.named: Mapping[str, str] = sections["named"]
+        self.surroundings: Mapping[str, str] = sections["surroundings"]
+        self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
+        self.tensors, self.modules, self.unknown, self.libraries = (
+            {kind: frozenset(names) for kind, names in sections[section].items()}
+            for section in ("tensors", "modules", "unknown", "libraries")
+        )
+        self.devices, self.callables, self.containers, self.methods = (
+            {name: kind for kind, names in sections[section].items() for name in names}
+            for section in ("devices", "callables", "containers", "methods")
+        )
+        self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
+        self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
+        self._types: Mapping[str, str] = sections["types"]
+        self._namespaces = tuple(f"{namespace}." for namespace in self.modules["namespaces"])
+
+    def promised(self, name: str) -> str | None:
+        """The kind of value that a class or package stands for in an annotation."""
+        return self._types.get(name) or self._types.get(f"{package(name)}.*")
+
+    def place(self, device: object) -> Place | None:
+        """Where the data of tensors lies on devices of a `type`."""
+        return PLACES.get(self.devices.get(device, "")) if isinstance(device, str) else None
+
+    def place_asked(self, attribute: str) -> Place | None:
+        """The place that an attribute of a tensor asks for, as `is_cuda` does."""
+        return self.place(attribute.removeprefix("is_")) if attribute.startswith("is_") else None
+
+    def is_module(self, cls: str) -> bool:
+        """Whether a class is one of modules, to judge by where it stands."""
+        return cls.startswith(self._namespaces)
+
+    def is_catalogued(self, name: str) -> bool:
+        """Whether the tables speak for what has this name."""
+        return package(name) in self.libraries["catalogued"]
+
+    def is_familiar(self, name: str) -> bool:
+        """Whether a call of something outside the project that nobody knows is no hole."""
+        return package(name) in self.libraries["familiar"] or self.is_catalogued(name)
+
+
+def load_lexicon(*files: Path) -> Lexicon:
+    """Read the tables; rows of a later one take the place of those of their name. Raises UsageError."""
+    sections: dict[str, dict[str, Any]] = {name: {} for name in ROWS}
+    sections |= {name: dict.fromkeys(kinds, ()) for name, kinds in LISTS.items()}
+    for file in files:
+        table = read_table(file)
+        table.known(table.data, tuple(sections))
+        for section, rows in table.data.items():
+            table.expect(rows, dict, section)
+            for name, row in rows.items():
+                _check(table, section, name, row)
+                sections[section][name] = (*sections[section][name], *row) if section in LISTS else row
+    return Lexicon(sections)
+
+
+def spelled(dtype: str) -> str:
+    """The qualified name of a dtype."""
+    return f"torch.{dtype}"
+
+
+def package(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _answers(row: object) -> tuple[Value, ...]:
+    """What a guard answers at each moment."""
+    told = row if isinstance(row, dict) else dict.fromkeys(MOMENTS, row)
+    return tuple(ANSWERS[told[moment]] if moment in told else Host("bool") for moment in MOMENTS)
+
+
+# What is wrong with a row
+
+
+def _check(table: Table, section: str, name: str, row: object) -> None:
+    """Raises UsageError for a row that nobody would understand."""
+    if section in LISTS or section == "dtypes":
+        table.known({name: row}, LISTS.get(section, (name,)), section)
+        table.strings(row, section, name)
+    elif section == "guards":
+        _check_guard(table, name, row)
+    elif section == "factories":
+        _check_factory(table, name, row)
+    else:
+        table.expect(row, str, section, name)
+        if section == "types" and row not in KINDS:
+            raise table.error(f"`{row}` is not one of {', '.join(KINDS)}{nearest(str(row), KINDS)}", section, name)
+
+
+def _check_guard(table: Table, name: str, row: object) -> None:
+    if isinstance(row, dict):
+        table.known(row, MOMENTS, "guards", name)
+    for answer in row.values() if isinstance(row, dict) else (row,):
+        if not isinstance(answer, (bool, str)) or answer not in ANSWERS:
+            said = f'`{name}`: {describe(answer)} is no answer; write true, false or "none", or a table of them'
+            raise table.error(said, "guards", name)
+
+
+def _check_factory(table: Table, name: str, row: object) -> None:
+    table.expect(row, dict, "factories", name)
+    assert isinstance(row, dict)
+    table.known(row, FACTORY, "factories", name)
+    for key, value in row.items():
+        if type(value) is not FACTORY[key] or (key == "data" and f"`{value}`" not in EXPECTED[key]):
+            said = f"`{key}` of `{name}`: expected {EXPECTED[key]}, found {describe(value)}"
+            raise table.error(said, "factories", name, at=key)
