@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphlint.deadline import DEADLINE
@@ -32,22 +33,24 @@ def verify(
     replays: int = 3,
     deadline: float = DEADLINE,
     allocations: str = "default",
+    rules: Iterable[str | Path] = (),
 ) -> Report:
     """Capture a callable with these example arguments, replay it on fresh ones, and compare with eager.
 
     `call` is a function, a module, a training step, or an object with `capture()` and `replay(...)`. `on` is `cuda`,
-    `emulator`, or `auto` for the emulator where there is no GPU. On a GPU it runs in this process, which is cleaned up
-    after a capture that fails; on the emulator in a fork of this process, where what it reaches counts as on the
+    `emulator`, or `auto` for the emulator where there is no GPU. On a GPU it runs in this process, which is cleaned
+    up after a capture that fails; on the emulator in a fork of this process, where what it reaches counts as on the
     device. `warm_ups` counts the eager runs before the capture, `replays` those that are compared; it has `deadline`
     seconds, or as long as it takes if that is 0. With `allocations="strict"`, tensors that are made are told as well.
-    Needs PyTorch; raises `graphlint.errors.UsageError` where that or a GPU is missing, or `call` does not take the
-    arguments.
+    `rules` are directories of rules of your own. Needs PyTorch; raises `graphlint.errors.UsageError` where that or a
+    GPU is missing, or `call` does not take the arguments.
     """
     from graphlint.runtime.examine.target import Runs
     from graphlint.runtime.session.inprocess import verify as verify_here
 
+    runs, directories = Runs(warm_ups, replays), [Path(directory) for directory in rules]
     return verify_here(
-        call, args, kwargs or {}, on=on, runs=Runs(warm_ups, replays), seconds=deadline, allocations=allocations
+        call, args, kwargs or {}, on=on, runs=runs, seconds=deadline, allocations=allocations, rules=directories
     )
 
 
@@ -59,13 +62,14 @@ def assert_graph_safe(
     `settings` are those of `verify`.
     """
     __tracebackhide__ = True
-    from pathlib import Path
-
-    from graphlint.config import load_config
+    from graphlint.config import extend_config, load_config, load_rules
     from graphlint.finding import Severity
     from graphlint.testing.verdict import failure, judge
 
-    report = judge(verify(call, args, kwargs, **settings), load_config(Path()))
+    given = tuple(map(Path, settings.pop("rules", ())))
+    config = extend_config(load_config(Path()), rules=given)
+    rulebook = load_rules(config, given)
+    report = judge(verify(call, args, kwargs, rules=config.rules, **settings), config, rulebook)
     if said := failure(report, Severity.ERROR, Path.cwd()):
         raise AssertionError(said)
     return report

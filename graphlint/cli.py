@@ -23,6 +23,7 @@ from graphlint.config import (
     check_codes,
     extend_config,
     load_config,
+    load_rules,
 )
 from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
@@ -31,7 +32,7 @@ from graphlint.page import Rule
 from graphlint.paths import lies_in
 from graphlint.progress import progress_on
 from graphlint.report import REPORTERS
-from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
+from graphlint.rulebook import Rulebook
 from graphlint.version import __version__
 
 FOUND = 1
@@ -107,7 +108,7 @@ def codes(_context: click.Context, _option: click.Parameter, values: tuple[str, 
 @click.option("--baseline", type=FILE, metavar="F", help="Leave out the findings that F knows.")
 @click.option("--write-baseline", type=FILE, metavar="F", help="Write all findings to F, as known from now on.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
-@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
+@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")
 @click.option("--statistics", is_flag=True, help="List the callees that no call could be resolved to.")
 def check(
     paths: tuple[Path, ...],
@@ -128,7 +129,7 @@ def check(
     config = extend_config(
         load_config(project or paths[0], config_file), confidence=lowest, baseline=baseline, **options
     )
-    rulebook = load_rulebook(builtin_rules(), *config.rules)
+    rulebook = load_rules(config, options["rules"])
     check_codes(config, rulebook)
     looked_at = (project,) if project else paths
     report = look(looked_at, config, rulebook)
@@ -185,7 +186,7 @@ def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
 @click.option("--deadline", type=click.FloatRange(min=1), default=DEADLINE, help="Seconds that each target has.")
 @click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
-@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
+@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")
 def verify(
     targets: tuple[str, ...],
     on: str,
@@ -202,7 +203,7 @@ def verify(
     """Capture and replay targets: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
     check_output(output_file)
     config = extend_config(load_config(Path(), config_file), **options)
-    rulebook = load_rulebook(builtin_rules(), *config.rules)
+    rulebook = load_rules(config, options["rules"])
     check_codes(config, rulebook)
     from graphlint import runtime
     from graphlint.runtime.examine.target import Runs
@@ -244,10 +245,10 @@ def init(folder: Path, dry_run: bool) -> None:
 @commands.command()
 @click.argument("code", required=False)
 @click.option("--all", "everything", is_flag=True, help="Print every page.")
-@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load more rule pages.")
+@click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")
 def rule(code: str | None, everything: bool, rules: tuple[Path, ...]) -> None:
     """Print the page of a rule, or the table of all rules."""
-    rulebook = load_rulebook(builtin_rules(), *load_config(Path()).rules, *rules)
+    rulebook = load_rules(extend_config(load_config(Path()), rules=rules), rules)
     if everything:
         click.echo("\n".join(rule.text for rule in rulebook.rules), nl=False)
     elif code is None:
@@ -257,11 +258,11 @@ def rule(code: str | None, everything: bool, rules: tuple[Path, ...]) -> None:
 
 
 def table(rules: Iterable[Rule]) -> str:
-    """One line a rule: code, name, severity, summary."""
-    rows = [(rule.code, rule.slug, str(rule.severity), rule.summary) for rule in rules]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    """One line a rule: code, name, severity, the commands that report it, summary."""
+    rows = [(rule.code, rule.slug, str(rule.severity), ", ".join(rule.witness), rule.summary) for rule in rules]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return "".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) + "\n"
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) + "\n"
         for row in rows
     )
 

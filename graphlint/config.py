@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from typing import Any
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Confidence, Finding
 from graphlint.globs import compile_globs, is_valid_glob
-from graphlint.rulebook import Rulebook
+from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
+from graphlint.tables import describe
 
 ALLOCATIONS = ("default", "strict")
 CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
@@ -22,7 +23,7 @@ PROJECT_FILE = "pyproject.toml"
 
 @dataclass(frozen=True)
 class Config:
-    """What a run is told; relative patterns are relative to `root`."""
+    """What a run is told; relative patterns are relative to `root`. `rules` are directories of rules."""
 
     root: Path
     regions: tuple[str, ...] = ()
@@ -99,6 +100,17 @@ def extend_config(
     )
 
 
+def load_rules(config: Config, given: Iterable[Path] = ()) -> Rulebook:
+    """The built-in rules and those of the configuration; only from directories that are `given` is Python loaded.
+
+    Who names a directory by hand knows it; a project's configuration comes with code that one may only want to look
+    at. Raises UsageError.
+    """
+    known = {directory.resolve() for directory in given}
+    data_only = [directory for directory in config.rules if directory.resolve() not in known]
+    return load_rulebook(builtin_rules(), *config.rules, data_only=data_only)
+
+
 def selected_codes(config: Config, rulebook: Rulebook) -> frozenset[str]:
     """The codes to report. Raises UsageError for a prefix that no rule begins with."""
     selected = rulebook.selected(config.select, config.ignore)
@@ -133,11 +145,6 @@ def find_table(file: Path) -> Mapping[str, object] | None:
     if table is not None and not isinstance(table, dict):
         raise UsageError(f"`tool.graphlint` in {file}: expected a table, found {describe(table)}")
     return table
-
-
-def describe(value: object) -> str:
-    names: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "a table"}
-    return names.get(type(value), f"`{value}`")
 
 
 def read_strings(value: object, where: str) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+import traceback
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +24,13 @@ class Detector:
     effect: str
     detect: Callable[[Any], Iterable[Report]]
 
+    def reports(self, event: Event) -> list[Report]:
+        """What it says of an event. Raises UsageError where it fails."""
+        try:
+            return list(self.detect(event))
+        except Exception as problem:
+            raise _failure(problem, self.detect, "this detector fails") from problem
+
 
 Detectors: TypeAlias = Mapping[type[Event], tuple[Detector, ...]]
 
@@ -30,9 +39,8 @@ def load_detectors(rules: Iterable[Rule]) -> Detectors:
     """Load the detector of each rule that has one beside its page. Raises UsageError for one that cannot be loaded."""
     found: dict[type[Event], tuple[Detector, ...]] = {}
     for rule in rules:
-        path = rule.page.with_suffix(".py")
-        if path.is_file():
-            detect, kinds = _load(path)
+        if rule.detector is not None:
+            detect, kinds = _load(rule.detector)
             for kind in kinds:
                 found[kind] = (*found.get(kind, ()), Detector(rule.slug, detect))
     return found
@@ -40,19 +48,21 @@ def load_detectors(rules: Iterable[Rule]) -> Detectors:
 
 def _load(path: Path) -> tuple[Callable[[Any], Iterable[Report]], list[type[Event]]]:
     """The function of a detector, and the kinds of events that its annotation names."""
-    spec = importlib.util.spec_from_file_location(f"graphlint_detector_{path.stem}", path)
+    name = f"graphlint_detector_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # a dataclass looks its module up there
     try:
         spec.loader.exec_module(module)
         return module.detect, list(_wanted(module))
     except Exception as problem:
-        raise UsageError(f"{path}:{_line(problem, path)}: this detector cannot be loaded: {problem}") from problem
+        detect = getattr(module, "detect", None)
+        raise _failure(problem, detect, "this detector cannot be loaded", str(path)) from problem
 
 
 def _wanted(module: ModuleType) -> Iterator[type[Event]]:
-    hints = typing.get_type_hints(module.detect)
-    hint = hints.get("event")
+    hint = typing.get_type_hints(module.detect).get("event")
     for kind in typing.get_args(hint) if isinstance(hint, UnionType) else (hint,):
         if not (isinstance(kind, type) and issubclass(kind, Event)):
             raise TypeError(
@@ -61,12 +71,11 @@ def _wanted(module: ModuleType) -> Iterator[type[Event]]:
         yield kind
 
 
-def _line(problem: BaseException, path: Path) -> int:
-    """The last line of a file that led to an exception."""
-    line = getattr(problem, "lineno", None) or 1
-    trace = problem.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return int(line)
+def _failure(problem: Exception, detect: object, said: str, path: str = "") -> UsageError:
+    """An exception with the last line of the file that led to it, or that of its function where none did."""
+    code = getattr(detect, "__code__", None)
+    path = path or str(getattr(code, "co_filename", "?"))
+    line = getattr(problem, "lineno", None) or getattr(code, "co_firstlineno", None) or 1
+    for frame in traceback.extract_tb(problem.__traceback__):
+        line = frame.lineno if frame.filename == path else line
+    return UsageError(f"{path}:{line}: {said}: " + f"{type(problem).__name__}: {problem}".splitlines()[0])

@@ -1,16 +1,36 @@
-"""The table of regions in, how capture regions are spelt out: by qualified name, and by last name where that tells."""
+"""Tables of regions in, how capture regions are spelt out: by qualified name, and by last name where that tells."""
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphlint.errors import nearest
+from graphlint.tables import Table, read_table
+
+FORMS = ("context", "begin", "end", "callable", "decorator", "compile")
+KEYS: Mapping[str, type] = {
+    "kind": str,
+    "form": str,
+    "names": list,
+    "soft": bool,
+    "foreign": bool,
+    "telling": bool,
+    "backward": bool,
+    "marks": list,
+    "takes": list,
+    "samples": list,
+    "graphing": dict,
+}
+LISTS = ("names", "marks", "takes", "samples")
+REQUIRED = ("kind", "form", "names")
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the table: what its names open, and how."""
+    """One row of a table: what its names open, and how; `rules/regions.toml` says what the keys mean."""
 
     kind: str
     form: str
@@ -20,11 +40,13 @@ class Entry:
     telling: bool = False
     backward: bool = False
     marks: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
     graphing: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Entries:
-    """The capture entries by qualified name, and by last name where that tells enough."""
+    """The capture entries by qualified name, and by last name where that tells enough; the last of a name counts."""
 
     def __init__(self, entries: tuple[Entry, ...]) -> None:
         self.by_name = {name: entry for entry in entries for name in entry.names}
@@ -48,21 +70,64 @@ class Entries:
         entry = self.find(cls)
         return entry is not None and entry.form == "context"
 
-    def find_method(self, cls: str, name: str) -> Entry | None:
-        """The entry that a method of a class outside the project is; every module has those of `torch.nn.Module`."""
-        found = self.find(f"{cls}.{name}")
-        return self.find(f"torch.nn.Module.{name}") if found is None and cls.startswith("torch.nn.") else found
+    def find_method(self, classes: Iterable[str], name: str) -> Entry | None:
+        """The entry that a method is which one of these classes has."""
+        return next((entry for cls in classes if (entry := self.find(f"{cls}.{name}")) is not None), None)
 
 
-def load_entries(path: Path) -> Entries:
-    """Read the table at `path`."""
-    rows = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
-    return Entries(tuple(_entry(row) for row in rows))
+def load_entries(*files: Path) -> Entries:
+    """Read the tables; an entry of a later one takes the place of earlier ones of its names. Raises UsageError."""
+    rows = [row for file in files for row in _rows(read_table(file))]
+    marks = {mark for _, _, entry in rows for mark in entry.marks}
+    for table, place, entry in rows:
+        _check_marks(table, place, entry, marks)
+    return Entries(tuple(entry for _, _, entry in rows))
 
 
-def _entry(row: dict[str, Any]) -> Entry:
-    graphing = tuple((name, tuple(values)) for name, values in row.get("graphing", {}).items())
-    return Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")} | {"graphing": graphing})
+def _rows(table: Table) -> Iterator[tuple[Table, int, Entry]]:
+    """The entries of a table, each with its place in it."""
+    table.known(table.data, ("entry",))
+    rows = table.data.get("entry", [])
+    table.expect(rows, list, "entry")
+    for place, row in enumerate(rows):
+        _check_row(table, place, row)
+        graphing = tuple((keyword, tuple(values)) for keyword, values in row.get("graphing", {}).items())
+        lists = {key: tuple(row.get(key, ())) for key in LISTS}
+        yield table, place, Entry(**row | lists | {"graphing": graphing})
+
+
+def _check_row(table: Table, place: int, row: dict[str, Any]) -> None:
+    """Raises UsageError unless a row has the keys of an entry, with values of their kind."""
+    table.expect(row, dict, "entry", place)
+    table.known(row, KEYS, "entry", place)
+    for key in REQUIRED:
+        if not row.get(key):
+            raise table.error(f"key `{key}` of this entry is missing", "entry", place)
+    for key, value in row.items():
+        table.expect(value, KEYS[key], "entry", place, key)
+    if row["form"] not in FORMS:
+        said = f"`form`: `{row['form']}` is not one of {', '.join(FORMS)}{nearest(row['form'], FORMS)}"
+        raise table.error(said, "entry", place, "form")
+    if row["form"] == "compile" and not row.get("graphing"):
+        raise table.error("key `graphing` of this entry is missing: what implies that it captures", "entry", place)
+    for keyword, values in row.get("graphing", {}).items():
+        table.strings(values, "entry", place, "graphing", keyword)
+    for key in LISTS:
+        table.strings(row.get(key, []), "entry", place, key)
+    for name in row["names"]:
+        if not all(part.isidentifier() for part in name.split(".")) or "." not in name:
+            said = f"`names`: `{name}` is no qualified name, as `torch.cuda.graph` is one"
+            raise table.error(said, "entry", place, "names", at=name)
+
+
+def _check_marks(table: Table, place: int, entry: Entry, marks: Iterable[str]) -> None:
+    """Raises UsageError for an entry whose files nobody would look at; what ends a region stands where one begins."""
+    if entry.form == "end" or entry.marks:
+        return
+    for name in entry.names:
+        if not any(mark in name for mark in marks):
+            said = f'key `marks` is missing, so no file is searched for `{name}`; write `marks = ["{_last(name)}"]`'
+            raise table.error(said, "entry", place)
 
 
 def _last(name: str) -> str:

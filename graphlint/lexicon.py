@@ -20,7 +20,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "devices": ("device", "host", "neither"),
     "callables": ("applied", "called", "branches", "backward"),
     "containers": ("dict", "list", "sequential"),
-    "modules": ("attributes", "base", "namespaces"),
+    "modules": ("attributes", "base", "called", "namespaces"),
     "methods": (
         "children", "evaluates", "moves", "named_parameters", "parameters", "registers", "registers_tensors", "states",
         "trains",
@@ -28,9 +28,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),
 }  # fmt: skip
-ROWS = ("dtypes", "types", "guards", "named", "surroundings", "factories")
-FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str}
-EXPECTED = {"rank": "an integer", "dtype": "a string", "data": "`copied` or `shared`"}
+SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")
+FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
+EXPECTED = {"rank": "an integer", "dtype": "a string", "data": "`copied` or `shared`", "pinned": "a boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Factory:
     rank: int | None = None
     dtype: str | None = None
     data: str | None = None
+    pinned: bool = False
 
 
 class Lexicon:
@@ -66,7 +67,7 @@ class Lexicon:
 
     def promised(self, name: str) -> str | None:
         """The kind of value that a class or package stands for in an annotation."""
-        return self._types.get(name) or self._types.get(f"{package(name)}.*")
+        return self._types.get(name) or self._types.get(f"{package_of(name)}.*")
 
     def place(self, device: object) -> Place | None:
         """Where the data of tensors lies on devices of a `type`."""
@@ -80,27 +81,31 @@ class Lexicon:
         """Whether a class is one of modules, to judge by where it stands."""
         return cls.startswith(self._namespaces)
 
+    def owners(self, cls: str) -> tuple[str, ...]:
+        """A class outside the project, and the one whose methods it has as well if it is one of modules."""
+        return (cls, *self.modules["base"]) if self.is_module(cls) else (cls,)
+
     def is_catalogued(self, name: str) -> bool:
         """Whether the tables speak for what has this name."""
-        return package(name) in self.libraries["catalogued"]
+        return package_of(name) in self.libraries["catalogued"]
 
     def is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""
-        return package(name) in self.libraries["familiar"] or self.is_catalogued(name)
+        return package_of(name) in self.libraries["familiar"] or self.is_catalogued(name)
 
 
 def load_lexicon(*files: Path) -> Lexicon:
-    """Read the tables; rows of a later one take the place of those of their name. Raises UsageError."""
-    sections: dict[str, dict[str, Any]] = {name: {} for name in ROWS}
-    sections |= {name: dict.fromkeys(kinds, ()) for name, kinds in LISTS.items()}
+    """Read the tables; a later one adds to lists, and its other rows take the place of earlier. Raises UsageError."""
+    sections: dict[str, dict[str, Any]] = {name: dict.fromkeys(LISTS.get(name, ()), ()) for name in SECTIONS}
     for file in files:
         table = read_table(file)
-        table.known(table.data, tuple(sections))
+        table.known(table.data, SECTIONS)
         for section, rows in table.data.items():
             table.expect(rows, dict, section)
             for name, row in rows.items():
                 _check(table, section, name, row)
-                sections[section][name] = (*sections[section][name], *row) if section in LISTS else row
+                known = sections[section]
+                known[name] = (*known.get(name, ()), *row) if isinstance(row, list) else row
     return Lexicon(sections)
 
 
@@ -109,7 +114,7 @@ def spelled(dtype: str) -> str:
     return f"torch.{dtype}"
 
 
-def package(name: str) -> str:
+def package_of(name: str) -> str:
     return name.partition(".")[0]
 
 

@@ -1,15 +1,12 @@
-"""The catalogue of operations in; what a call by its qualified name returns and does under capture out."""
+"""A call by its qualified name in; what it returns and does under capture out."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
-from graphlint.errors import UsageError
 from graphlint.finding import Confidence
 
 Value = TypeVar("Value")
@@ -130,7 +127,9 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class Row:
+    """An operation as it stands in a table; the signature of an attribute is empty."""
+
     namespace: str
     returns: str
     signature: str
@@ -141,7 +140,7 @@ class Catalogue:
 
     def __init__(
         self,
-        rows: dict[str, _Row],
+        rows: dict[str, Row],
         bases: dict[str, str],
         effects: dict[str, list[dict[str, str]]],
         aliases: dict[str, str],
@@ -158,6 +157,9 @@ class Catalogue:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
 
     def find(self, name: str) -> Operation | None:
         """The operation called `name`: its own row, or that of its alias, base class, function or out-of-place form."""
@@ -229,27 +231,6 @@ class Catalogue:
         effects = (*(_effect(entry) for entry in entries), *_implied(row.returns, params or ()))
         elementwise = row.returns in _ELEMENTWISE and sum(not param.type for param in params or ()) > 1
         return Operation(name, params, returns, effects, attribute=not row.signature, is_elementwise=elementwise)
-
-
-def load_catalogue(path: Path) -> Catalogue:
-    """Read the catalogue at `path`."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: {error}") from error
-    rows: dict[str, _Row] = {}
-    bases: dict[str, str] = {}
-    for namespace, blocks in data["operations"].items():
-        for returns, block in blocks.items():
-            if returns == "base":
-                bases[namespace] = block
-                continue
-            for line in block.split("\n"):
-                name, parenthesis, rest = line.partition("(")
-                if name:
-                    rows[f"{namespace}.{name}"] = _Row(namespace, returns, parenthesis + rest)
-    methods = {group: frozenset(names) for group, names in data["methods"].items()}
-    return Catalogue(rows, bases, data["effects"], data["aliases"], methods)
 
 
 def _pattern(alias: str) -> re.Pattern[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import string
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Severity
+from graphlint.tables import Table
 
 OUTCOMES = ("capture-error", "replay-divergence", "replay-fault", "lost-effect", "slow")
 FIXES = ("none", "safe", "unsafe", "display-only")
@@ -23,10 +24,10 @@ CHOICES = {
     "fix": FIXES,
     "status": STATUSES,
     "profile": ("strict",),
-    "witness": ("capture",),
 }
-REQUIRED = ("summary", "severity", "outcome", "message", "help", "why", "fix", "since", "status")
-KEYS = (*REQUIRED, "profile", "witness")
+WITNESSES = ("check", "verify")
+REQUIRED = ("summary", "severity", "outcome", "witness", "message", "help", "why", "fix", "since", "status")
+KEYS = (*REQUIRED, "profile")
 HEADINGS = (
     "What it finds",
     "Why capture cannot do this",
@@ -52,9 +53,9 @@ class Program:
 class Rule:
     """What a page declares; `slug` is its name and that of the effect that it reports.
 
-    `message` has the operation's source text in place of `{operation}`.
-
-    `witness` is `capture` where only a run can see it, and None where the source text tells as well.
+    `message` has the operation's source text in place of `{operation}`. `witness` names the commands that can report
+    it: `check`, which reads the source, and `verify`, which runs it. `detector` is the file beside the page that finds
+    what no table can tell, if there is one.
     """
 
     code: str
@@ -62,6 +63,7 @@ class Rule:
     summary: str
     severity: Severity
     outcome: str
+    witness: tuple[str, ...]
     message: str
     help: str
     why: str
@@ -71,8 +73,8 @@ class Rule:
     page: Path
     programs: tuple[Program, ...]
     text: str
+    detector: Path | None
     profile: str | None = None
-    witness: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,27 +89,43 @@ class Block:
 
 def read_page(page: Path) -> Rule:
     """The rule of one page; what the page lacks is an error that names the page and the key."""
-    stem = STEM.fullmatch(page.stem)
-    if stem is None:
-        raise UsageError(f"{page}: a rule page is named like gl101_scalar_readback.md: the code, then the name")
     try:
         text = page.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{page}: cannot be read: {error}") from error
+    return _parse(page, text)
+
+
+@functools.cache
+def _parse(page: Path, text: str) -> Rule:
+    """The rule of a page's text; a process that asks for the rules again reads the files, and parses what is new."""
+    stem = STEM.fullmatch(page.stem)
+    if stem is None:
+        raise UsageError(f"{page}: a rule page is named like gl101_scalar_readback.md: the code, then the name")
     code, slug = stem["code"].upper(), stem["slug"].replace("_", "-")
     lines = text.split("\n")
     title = f"# {code} {slug}"
     if lines[0].rstrip() != title:
-        raise UsageError(f"{page}: the first line is not `{title}`")
+        raise UsageError(f"{page}:1: the first line is not `{title}`")
     headings, blocks = outline(lines)
     if headings != HEADINGS:
         raise UsageError(f"{page}: the headings are not {', '.join(f'`## {name}`' for name in HEADINGS)} in this order")
     declaration = read_declaration(page, blocks)
     declaration["severity"] = Severity[declaration["severity"].upper()]
+    declaration["witness"] = tuple(declaration["witness"])
     programs = tuple(read_programs(page, blocks))
     if not code.startswith(TOOL_FAMILY):
         check_proof(page, programs)
-    return Rule(code=code, slug=slug, page=page, programs=programs, text=text, **declaration)
+    detector = page.with_suffix(".py")
+    return Rule(
+        code=code,
+        slug=slug,
+        page=page,
+        programs=programs,
+        text=text,
+        detector=detector if detector.is_file() else None,
+        **declaration,
+    )
 
 
 def check_proof(page: Path, programs: tuple[Program, ...]) -> None:
@@ -140,29 +158,31 @@ def read_declaration(page: Path, blocks: tuple[Block, ...]) -> dict[str, Any]:
     block = next((block for block in blocks if block.info[:1] == ("toml",)), None)
     if block is None or block.heading is not None:
         raise UsageError(f"{page}: no ```toml declaration between the title and the first heading")
-    try:
-        declaration = tomllib.loads(block.source)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{page}: the declaration is not valid TOML: {error}") from error
+    table = Table(page, block.source, block.line)
     for key in REQUIRED:
-        if key not in declaration:
-            raise UsageError(f"{page}: key `{key}` is missing from the declaration")
-    for key, value in declaration.items():
-        check_key(page, key, value)
-    return declaration
+        if key not in table.data:
+            raise table.error(f"key `{key}` is missing from the declaration")
+    table.known(table.data, KEYS)
+    for key, value in table.data.items():
+        if said := mistake(key, value):
+            raise table.error(f"key `{key}`: {said}", key)
+    return table.data
 
 
-def check_key(page: Path, key: str, value: object) -> None:
-    if key not in KEYS:
-        raise UsageError(f"{page}: unknown key `{key}`{nearest(key, KEYS)}")
+def mistake(key: str, value: object) -> str:
+    """What is wrong with the value of a key, if anything is."""
+    if key == "witness":
+        is_known = isinstance(value, list) and value and all(one in WITNESSES for one in value)
+        return "" if is_known else f"expected a list of one or more of {', '.join(WITNESSES)}"
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{page}: key `{key}`: expected a string that is not empty")
+        return "expected a string that is not empty"
     if key in CHOICES and value not in CHOICES[key]:
-        raise UsageError(f"{page}: key `{key}`: `{value}` is not one of {', '.join(CHOICES[key])}")
+        return f"`{value}` is not one of {', '.join(CHOICES[key])}{nearest(value, CHOICES[key])}"
     if key == "summary" and len(value) > SUMMARY_WIDTH:
-        raise UsageError(f"{page}: key `summary`: {len(value)} characters, of which {SUMMARY_WIDTH} fit into a table")
+        return f"{len(value)} characters, of which {SUMMARY_WIDTH} fit into a table"
     if key == "message" and not is_template(value):
-        raise UsageError(f"{page}: key `message`: the only placeholder is {{operation}}; double any other brace")
+        return "the only placeholder is {operation}; double any other brace"
+    return ""
 
 
 def is_template(message: str) -> bool:

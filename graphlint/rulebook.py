@@ -1,24 +1,32 @@
-"""Directories of rule pages in, a validated Rulebook out."""
+"""Directories of rules in, a validated Rulebook out: pages, tables of operations, names and regions, and detectors."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphlint.catalogue import load_catalogue
+from graphlint.entries import Entries, load_entries
 from graphlint.errors import UsageError, nearest
+from graphlint.lexicon import Lexicon, load_lexicon
+from graphlint.operations import Catalogue
 from graphlint.page import Rule, read_page
 
 PACKAGE = Path(__file__).resolve().parent
 EVERYTHING = "ALL"
+TABLES = ("operations.toml", "lexicon.toml", "regions.toml")
 
 
 @dataclass(frozen=True)
 class Rulebook:
-    """All rules in the order of their codes."""
+    """All rules in the order of their codes, and what all directories say of operations, names and regions."""
 
     rules: tuple[Rule, ...]
+    catalogue: Catalogue
+    lexicon: Lexicon
+    entries: Entries
 
     def rule(self, code: str) -> Rule:
         """The rule of a code (`GL101`) or of a name (`scalar-readback`)."""
@@ -36,7 +44,7 @@ class Rulebook:
 
     @functools.cached_property
     def _by_effect(self) -> dict[str, Rule]:
-        return {rule.slug: rule for rule in self.rules if rule.status != "retired"}
+        return by_effect(self.rules)
 
     def matching(self, prefix: str, key: str) -> frozenset[str]:
         """The codes that begin with a prefix; `key` says in the error where the prefix came from."""
@@ -67,17 +75,44 @@ def builtin_rules() -> Path:
     return shipped if shipped.is_dir() else PACKAGE.parent / "rules"
 
 
-def load_rulebook(*directories: Path) -> Rulebook:
-    """All pages of the directories; two rules that claim the same code or name are an error."""
+def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Rulebook:
+    """What the directories hold, the later ones on top of the earlier ones. Raises UsageError.
+
+    Two rules that claim the same code or name are an error, and so is Python in a directory of `data_only`.
+    """
+    directories = tuple({directory.resolve(): directory for directory in directories}.values())
     rules: list[Rule] = []
     for directory in directories:
         if not directory.is_dir():
             raise UsageError(f"the rules directory {directory} does not exist")
         rules += (read_page(page) for page in sorted(directory.glob("*.md")))
+        check_detectors(directory, may_run=directory not in data_only)
     rules.sort(key=lambda rule: rule.code)
     refuse_shared(rules, "code", lambda rule: rule.code)
     refuse_shared(rules, "name", lambda rule: rule.slug)
-    return Rulebook(tuple(rules))
+    operations, names, regions = (
+        [file for directory in directories if (file := directory / name).is_file()] for name in TABLES
+    )
+    catalogue = load_catalogue(*operations, effects=by_effect(rules))
+    return Rulebook(tuple(rules), catalogue, load_lexicon(*names), load_entries(*regions))
+
+
+def by_effect(rules: Iterable[Rule]) -> dict[str, Rule]:
+    return {rule.slug: rule for rule in rules if rule.status != "retired"}
+
+
+def check_detectors(directory: Path, *, may_run: bool) -> None:
+    """Raises UsageError for Python that belongs to no page, or that only a configuration asks for."""
+    pages = {page.stem for page in directory.glob("*.md")}
+    for file in sorted(directory.glob("*.py")):
+        if file.stem not in pages:
+            said = f"a detector has the name of its rule's page, and there is no {file.stem}.md"
+            raise UsageError(f"{file}:1: {said}{nearest(file.stem, pages)}")
+        if not may_run:
+            said = (
+                "a configuration names data and runs no code; to load this detector, name its directory in the command"
+            )
+            raise UsageError(f"{file}:1: {said}: `--rules {directory}`")
 
 
 def refuse_shared(rules: Iterable[Rule], what: str, name_of: Callable[[Rule], str]) -> None:

@@ -15,6 +15,7 @@ DECLARATION = {
     "summary": "the host waits for the device",
     "severity": "error",
     "outcome": "capture-error",
+    "witness": ["check", "verify"],
     "message": "`{operation}` reads a device value on the host",
     "help": "keep the value on the device",
     "why": "capture records work, it does not run it",

@@ -218,10 +218,11 @@ def test_the_report_is_written_to_a_file(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_table_of_rules_is_printed(run: Run) -> None:
-    """One line a rule: code, name, severity, summary."""
+    """One line a rule: code, name, severity, the commands that report it, summary."""
     outcome = run("rule")
     assert 0 == outcome.status
-    assert re.search(r"^GL101  scalar-readback +error +\S", outcome.out, re.MULTILINE)
+    assert re.search(r"^GL101  scalar-readback +error +check, verify +\S", outcome.out, re.MULTILINE)
+    assert re.search(r"^GL507  freed-memory +error +verify +\S", outcome.out, re.MULTILINE)
     codes = [line.split()[0] for line in outcome.out.splitlines()]
     assert sorted(codes) == codes
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from examples import write_rules
+from examples import write_page, write_rules
 
-from graphlint.config import Config, check_codes, extend_config, load_config
+from graphlint.config import Config, check_codes, extend_config, load_config, load_rules
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence
 
@@ -214,3 +214,16 @@ def test_a_file_outside_of_the_project_has_no_exceptions(tmp_path: Path) -> None
     config = Config(tmp_path / "project", per_file_ignores=(("*.py", ("GL1",)),))
     assert () == config.ignored_in(tmp_path / "model.py")
     assert ("GL1",) == config.ignored_in(tmp_path / "project" / "model.py")
+
+
+def test_python_comes_from_the_command_line_alone(tmp_path: Path) -> None:
+    """A directory of the configuration brings data; one that is given by hand as well may bring a detector."""
+    file = write_page(tmp_path / "lint", "XX901", "house-rule").with_suffix(".py")
+    (tmp_path / "pyproject.toml").write_text('[tool.graphlint]\nrules = ["lint"]\n', encoding="utf-8")
+    assert load_rules(load_config(tmp_path)).rule("XX901").detector is None
+    file.write_text("raise AssertionError", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"xx901_house_rule\.py:1: a configuration names data and runs no code"):
+        load_rules(load_config(tmp_path))
+    given = (tmp_path / "lint" / ".." / "lint",)
+    config = extend_config(load_config(tmp_path), rules=given)
+    assert file.samefile(load_rules(config, given).rule("XX901").detector or "")

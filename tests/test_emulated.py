@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 
 import pytest
@@ -19,7 +20,7 @@ PROGRAMS = {program.name: program for program in all_programs() if program.outco
 LEAST_SHARE = 0.85
 
 
-def test_most_programs_are_decided_and_all_of_these_as_their_comments_say(capsys: pytest.CaptureFixture[str]) -> None:
+def test_most_programs_are_decided_and_all_of_these_as_their_comments_say(tell: Callable[[str], None]) -> None:
     """Exact line, exact code, both directions; a process for each.
 
     One that is about other releases of torch is left out, and says so in vain if it has its way with this one.
@@ -38,9 +39,8 @@ def test_most_programs_are_decided_and_all_of_these_as_their_comments_say(capsys
     left_out = {name for name in records if not PROGRAMS[name].is_about(version("torch"))}
     decided = len(records.keys() - left_out - wrong.keys())
     share = decided / len(PROGRAMS)
-    with capsys.disabled():
-        print(f"\nthe emulator decides {decided} of {len(PROGRAMS)} programs, {share:.1%}")
-        print(f"left out, as they are about other releases of torch: {len(left_out)}")
+    tell(f"the emulator decides {decided} of {len(PROGRAMS)} programs, {share:.1%}")
+    tell(f"left out, as they are about other releases of torch: {len(left_out)}")
     assert {} == {name: how for name, how in wrong.items() if name not in left_out}
     assert set() == left_out - wrong.keys()
     assert share >= LEAST_SHARE

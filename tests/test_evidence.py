@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,15 +100,14 @@ MODELS = {path.stem.partition("-torch")[0]: path for path in sorted(evidence.FOL
 LEAST_EQUAL, LEAST_LINES = 0.97, 0.95
 
 
-def test_the_emulator_says_of_real_models_what_a_gpu_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_emulator_says_of_real_models_what_a_gpu_says(tell: Callable[[str], None]) -> None:
     """The same verdict on every model, and of those that are refused the same lines."""
     emulator, gpu = (rows(MODELS[name]) for name in ("zoo-emulator", "zoo-nvidia-h200"))
     assert set(emulator) == set(gpu)
     equal = [name for name in emulator if emulator[name]["verdict"] == gpu[name]["verdict"]]
     refused = [name for name in equal if gpu[name]["verdict"] == "refused"]
     lines = [name for name in refused if errors(emulator[name]) == errors(gpu[name])]
-    with capsys.disabled():
-        print(f"\nequal verdicts: {len(equal)} of {len(emulator)} models; equal lines: {len(lines)} of {len(refused)}")
+    tell(f"equal verdicts: {len(equal)} of {len(emulator)} models; equal lines: {len(lines)} of {len(refused)}")
     assert len(equal) >= LEAST_EQUAL * len(emulator)
     assert len(lines) >= LEAST_LINES * len(refused)
     assert [] == [name for name in set(equal) - set(refused) if errors(emulator[name]) - errors(gpu[name])]

@@ -33,11 +33,12 @@ def commands_shown() -> list[str]:
 
 def rule_table() -> str:
     """The rules as a table that links to their pages."""
-    rows = ["| Code | Name | Severity | Finds |", "| --- | --- | --- | --- |"]
+    rows = ["| Code | Name | Severity | Reported by | Finds |", "| --- | --- | --- | --- | --- |"]
     for rule in load_rulebook(builtin_rules()).rules:
         if rule.status != "retired":
             link = f"[{rule.code}](rules/{rule.page.name})"
-            rows.append(f"| {link} | {rule.slug} | {rule.severity} | {rule.summary} |")
+            witness = ", ".join(rule.witness)
+            rows.append(f"| {link} | {rule.slug} | {rule.severity} | {witness} | {rule.summary} |")
     return "\n".join([*rows, ""])
 
 

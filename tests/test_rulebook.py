@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,10 @@ def test_a_heading_inside_a_program_is_no_heading(tmp_path: Path) -> None:
         ),
         pytest.param({"outcome": "boom"}, "key `outcome`", id="outcome"),
         pytest.param({"summary": None}, "key `summary` is missing", id="missing key"),
+        pytest.param({"witness": None}, "key `witness` is missing", id="no witness"),
+        pytest.param({"witness": []}, "key `witness`: expected a list of one or more of check, verify", id="no one"),
+        pytest.param({"witness": ["capture"]}, "key `witness`: expected a list", id="nobody's witness"),
+        pytest.param({"witness": "check"}, "key `witness`: expected a list", id="witness as string"),
         pytest.param({"summary": "x" * 73}, "key `summary`: 73 characters", id="long summary"),
         pytest.param({"help": " "}, "key `help`: expected a string that is not empty", id="empty string"),
         pytest.param({"since": 1}, "key `since`: expected a string", id="number"),
@@ -62,7 +67,7 @@ def test_an_invalid_page_is_refused_by_page_and_key(tmp_path: Path, changes: dic
     file = write_page(tmp_path, "GL101", "scalar-readback", **changes)
     with pytest.raises(UsageError) as error:
         load_rulebook(tmp_path)
-    assert str(error.value).startswith(str(file))
+    assert re.match(rf"{re.escape(str(file))}:\d+: |{re.escape(str(file))}: no ```python", str(error.value))
     assert expected in str(error.value)
 
 
@@ -176,7 +181,7 @@ class TestShippedPage:
 
     def test_a_bad_program_expects_its_own_code_and_a_good_one_nothing(self, rule: Rule) -> None:
         """The expectation stands on a line of the program; where only a run sees it, as one that is missed."""
-        word = "expect" if rule.witness is None else "missed"
+        word = "expect" if "check" in rule.witness else "missed"
         for program in rule.programs:
             found = parse_expectations(program.source)
             marks = [mark.word for mark in found if mark.code == rule.code and mark.word != "unseen"]
@@ -189,6 +194,61 @@ class TestShippedPage:
             word = text.split()[0]
             assert word[0].islower() or not word[0].isalpha() or word.isupper() or word in NAMES
 
+    def test_nothing_is_left_to_be_filled(self, rule: Rule) -> None:
+        """Neither in the page and the detector nor in the fixtures."""
+        fixtures = (builtin_rules().parent / "fixtures" / rule.page.stem).glob("*.py")
+        for file in filter(None, (rule.page, rule.detector, *fixtures)):
+            assert "TODO" not in file.read_text(encoding="utf-8"), file
+
     def test_the_page_fits_on_two_screens(self, rule: Rule) -> None:
         """A page has at most 120 lines."""
         assert len(rule.text.splitlines()) <= 120
+
+
+def test_a_directory_may_bring_tables(tmp_path: Path) -> None:
+    """The rows of later directories lie on top; an effect of one may be the rule of another."""
+    write_rules(tmp_path / "ours")
+    write_page(tmp_path / "theirs", "XX901", "house-rule")
+    table = '[effects]\n"acme.flush" = [{ effect = "%s" }]\n[operations."acme"]\nnone = "%s"\n'
+    (tmp_path / "ours" / "operations.toml").write_text(table % ("scalar-readback", "flush(x)"), encoding="utf-8")
+    (tmp_path / "theirs" / "operations.toml").write_text(table % ("house-rule", "flush(y)"), encoding="utf-8")
+    entry = '[[entry]]\nkind = "acme"\nform = "context"\nnames = ["acme.captured"]\nmarks = ["acme"]\n'
+    (tmp_path / "theirs" / "regions.toml").write_text(entry, encoding="utf-8")
+    rulebook = load_rulebook(tmp_path / "ours", tmp_path / "theirs", tmp_path / "theirs")
+    flush = rulebook.catalogue.find("acme.flush")
+    assert flush is not None and flush.params is not None
+    assert (["house-rule"], ["y"]) == ([e.name for e in flush.effects], [p.name for p in flush.params])
+    assert rulebook.entries.find("acme.captured") is not None
+    assert rulebook.entries.find("torch.cuda.graph") is None
+
+
+def test_an_effect_needs_a_rule_of_some_directory(tmp_path: Path) -> None:
+    """A table that speaks of a rule that is nowhere, or retired, is told by its line."""
+    write_page(tmp_path, "XX901", "house-rule", status="retired")
+    table = '[effects]\n"acme.flush" = [{ effect = "house-rule" }]\n[operations."acme"]\nnone = "flush(x)"\n'
+    (tmp_path / "operations.toml").write_text(table, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"operations\.toml:2: no rule is called `house-rule`"):
+        load_rulebook(tmp_path)
+
+
+def test_a_detector_stands_beside_its_page(tmp_path: Path) -> None:
+    """The file of the same stem; one without a page is a mistake, and tells the nearest."""
+    write_page(tmp_path, "XX901", "other-rule")
+    file = write_page(tmp_path, "XX902", "house-rule").with_suffix(".py")
+    file.write_text("", encoding="utf-8")
+    assert [None, file] == [rule.detector for rule in load_rulebook(tmp_path).rules]
+    stray = file.rename(tmp_path / "xx902_house_rules.py")
+    with pytest.raises(
+        UsageError, match=r"there is no xx902_house_rules\.md; did you mean `xx902_house_rule`"
+    ) as error:
+        load_rulebook(tmp_path)
+    assert str(error.value).startswith(f"{stray}:1: ")
+
+
+def test_a_directory_of_data_holds_no_python(tmp_path: Path) -> None:
+    """Its pages and tables are read; a detector in it is refused, and the way out is told."""
+    file = write_page(tmp_path, "XX901", "house-rule")
+    assert ["XX901"] == [rule.code for rule in load_rulebook(tmp_path, data_only=[tmp_path]).rules]
+    file.with_suffix(".py").write_text("raise AssertionError('it is run')", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"xx901_house_rule\.py:1: a configuration .*`--rules "):
+        load_rulebook(tmp_path, data_only=[tmp_path])

@@ -1,4 +1,4 @@
-"""The workflow that other projects call: valid, and its commands do what it is for."""
+"""The workflows: what other projects call does what it is for, and the project runs its own tests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-yaml = pytest.importorskip("yaml")
+import yaml
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 FILE = CHECKOUT / ".github" / "workflows" / "graphlint.yml"
@@ -72,3 +70,13 @@ def test_the_readme_calls_it() -> None:
     assert job["uses"].endswith("/.github/workflows/graphlint.yml@v0.1.0")
     assert set(job["with"]) <= set(WORKFLOW[True]["workflow_call"]["inputs"])
     assert WORKFLOW["jobs"]["check"]["permissions"] == called["permissions"]
+
+
+def test_the_project_runs_its_own_tests() -> None:
+    """On each pull request, with what a contributor runs."""
+    workflow = yaml.safe_load(FILE.with_name("tests.yml").read_text("utf-8"))
+    assert "pull_request" in workflow[True]  # YAML reads `on` as a truth
+    (job,) = workflow["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert [".ci/run"] == commands
+    assert all(os.access(CHECKOUT / command, os.X_OK) for command in commands)

@@ -82,7 +82,7 @@ def verify(
 
     context = server()
     for spec in specs:
-        session = Session(spec, tuple(config.rules), on, runs, shapes_only)
+        session = Session(spec, rulebook, on, runs, shapes_only)
         report, found = _look(context, session, rulebook, deadline, told)
         reports.append(report)
         findings += [one for one in found if one.code in selected and config.shows(one)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import graphlint
-from graphlint.config import extend_config, load_config
+from graphlint.config import Config, extend_config, load_config, load_rules
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Severity
 from graphlint.testing.options import MARKER
@@ -102,12 +102,15 @@ class GraphSafe:
         if broken is not None:
             raise UsageError(f"{broken} broke the device for this process; run that test in a process of its own")
         settings = read_settings({**self._given, **changes})
-        chosen = extend_config(load_config(config.rootpath), select=settings.select, ignore=settings.ignore)
+        chosen = extend_config(
+            load_config(config.rootpath), select=settings.select, ignore=settings.ignore, rules=settings.rules
+        )
         try:
-            found = witnessed(call, args, kwargs, settings, chosen.allocations)
+            rulebook = load_rules(chosen, settings.rules)
+            found = witnessed(call, args, kwargs, settings, chosen)
         except (UsageError, TimeoutError) as error:
             raise error.with_traceback(None) from None  # the way through graphlint says nothing about the test
-        report = judge(found, chosen)
+        report = judge(found, chosen, rulebook)
         self._item.user_properties.append((MARKER, self._witness(report)))
         base = config.invocation_params.dir
         said = failure(report, settings.fail_on, base)
@@ -128,14 +131,15 @@ class GraphSafe:
 
 
 def witnessed(
-    call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Settings, allocations: str
+    call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Settings, config: Config
 ) -> Report:
     """What the runtime half says of a target; skips the test where it is a capture that is asked for, without a GPU."""
     options: dict[str, Any] = {
         "warm_ups": settings.warm_ups,
         "replays": settings.replays,
         "deadline": settings.deadline,
-        "allocations": allocations,
+        "allocations": config.allocations,
+        "rules": config.rules or None,
     }
     if settings.on == "cuda":
         from graphlint.runtime.session.session import witness

@@ -11,6 +11,8 @@ SETTINGS = {
     "replays": "how many replays are compared with eager",
     "select": "codes or prefixes to report, separated by commas",
     "ignore": "codes or prefixes to leave out, separated by commas",
+    "rules": "directories with rules of your own, separated by commas",
     "fail-on": "the lowest severity that fails an assertion: note, warning, error",
 }
+OPTIONS_ONLY = {"rules"}  # an ini file is a configuration: it runs no code, and [tool.graphlint] names directories
 CHOICES = {"on": WITNESSES, "fail-on": SEVERITIES}

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 
-from graphlint.testing.options import CASES, CHOICES, MARKER, SETTINGS
+from graphlint.testing.options import CASES, CHOICES, MARKER, OPTIONS_ONLY, SETTINGS
 
 if TYPE_CHECKING:
     from graphlint.testing.asserting import GraphSafe
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Each setting is an option and a key of the ini file."""
+    """Each setting is an option, and a key of the ini file if it is not about code."""
     group = parser.getgroup("graphlint", "safety for CUDA graphs")
     for name, about in SETTINGS.items():
         group.addoption(f"--graphlint-{name}", choices=CHOICES.get(name), metavar=name.upper(), help=about)
-        parser.addini(f"graphlint_{name.replace('-', '_')}", about, default="")
+        if name not in OPTIONS_ONLY:
+            parser.addini(f"graphlint_{name.replace('-', '_')}", about, default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -115,8 +116,11 @@ def _asserter(item: pytest.Item) -> GraphSafe:
 def _settings(item: pytest.Item) -> dict[str, Any]:
     """Those of the ini file, the command and the marker of a test; the later ones count."""
     settings: dict[str, Any] = {}
-    for name in (setting.replace("-", "_") for setting in SETTINGS):
-        given = item.config.getoption(f"graphlint_{name}") or item.config.getini(f"graphlint_{name}")
+    for setting in SETTINGS:
+        name = setting.replace("-", "_")
+        given = item.config.getoption(f"graphlint_{name}")
+        if not given and setting not in OPTIONS_ONLY:
+            given = item.config.getini(f"graphlint_{name}")
         if given:
             settings[name] = given
     marker = item.get_closest_marker(MARKER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from graphlint.errors import UsageError, nearest
@@ -22,6 +23,7 @@ class Settings:
     replays: int | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    rules: tuple[Path, ...] = ()
     fail_on: Severity = Severity.ERROR
 
 
@@ -38,7 +40,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
     return dataclasses.replace(Settings(), **values)
 
 
-def _codes(value: str | Sequence[str]) -> tuple[str, ...]:
+def _parts(value: str | Sequence[str]) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     return tuple(code.strip() for code in parts if code.strip())
 
@@ -59,7 +61,8 @@ READERS: Mapping[str, Callable[[Any], object]] = {
     "deadline": float,
     "warm_ups": _positive,
     "replays": _positive,
-    "select": _codes,
-    "ignore": _codes,
+    "select": _parts,
+    "ignore": _parts,
+    "rules": lambda value: tuple(map(Path, _parts(value))),
     "fail_on": lambda value: Severity[SEVERITIES[SEVERITIES.index(value)].upper()],
 }

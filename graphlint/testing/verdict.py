@@ -6,16 +6,16 @@ import dataclasses
 from pathlib import Path
 
 from graphlint import suppression
-from graphlint.config import Config, check_codes, selected_codes
+from graphlint.config import Config, check_codes, load_rules, selected_codes
 from graphlint.finding import Report, Severity
 from graphlint.report import text
 from graphlint.report.place import counted, shown_path
-from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.rulebook import Rulebook
 
 
-def judge(report: Report, config: Config) -> Report:
+def judge(report: Report, config: Config, rulebook: Rulebook | None = None) -> Report:
     """The report without the findings that the configuration or an ignore comment leaves out. Raises UsageError."""
-    rulebook = load_rulebook(builtin_rules(), *config.rules)
+    rulebook = rulebook or load_rules(config)
     check_codes(config, rulebook)
     selected = selected_codes(config, rulebook)
     findings = [one for one in report.findings if one.code in selected and config.shows(one)]

@@ -10,24 +10,14 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from multiprocessing import forkserver
 
+from proof.processes import start_server
 from proof.programs import all_programs
 from proof.verdicts import verdict
 
-# What the programs import, loaded once, before the processes of the programs part; `assert_close` needs the second one.
-LOADED = (
-    "torch",
-    "torch.distributed.tensor",
-    "graphlint.runtime.session.isolation",
-    "graphlint.runtime.device.emulator.backend",
-)
-
 
 def main() -> None:
-    os.environ["OMP_NUM_THREADS"] = "1"  # of the process from which all others come
-    forkserver.set_forkserver_preload(list(LOADED))
-    forkserver.ensure_running()
+    start_server()
     names = sys.argv[1:] or [""]
     asked = [
         program

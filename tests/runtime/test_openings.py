@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from graphlint.runtime.watch.openings import BEGIN, GRAPH, GRAPHED, VERIFY, Openings
+from graphlint.runtime.watch.openings import BEGIN, GRAPH, GRAPHED, Openings
 
 # Calls something from a place that is no user code, as a library does.
 through: Callable[..., Any] = eval(compile("lambda call: call()", "<library>", "eval"))
@@ -31,7 +31,7 @@ def test_the_outermost_of_those_that_a_line_has_called_is_named() -> None:
 
 
 def test_user_code_in_between_opens_on_its_own() -> None:
-    """What this file calls below `VERIFY` is called by this file."""
+    """What this file calls below `GRAPHED` is called by this file."""
     openings = Openings()
     kinds: list[str] = []
 
@@ -41,8 +41,7 @@ def test_user_code_in_between_opens_on_its_own() -> None:
         kinds.append(openings.kind)
 
     ask = eval(compile("lambda: kinds.append(openings.kind)", "<library>", "eval"), locals())
-    with openings.opening(VERIFY):
-        through(program)
+    openings.noting(GRAPHED, lambda: through(program))()
     assert [BEGIN, GRAPH, BEGIN] == kinds
 
 
@@ -59,16 +58,19 @@ def library():
 """
     space = {"fails": fails, "kinds": kinds, "openings": openings}
     exec(compile(source, "<library>", "exec"), space)
-    openings.noting(VERIFY, space["library"])()
-    assert [(VERIFY,)] == kinds
+    openings.noting(GRAPHED, space["library"])()
+    assert [(GRAPHED,)] == kinds
 
 
 def test_another_thread_has_openings_of_its_own() -> None:
     """What it begins meanwhile is opened by nobody else."""
     openings, kinds = Openings(), []
     ask = eval(compile("lambda: kinds.append(openings.kind)", "<library>", "eval"), locals())
-    with openings.opening(GRAPHED):
-        thread = threading.Thread(target=ask)
+    thread = threading.Thread(target=ask)
+
+    def run() -> None:
         thread.start()
         thread.join()
+
+    openings.noting(GRAPHED, run)()
     assert [BEGIN] == kinds

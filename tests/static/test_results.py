@@ -6,9 +6,10 @@ import re
 
 import pytest
 
+from graphlint.catalogue import load_catalogue
 from graphlint.finding import Confidence
 from graphlint.lexicon import load_lexicon
-from graphlint.operations import Condition, Operation, load_catalogue
+from graphlint.operations import Condition, Operation
 from graphlint.rulebook import builtin_rules
 from graphlint.static.models.results import RESULTS, Application, result
 from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from graphlint import static
 from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence
-from graphlint.rulebook import Rulebook
 
 REGION = """\
 import torch
@@ -299,6 +299,6 @@ def test_syntax_newer_than_the_running_python_is_read(tmp_path: Path, line: str)
 def test_an_effect_without_a_rule_is_an_error(tmp_path: Path) -> None:
     """What the analysis sees and no rule reports does not pass for silence."""
     write(tmp_path, REGION)
-    others = Rulebook(tuple(rule for rule in RULEBOOK.rules if rule.slug != "scalar-readback"))
+    others = replace(RULEBOOK, rules=tuple(rule for rule in RULEBOOK.rules if rule.slug != "scalar-readback"))
     with pytest.raises(LookupError, match="no rule reports the effect `scalar-readback`"):
         static.check([tmp_path], Config(root=tmp_path), others)

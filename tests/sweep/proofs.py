@@ -12,16 +12,15 @@ import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 from unittest import mock
 
 from proof.programs import Program, all_programs
-from proof.reports import expected, findings, reported
+from proof.reports import RULEBOOK, expected, findings, reported
 from sweep.predictions import Record, judge, statements
 
-from graphlint import static
-from graphlint.operations import Catalogue, load_catalogue
+from graphlint.catalogue import load_catalogue
+from graphlint.operations import Catalogue
 from graphlint.rulebook import builtin_rules
 
 PAGE = builtin_rules() / "operations.toml"
@@ -35,12 +34,14 @@ Witness = Record | Program
 
 def witnesses() -> dict[Effect, list[Witness]]:
     """For each effect the failed statements, then the programs, in which it is what is reported."""
-    catalogue = load_catalogue(PAGE)
+    catalogue = unread()
+    catalogue.effects = copy.deepcopy(catalogue.effects)
     labels = {
         f"{name}#{place}": (name, place) for name, rows in catalogue.effects.items() for place in range(len(rows))
     }
     for label, (name, place) in labels.items():
         catalogue.effects[name][place]["message"] = label
+    catalogue._found = {}  # what was looked up before
     found: dict[Effect, list[Witness]] = defaultdict(list)
     with using(catalogue):
         for judged in judge(statements(), everything=True):
@@ -57,22 +58,23 @@ def witnesses() -> dict[Effect, list[Witness]]:
 
 def using(catalogue: Catalogue) -> Any:
     """Let the static half read this catalogue."""
-    return mock.patch.object(static, "load_catalogue", lambda path: catalogue)
+    return mock.patch.dict(vars(RULEBOOK), catalogue=catalogue)
 
 
 def without(effect: Effect) -> Catalogue:
     """The catalogue with one effect dropped."""
     name, place = effect
-    catalogue = copy.copy(_catalogue())
+    catalogue = unread()
     rows = catalogue.effects[name]
     catalogue.effects = catalogue.effects | {name: rows[:place] + rows[place + 1 :]}
-    catalogue._found = {}  # what was looked up before
     return catalogue
 
 
-@cache
-def _catalogue() -> Catalogue:
-    return load_catalogue(PAGE)
+def unread() -> Catalogue:
+    """A copy of the catalogue, in which nothing has been looked up."""
+    catalogue = copy.copy(load_catalogue(PAGE))
+    catalogue._found = {}
+    return catalogue
 
 
 def proof_of(effect: Effect, candidates: Iterable[Witness]) -> str | None:

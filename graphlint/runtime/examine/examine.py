@@ -31,7 +31,6 @@ from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.operators import Traced
 from graphlint.runtime.watch.hooks import opening_of
-from graphlint.runtime.watch.openings import VERIFY
 from graphlint.runtime.watch.watch import Watch
 
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
@@ -161,10 +160,7 @@ class Examination:
         torch.cuda.synchronize()
         number = len(self.watch.captures)
         try:
-            with (
-                self.watch.openings.opening(VERIFY),
-                torch.cuda.graph(graph, pool=pool, stream=self.stream, capture_error_mode=mode),
-            ):
+            with torch.cuda.graph(graph, pool=pool, stream=self.stream, capture_error_mode=mode):
                 output = self.target.call(*arguments[0], **arguments[1])
         except Exception:
             if not any(capture.refusals for capture in self.watch.captures[number:]):

@@ -75,7 +75,8 @@ class _Dice:
 
     def generator(self, device: torch.device) -> Generator:
         if device not in self.generators:
-            self.generators[device] = Generator(device=device).manual_seed(self.seed)
+            # The class is looked up when it is used: the emulator brings its own.
+            self.generators[device] = torch.Generator(device=device).manual_seed(self.seed)
         return self.generators[device]
 
     def order(self, size: int) -> Tensor:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
+from graphlint.rule import Report
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.trace.places import Stack, shown
 
 Key = tuple[str, str, int, int]
+SURE = Report(Confidence.HIGH)
 NOWHERE = Span("<unknown>", 1)
 
 
@@ -35,11 +37,12 @@ class Findings:
         span: Span | None = None,
         said: str = "",
         is_luck: bool = False,
+        report: Report = SURE,
     ) -> None:
         """Report an effect at the innermost line of a stack; `opening` is the stack that opened its region.
 
         `said` is what the witness saw, and goes behind the reason that the rule gives. What went well by luck is no
-        more than a warning.
+        more than a warning. `report` is what a table or a detector says besides the page.
         """
         rule = self.rulebook.for_effect(effect)
         place = next(iter((*stack, *opening)), None)
@@ -59,11 +62,11 @@ class Findings:
                 code=rule.code,
                 rule=rule.slug,
                 severity=severity,
-                confidence=Confidence.HIGH,
+                confidence=report.confidence,
                 span=span,
                 function=place.function if place is not None else "",
-                message=rule.message.format(operation=operation),
-                help=rule.help,
+                message=(report.message or rule.message).format(operation=operation),
+                help=report.help or rule.help,
                 why=f"{rule.why} ({said})" if said else rule.why,
                 regions=tuple(regions),
                 chain=_way(stack, opening),

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ def verify(
     runs: Runs,
     seconds: float,
     allocations: str,
+    rules: Iterable[Path] = (),
 ) -> Report:
     """Take the callable apart: here, or in a fork of this process if it is emulated. Raises UsageError if it cannot."""
     if on not in (AUTO, CUDA, EMULATOR):
@@ -51,9 +52,9 @@ def verify(
     named = inspect.unwrap(call)
     name = getattr(named, "__qualname__", type(named).__qualname__)
     target = dataclasses.replace(made((call, args, kwargs), name), runs=runs)
-    where, hearing, rulebook = witness(on), Hearing(), load_rulebook(builtin_rules())
+    where, hearing, rulebook = witness(on), Hearing(), load_rulebook(builtin_rules(), *rules)
     reported = selected_codes(Config(Path(), allocations=allocations), rulebook)
-    work = functools.partial(tell, functools.partial(_look, target, where))
+    work = functools.partial(tell, functools.partial(_look, target, where), rulebook=rulebook)
     started = time.perf_counter()
     if where == EMULATOR and not is_emulated():
         ending = run_forked(work, seconds, hearing)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
-from graphlint.operations import load_catalogue
-from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.rulebook import Rulebook
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, Spec
 from graphlint.runtime.judge.findings import NOWHERE, Findings, Key
 
@@ -74,20 +73,18 @@ class Measured:
 
 @dataclass(frozen=True)
 class Session:
-    """Looks at one target; `rules` are folders of pages besides those that ship with graphlint.
-
-    With `shapes_only`, the emulator computes no numbers.
-    """
+    """Looks at one target; with `shapes_only`, the emulator computes no numbers."""
 
     spec: Spec
-    rules: tuple[Path, ...] = ()
+    rulebook: Rulebook
     on: str = AUTO
     runs: Runs = DEFAULT_RUNS
     shapes_only: bool = False
 
     def __call__(self, send: Send) -> None:
+        gc.freeze()  # what is there before the target is none of its: no search for who holds a tensor looks at it
         home = Span(str(self.spec.path or self.spec.module), 1)
-        tell(self.look, send, self.rules, home, f"target `{self.spec.name}`: ")
+        tell(self.look, send, self.rulebook, home, f"target `{self.spec.name}`: ")
 
     def look(self, findings: Findings, send: Send) -> None:
         """The steps, in order."""
@@ -111,12 +108,11 @@ class Session:
 def tell(
     look: Callable[[Findings, Send], None],
     send: Send,
-    rules: Iterable[Path] = (),
+    rulebook: Rulebook,
     home: Span = NOWHERE,
     named: str = "",
 ) -> None:
     """Look at a target, and send each finding when it is found; why that cannot be done begins with `named`."""
-    rulebook = load_rulebook(builtin_rules(), *rules)
     try:
         look(Findings(rulebook, lambda key, one: send(Found(key, one)), home), send)
     except NoDeviceError as error:
@@ -135,6 +131,7 @@ def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
     # First, since it decides what torch finds.
     backend = _gpu() if where == CUDA else _emulator(has_numbers=where == EMULATOR)
 
+    from graphlint.runtime.judge.calls import AddedRules
     from graphlint.runtime.judge.causes import Causes
     from graphlint.runtime.judge.reporting import Reporting
     from graphlint.runtime.watch.watch import Watch
@@ -143,7 +140,8 @@ def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:
         watch = Watch(backend)
     except OSError as error:
         raise UsageError(f"the CUDA driver cannot be loaded: {error}") from error
-    return watch, Reporting(watch, Causes(load_catalogue(builtin_rules() / "operations.toml")), findings)
+    AddedRules(findings.rulebook, findings).follow(watch.calls)
+    return watch, Reporting(watch, Causes(findings.rulebook.catalogue), findings)
 
 
 class NoDeviceError(UsageError):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any
@@ -15,7 +14,6 @@ from graphlint.runtime.trace.places import Place, is_user_code, place_of
 BEGIN = "torch.cuda.CUDAGraph.capture_begin"
 GRAPH = "torch.cuda.graph"
 GRAPHED = "torch.cuda.make_graphed_callables"
-VERIFY = "graphlint verify"
 
 
 class Openings:
@@ -35,22 +33,16 @@ class Openings:
         """What a region is called that begins now."""
         return next(iter(self.running), BEGIN)
 
-    @contextmanager
-    def opening(self, kind: str) -> Iterator[None]:
-        """Inside, this opens what begins."""
-        token = self._running.set((_line(sys._getframe(1)), (*self.running, kind)))
-        try:
-            yield
-        finally:
-            self._running.reset(token)
-
     def noting(self, kind: str, call: Callable[..., Any]) -> Callable[..., Any]:
         """The same function; what begins while it runs is opened by it."""
 
         @functools.wraps(call)
         def noted(*args: Any, **kwargs: Any) -> Any:
-            with self.opening(kind):
+            token = self._running.set((_line(sys._getframe(1)), (*self.running, kind)))
+            try:
                 return call(*args, **kwargs)
+            finally:
+                self._running.reset(token)
 
         return noted
 

@@ -12,27 +12,34 @@ from typing import Any
 import torch
 
 from graphlint.runtime.device.backend import ACTIVE
+from graphlint.runtime.trace.frames import MISSING
 from graphlint.runtime.trace.optimizers import Stepped, hyperparameters, numbers_of_state
 from graphlint.runtime.trace.places import is_user_code, user_stack
 from graphlint.runtime.watch.openings import GRAPH, Openings
 from graphlint.runtime.watch.recorder import SYNCHRONIZES, Recorder, first_line
 
-# Waiting for the device, or asking how far it is: what the call gives back where a capture goes on without it.
-_WAITS: tuple[tuple[object, str, object], ...] = (
-    (torch.cuda, "synchronize", None),
-    (torch.accelerator, "synchronize", None),
-    (torch.cuda.Stream, "synchronize", None),
-    (torch.cuda.Stream, "query", True),
-    (torch.cuda.Event, "synchronize", None),
-    (torch.cuda.Event, "query", True),
-    (torch.cuda.Event, "elapsed_time", 0.0),
-)
 _CONSTRUCTORS: tuple[tuple[object, str], ...] = (
     (torch, "tensor"),
     (torch, "as_tensor"),
     (torch, "asarray"),
     (torch.Tensor, "new_tensor"),
 )
+
+
+def _waits() -> list[tuple[object, str, object]]:
+    """Waiting for the device, or asking how far it is: what a call gives back where a capture goes on without it.
+
+    The classes are those that torch has by now: the emulator brings its own.
+    """
+    return [
+        (torch.cuda, "synchronize", None),
+        (torch.accelerator, "synchronize", None),
+        (torch.cuda.Stream, "synchronize", None),
+        (torch.cuda.Stream, "query", True),
+        (torch.cuda.Event, "synchronize", None),
+        (torch.cuda.Event, "query", True),
+        (torch.cuda.Event, "elapsed_time", 0.0),
+    ]
 
 
 class Standins:
@@ -44,7 +51,7 @@ class Standins:
 
     def patches(self) -> list[tuple[object, str, object]]:
         """What stands in place of what: the owner, the name, the stand-in."""
-        waits = [(owner, name, self._refusing(getattr(owner, name), name, given)) for owner, name, given in _WAITS]
+        waits = [(owner, name, self._refusing(getattr(owner, name), name, given)) for owner, name, given in _waits()]
         builds = [(owner, name, self._building(getattr(owner, name), name)) for owner, name in _CONSTRUCTORS]
         releases = [
             (owner, "empty_cache", self._releasing(owner.empty_cache))
@@ -151,11 +158,14 @@ class Standins:
 @contextlib.contextmanager
 def patched(patches: list[tuple[Any, str, Any]]) -> Iterator[None]:
     """Attributes replaced while inside."""
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    before = [(owner, name, vars(owner).get(name, MISSING)) for owner, name, _ in patches]
     for owner, name, value in patches:
         setattr(owner, name, value)
     try:
         yield
     finally:
         for owner, name, value in reversed(before):
-            setattr(owner, name, value)
+            if value is MISSING:  # it is inherited
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)

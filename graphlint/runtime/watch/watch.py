@@ -32,6 +32,7 @@ from graphlint.runtime.trace.places import (
     waiting_frame,
 )
 from graphlint.runtime.watch.bindings import RecordedBindings
+from graphlint.runtime.watch.calls import Calls
 from graphlint.runtime.watch.hooks import Hooks
 from graphlint.runtime.watch.openings import GRAPH, GRAPHED, Openings
 from graphlint.runtime.watch.process import Process
@@ -55,6 +56,7 @@ class Watch:
         self.recorder = Recorder(self.driver)
         self.standins = Standins(self.recorder, self.openings)
         self.hooks = Hooks()
+        self.calls = Calls(self.recorder)
         self.process = Process(lambda: self.recorder.capture is not None)
         self.graphed: list[Callable[[list[Capture], Sequence[object]], None]] = []  # told of graphed callables
         self._by_graph: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
@@ -80,7 +82,7 @@ class Watch:
             (graph, "capture_end", self._around_end(graph.capture_end)),
             (graph, "replay", self._around_replay(graph.replay)),
         ]
-        with patched(patches), self.recorder:
+        with patched(patches), self.recorder, self.calls.following():
             yield
 
     def _region(self, stack: Stack) -> Region:
@@ -112,6 +114,7 @@ class Watch:
             torch._C._cuda_set_sync_debug_mode(2)
             self._capturing = contextlib.ExitStack()
             self._capturing.callback(lambda: torch._C._cuda_set_sync_debug_mode(self.process.sync_mode))
+            self._capturing.enter_context(patched(self.calls.patches()))
             self._capturing.enter_context(patched(self.standins.patches()))
             self._capturing.enter_context(self.driver.launches(self.recorder.launched))
             self._capturing.callback(register_optimizer_step_pre_hook(self.standins.steps).remove)

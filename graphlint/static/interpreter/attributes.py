@@ -41,16 +41,14 @@ from graphlint.values.queries import placed_by_name
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-_DEVICE_TYPES: dict[Place, Value] = {
-    Place.HOST: Const("cpu"), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str"),
-}  # fmt: skip
-
 
 class Attributes:
     """Reads attributes."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        hosts = [Const(name) for name, kind in interpreter.lexicon.devices.items() if kind == "host"]
+        self._types = {Place.HOST: union(hosts), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str")}
 
     def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
         return placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
@@ -71,7 +69,7 @@ class Attributes:
         if isinstance(value, Tensor):
             return self.interpreter.tensors.attribute(value, name)
         if isinstance(value, DeviceName) and name == "type":
-            return _DEVICE_TYPES[value.place]
+            return self._types[value.place]
         if isinstance(value, Class):
             return self._class_member(value, name, frame)
         if isinstance(value, Super):

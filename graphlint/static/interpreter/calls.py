@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.lexicon import package
+from graphlint.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
@@ -241,4 +241,4 @@ class Calls:
 
     def _is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""
-        return package(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)
+        return package_of(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)

@@ -105,11 +105,12 @@ class Classes:
         return None
 
     def _has_member(self, cls: str, name: str) -> bool:
-        """Whether a class outside the project has a member; a class of modules that no table knows has those of all."""
-        lexicon, find = self.interpreter.lexicon, self.interpreter.catalogue.find
-        if self.interpreter.entries.find_method(cls, name) is not None or find(f"{cls}.{name}") is not None:
+        """Whether a class outside the project has a member."""
+        interpreter = self.interpreter
+        owners = interpreter.lexicon.owners(cls)
+        if interpreter.entries.find_method(owners, name) is not None:
             return True
-        return lexicon.is_module(cls) and any(find(f"{base}.{name}") for base in lexicon.modules["base"])
+        return any(interpreter.catalogue.find(f"{owner}.{name}") is not None for owner in owners)
 
     def method(self, cls: ClassDefinition, name: str, after: ClassDefinition | None = None) -> Value | None:
         """A method of a class as it stands there: bound to nothing, its decorators applied."""

@@ -10,6 +10,7 @@ from graphlint.rule import Truth
 from graphlint.static.domain.contexts import Env, Frame
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import names_in
 from graphlint.values import Arguments, Value, members, union
 from graphlint.values.queries import device_tensor, truth
 
@@ -86,7 +87,7 @@ class Conditions:
         frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
         if outcome is None and isinstance(node.left, ir.Compare):
             says_kind = node.left.comparisons[0][0] in ("is", "is not")
-            frame.doubtful = doubtful or not says_kind or ir.names(node.left).isdisjoint(ir.names(node.right))
+            frame.doubtful = doubtful or not says_kind or names_in(node.left).isdisjoint(names_in(node.right))
         yield
         frame.env, frame.doubtful = _with_new_names(before, frame.env), doubtful
 

@@ -206,7 +206,7 @@ class Interpreter:
         """Let the detectors look at an event, if a region is open."""
         if frame.in_region:
             for detector in self.detectors.get(type(event), ()):
-                for report in detector.detect(event):
+                for report in detector.reports(event):
                     self.report(frame, node, detector.effect, report)
 
     def report(self, frame: Frame, node: ir.Node, effect: str, report: Report) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from graphlint.finding import Confidence
-from graphlint.lexicon import Lexicon, package
+from graphlint.lexicon import Lexicon, package_of
 from graphlint.rule import HostRead, Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
@@ -122,7 +122,7 @@ class Builtins:
     def made_by_unknown(self, name: str, arguments: Arguments) -> Value:
         """What a call of an external name gives: an object of that class if it is spelled as one."""
         member = name.rpartition(".")[2]
-        if package(name) in _HOST_MODULES or package(name) in self.evaluator.lexicon.libraries["host"]:
+        if package_of(name) in _HOST_MODULES or package_of(name) in self.evaluator.lexicon.libraries["host"]:
             return Host("object")
         if member[:1].isupper():
             keywords: list[tuple[str | int, Value]] = list(enumerate(arguments.positional))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from graphlint.entries import Entries, Entry
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion
@@ -121,7 +123,8 @@ class Capture:
     ) -> Value | None:
         """A call of a method; its last name may be enough."""
         cls, _, last = name.rpartition(".")
-        entry = self.entries.find_method(cls, last) or self.entries.by_last_name.get(last)
+        owners = self.evaluator.lexicon.owners(cls)
+        entry = self.entries.find_method(owners, last) or self.entries.by_last_name.get(last)
         if entry is None and last in ("__enter__", "__exit__"):
             return self._by_hand(last, receiver, node, frame)
         if entry is None or node is None:
@@ -151,13 +154,10 @@ class Capture:
 
     def _capture_callables(self, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame) -> Value:
         """Run the callables with the sample arguments inside a region."""
-        if not arguments.positional:
-            first = arguments.keyword("callables") or arguments.keyword("modules") or arguments.keyword("fn")
-            if first is None:
-                return UNKNOWN
-            arguments = Arguments((first, *arguments.positional), arguments.keywords)
-        callables = arguments.positional[0]
-        samples = arguments.positional[1] if len(arguments.positional) > 1 else arguments.keyword("sample_args")
+        callables = _given(arguments, 0, entry.takes)
+        if callables is None:
+            return UNKNOWN
+        samples = _given(arguments, 1, entry.samples)
         targets: list[Value] = [callables]
         several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
         if isinstance(callables, Sequence) and several:
@@ -191,7 +191,7 @@ class Capture:
 
     def _compile(self, entry: Entry, name: str, arguments: Arguments, node: ir.Call, frame: Frame) -> Value:
         """`torch.compile`: a soft region if its mode uses graphs; as a decorator factory it waits for the function."""
-        target = arguments.positional[0] if arguments.positional else arguments.keyword("model")
+        target = _given(arguments, 0, entry.takes)
         if target is None:
             return Partial(External(name), (), arguments.keywords)
         if uses_graphs(entry, arguments):
@@ -199,6 +199,13 @@ class Capture:
             self.run_entry(target, node, frame)
             self.evaluator.close_region(frame)
         return target
+
+
+def _given(arguments: Arguments, position: int, keywords: Iterable[str]) -> Value | None:
+    """An argument by its position, or under one of these keywords."""
+    if position < len(arguments.positional):
+        return arguments.positional[position]
+    return next((value for keyword in keywords if (value := arguments.keyword(keyword)) is not None), None)
 
 
 def uses_graphs(entry: Entry, arguments: Arguments) -> bool:

@@ -11,6 +11,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import (
     FALSE,
     NONE,
@@ -143,8 +144,8 @@ def write_named(evaluator: Evaluator, receiver: Instance, name: Value, value: Va
 
 def _is_made_in(code: ir.Code, name: str, moving: Collection[str]) -> bool:
     """Whether a function makes what it has under a name, and moves it once."""
-    parts = list(ir.walk(code.body))
-    made = [p.value for p in parts if isinstance(p, ir.Assign) for t in p.targets if name in ir.names(t)]
+    parts = list(walk(code.body))
+    made = [p.value for p in parts if isinstance(p, ir.Assign) for t in p.targets if name in names_in(t)]
     called = [p.func for p in parts if isinstance(p, ir.Call) and isinstance(p.func, ir.Attribute)]
     moves = [f for f in called if f.attr in moving and isinstance(f.value, ir.Name) and f.value.id == name]
     return len(made) == len(moves) == 1 and isinstance(made[0], ir.Call)

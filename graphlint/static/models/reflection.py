@@ -80,7 +80,7 @@ class Reflection:
             bases = self.evaluator.external_bases(value.cls)
             if cls.name in bases:
                 return True
-            may_be_tensor = any("Tensor" in base or "Parameter" in base for base in bases)
+            may_be_tensor = any(base.endswith(self._called_tensors) for base in bases)
             return False if cls.name in self.tensor_types and not may_be_tensor else None
         return None
 

@@ -49,10 +49,6 @@ class Application:
     is_view: bool
 
     @property
-    def name(self) -> str:
-        return self.operation.name.rpartition(".")[2]
-
-    @property
     def factory(self) -> Factory:
         return self.lexicon.factories.get(self.operation.name, Factory())
 
@@ -339,9 +335,8 @@ def _placed(call: Application, named: Place | None, dtype: str | None, always_fr
 
 
 def _host_tensor(call: Application) -> Value:
-    pinned = call.name == "pin_memory"
     rank, dtype = _kept_rank(call), _kept_dtype(call)
-    return Tensor(Place.HOST, rank, dtype, Confidence.HIGH, pinned, call.in_region)
+    return Tensor(Place.HOST, rank, dtype, Confidence.HIGH, call.factory.pinned, call.in_region)
 
 
 def _device_tensor(call: Application) -> Value:

@@ -71,7 +71,8 @@ class Tensors:
         entered = self.capture.call_method(name, UNKNOWN, arguments, node, frame)
         if entered is not None:
             return entered
-        if name == "to" and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
+        moves = self.lexicon.methods.get(name) == "moves"
+        if moves and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
             return Tensor(Place.HOST, sure=Confidence.MEDIUM)
         telling = name in self.catalogue.telling
         if operation is None or (not telling and not self._has_tensor(arguments)):

@@ -18,6 +18,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 from graphlint.static.syntax.words import Words, by_shared_piece
 from graphlint.values import UNKNOWN, External, Value, members
 
@@ -202,7 +203,7 @@ class Search:
 
     def _misses_entry(self, function: Function) -> bool:
         """Whether a function calls an entry where no region was found: behind a condition or a decorator."""
-        calls = [part for part in ir.walk(function.code.body) if isinstance(part, ir.Call)]
+        calls = [part for part in walk(function.code.body) if isinstance(part, ir.Call)]
         lines = {function.first_line + c.pos[0] for c in calls if self._is_entry(c, function.module)}
         path = str(function.module.path)
         return bool(lines - {r.region.line for r in self.interpreter.regions.values() if r.region.path == path})

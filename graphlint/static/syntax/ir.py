@@ -8,8 +8,7 @@ Long, because there is a small class for every kind of node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 Pos: TypeAlias = tuple[int, int, int, int]
@@ -390,19 +389,3 @@ class Code(Node):
     is_generator: bool = False
     is_async: bool = False
     loads: frozenset[str] = field(default_factory=frozenset)
-
-
-def names(node: object) -> set[str]:
-    """The names that stand in a node."""
-    return {part.id for part in walk(node) if isinstance(part, Name)}
-
-
-def walk(node: object) -> Iterator[object]:
-    """A node, or a tuple of them, and everything that stands in it."""
-    yield node
-    if isinstance(node, tuple):
-        for part in node:
-            yield from walk(part)
-    elif is_dataclass(node):
-        for part in fields(node):
-            yield from walk(getattr(node, part.name))

@@ -42,13 +42,13 @@ FACTORY = "def step():\n    return lambda x: x * x.sum().item(), (x,)\n"
         pytest.param("torch.cuda.CUDAGraph.capture_begin", BY_HAND, "", id="by hand"),
         pytest.param("torch.cuda.make_graphed_callables", GRAPHED, "", id="a graphed callable"),
         pytest.param("torch.cuda.make_graphed_callables", REFUSED, "", id="one that is refused before any capture"),
-        pytest.param("graphlint verify", FACTORY, ":step", id="a target"),
+        pytest.param("torch.cuda.graph", FACTORY, ":step", id="a target"),
     ],
 )
 def test_a_region_is_called_by_what_the_program_has_called(
     kind: str, program: str, factory: str, tmp_path: Path
 ) -> None:
-    """Not by what torch calls below that; and what graphlint captures is its own."""
+    """Not by what torch calls below that; a target is captured as a program would do it."""
     file = tmp_path / "program.py"
     file.write_text(BEFORE + program)
     config, rulebook = load_config(tmp_path, None), load_rulebook(builtin_rules())

@@ -115,7 +115,7 @@ class Peak:
     """Looks at a target, and sends how much memory its process has taken in bytes."""
 
     def __init__(self, target: str) -> None:
-        self.session = Session(parse(target), shapes_only=True)
+        self.session = Session(parse(target), load_rulebook(builtin_rules()), shapes_only=True)
 
     def __call__(self, send: Callable[[Any], None]) -> None:
         self.session(send)

@@ -1,0 +1,63 @@
+"""An object of a running program in, what is known of it out: in the kinds of values that both halves share."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Collection
+from types import ModuleType
+
+import torch
+
+from graphlint.finding import Confidence
+from graphlint.values import Const, DeviceName, External, ExternalObject, Host, Mapping, Place, Sequence, Tensor, Value
+
+_ELEMENTS = 64  # of a container that are looked at
+_DEPTH = 3  # of containers in containers
+_CONSTANTS = (bool, int, float, complex, str, type(None))
+_SEQUENCES = {list: "list", tuple: "tuple", set: "set", frozenset: "set"}
+
+IsFresh = Callable[[torch.Tensor], bool]
+
+
+def known(thing: object, is_fresh: IsFresh, fields: Collection[str] = (), depth: int = _DEPTH) -> Value:
+    """What is known of an object; of one that is none of these kinds, its class and these attributes."""
+    if isinstance(thing, torch.Tensor):
+        return _tensor(thing, is_fresh)
+    if isinstance(thing, _CONSTANTS):
+        return Const(thing)
+    if isinstance(thing, torch.device):
+        return DeviceName(Place.DEVICE if thing.type == "cuda" else Place.HOST)
+    if isinstance(thing, torch.dtype | torch.layout | torch.memory_format):
+        return External(str(thing))
+    if isinstance(thing, type | ModuleType) or inspect.isroutine(thing):
+        return External(qualified(thing))
+    if depth and isinstance(thing, dict):
+        items = itertools.islice(thing.items(), _ELEMENTS)
+        return Mapping(tuple((known(k, is_fresh, (), 0), known(v, is_fresh, (), depth - 1)) for k, v in items))
+    for cls, kind in _SEQUENCES.items():
+        if depth and isinstance(thing, cls):
+            elements = itertools.islice(thing, _ELEMENTS)
+            return Sequence(kind, tuple(known(one, is_fresh, (), depth - 1) for one in elements))
+    if hasattr(type(thing), "__array_interface__"):
+        return Host("array")
+    held = ((name, known(getattr(thing, name), is_fresh)) for name in fields if hasattr(thing, name))
+    return ExternalObject(qualified(type(thing)), tuple(held))
+
+
+def qualified(thing: object) -> str:
+    """The name by which a module, class or function is imported, as far as it knows that."""
+    name = str(getattr(thing, "__qualname__", getattr(thing, "__name__", "")))
+    module = getattr(thing, "__module__", None)
+    return f"{module}.{name}" if module else name
+
+
+def _tensor(tensor: torch.Tensor, is_fresh: IsFresh) -> Tensor:
+    return Tensor(
+        place=Place.DEVICE if tensor.is_cuda else Place.HOST,
+        ndim=tensor.dim(),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        sure=Confidence.HIGH,
+        pinned=not tensor.is_cuda and tensor.is_pinned(),
+        fresh=is_fresh(tensor),
+    )

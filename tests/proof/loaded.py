@@ -1,0 +1,16 @@
+"""What the processes of targets find loaded: the steps, the tables that they read, and what programs import."""
+
+import importlib
+
+NEEDED = (
+    "graphlint.runtime.device.emulator.backend",
+    "graphlint.runtime.examine.look",
+    "graphlint.runtime.examine.program",
+    "graphlint.runtime.session.isolation",
+    "proof.verdicts",  # a process loads what asks for it, and with it the rules and their tables
+    "torch._dynamo",  # optimizers import it
+    "torch.distributed.tensor",  # `assert_close` imports it
+)
+
+for name in NEEDED:
+    importlib.import_module(name)
