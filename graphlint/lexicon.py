@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphlint.errors import nearest
-from graphlint.tables import Table, describe, read_table
+from graphlint.tables import Table, read_table
 from graphlint.values import FALSE, NONE, TRUE, Host, Place, Value
 
 MOMENTS = ("outside", "capturing", "compiled")  # at which a guard is asked
@@ -30,7 +30,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
-EXPECTED = {"rank": "an integer", "dtype": "a string", "data": "`copied` or `shared`", "pinned": "a boolean"}
+DATA = ("copied", "shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,12 @@ def load_lexicon(*files: Path) -> Lexicon:
     sections: dict[str, dict[str, Any]] = {name: dict.fromkeys(LISTS.get(name, ()), ()) for name in SECTIONS}
     for file in files:
         table = read_table(file)
-        table.known(table.data, SECTIONS)
+        check_names(table)
         for section, rows in table.data.items():
-            table.expect(rows, dict, section)
+            known = sections[section]
             for name, row in rows.items():
-                _check(table, section, name, row)
-                known = sections[section]
                 known[name] = (*known.get(name, ()), *row) if isinstance(row, list) else row
+        _check_dtypes(table, sections["dtypes"])
     return Lexicon(sections)
 
 
@@ -124,22 +123,24 @@ def _answers(row: object) -> tuple[Value, ...]:
     return tuple(ANSWERS[told[moment]] if moment in told else Host("bool") for moment in MOMENTS)
 
 
-# What is wrong with a row
-
-
-def _check(table: Table, section: str, name: str, row: object) -> None:
-    """Raises UsageError for a row that nobody would understand."""
-    if section in LISTS or section == "dtypes":
-        table.known({name: row}, LISTS.get(section, (name,)), section)
-        table.strings(row, section, name)
-    elif section == "guards":
-        _check_guard(table, name, row)
-    elif section == "factories":
-        _check_factory(table, name, row)
-    else:
-        table.expect(row, str, section, name)
-        if section == "types" and row not in KINDS:
-            raise table.error(f"`{row}` is not one of {', '.join(KINDS)}{nearest(str(row), KINDS)}", section, name)
+def check_names(table: Table) -> None:
+    """Raises UsageError for the first row that nobody would understand."""
+    table.known(table.data, SECTIONS)
+    for section, rows in table.data.items():
+        table.expect(rows, dict, section)
+        if section in LISTS:
+            table.known(rows, LISTS[section], section)
+        for name, row in rows.items():
+            if section in LISTS or section == "dtypes":
+                table.strings(row, section, name)
+            elif section == "guards":
+                _check_guard(table, name, row)
+            elif section == "factories":
+                _check_factory(table, name, row)
+            else:
+                table.expect(row, str, section, name)
+            if section == "types":
+                _check_word(table, row, KINDS, section, name)
 
 
 def _check_guard(table: Table, name: str, row: object) -> None:
@@ -147,15 +148,25 @@ def _check_guard(table: Table, name: str, row: object) -> None:
         table.known(row, MOMENTS, "guards", name)
     for answer in row.values() if isinstance(row, dict) else (row,):
         if not isinstance(answer, (bool, str)) or answer not in ANSWERS:
-            said = f'`{name}`: {describe(answer)} is no answer; write true, false or "none", or a table of them'
+            said = f'`{name}`: `{answer}` is no answer; write true, false or "none", or a table of them'
             raise table.error(said, "guards", name)
 
 
-def _check_factory(table: Table, name: str, row: object) -> None:
+def _check_factory(table: Table, name: str, row: dict[str, object]) -> None:
     table.expect(row, dict, "factories", name)
-    assert isinstance(row, dict)
     table.known(row, FACTORY, "factories", name)
     for key, value in row.items():
-        if type(value) is not FACTORY[key] or (key == "data" and f"`{value}`" not in EXPECTED[key]):
-            said = f"`{key}` of `{name}`: expected {EXPECTED[key]}, found {describe(value)}"
-            raise table.error(said, "factories", name, at=key)
+        if type(value) is not FACTORY[key]:
+            raise table.error(f"`{key}`: `{value}` is no {FACTORY[key].__name__}", "factories", name, at=key)
+    _check_word(table, row.get("data"), DATA, "factories", name)
+
+
+def _check_dtypes(table: Table, known: Collection[str]) -> None:
+    """Raises UsageError for a factory of a dtype that no table has."""
+    for name, row in table.data.get("factories", {}).items():
+        _check_word(table, row.get("dtype"), known, "factories", name)
+
+
+def _check_word(table: Table, word: object, known: Collection[str], *path: str) -> None:
+    if word is not None and word not in known:
+        raise table.error(f"`{word}` is not one of {', '.join(known)}{nearest(str(word), known)}", *path)

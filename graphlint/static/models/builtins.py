@@ -69,7 +69,7 @@ class Builtins:
 
     def _told(self, lexicon: Lexicon) -> dict[str, Handler]:
         """What handles the names of the lexicon."""
-        callables = {"called": self._called, "branches": self._branches}
+        callables = {"called": self._called, "branches": self._branches, "backward": self._backward}
         return {
             **{name: _answering(answers) for name, answers in lexicon.guards.items()},
             **{name: _giving(External(given)) for name, given in lexicon.named.items()},
@@ -242,6 +242,10 @@ class Builtins:
         operand = self.evaluator.element(next(iter(arguments.positional[3:]), UNKNOWN))
         for branch in arguments.positional[1:3]:
             self.evaluator.call(branch, Arguments((), (), operand), node, frame)
+        return None
+
+    def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        self.evaluator.run_backward(node, frame)
         return None
 
     def _called(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:

@@ -62,6 +62,8 @@ class Tensors:
         if is_moved and not arguments.positional and arguments.keyword("device") is None:
             arguments = Arguments((Const(name),), arguments.keywords, arguments.star, arguments.double_star)
         result = self.apply(operation, receiver, arguments, node, frame)
+        if self.lexicon.callables.get(operation.name) == "backward":
+            self.evaluator.run_backward(node, frame)
         cast = self.lexicon.dtypes.get(operation.name)
         return result if cast is None else results.with_dtype(result, cast)
 
@@ -127,8 +129,6 @@ class Tensors:
                 self._meet(watched, writes.operands(bound, written), frame)
             if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
-        if self.lexicon.callables.get(operation.name) == "backward":
-            self.evaluator.run_backward(node, frame)
         return result
 
     @staticmethod
