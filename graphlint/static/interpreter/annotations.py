@@ -61,17 +61,18 @@ class Annotations:
         return self.known[key]
 
     def _promised(self, node: ir.Expr, module: Module) -> Value:
-        if isinstance(node, ir.Literal):
-            if isinstance(node.value, str) and node.value.strip():
-                return self.quoted(_quoted(node.value), module)
-            return NONE if node.value is None else UNKNOWN
-        if isinstance(node, ir.Binary) and node.operator == "|":
-            return union((self.promised(node.left, module), self.promised(node.right, module)))
-        if isinstance(node, ir.Subscript):
-            return self._generic(node, module)
-        if isinstance(node, (ir.Name, ir.Attribute)):
-            found = self._of_class(self.interpreter.names.static_value(node, module))
-            return self._alias(node.id, module) if found == UNKNOWN and isinstance(node, ir.Name) else found
+        match node:
+            case ir.Literal(value=None):
+                return NONE
+            case ir.Literal(value=str(text)) if text.strip():
+                return self.quoted(_quoted(text), module)
+            case ir.Binary(operator="|"):
+                return union((self.promised(node.left, module), self.promised(node.right, module)))
+            case ir.Subscript():
+                return self._generic(node, module)
+            case ir.Name() | ir.Attribute():
+                found = self._of_class(self.interpreter.names.static_value(node, module))
+                return self._alias(node.id, module) if found == UNKNOWN and isinstance(node, ir.Name) else found
         return UNKNOWN
 
     def _alias(self, name: str, module: Module) -> Value:
@@ -87,17 +88,22 @@ class Annotations:
         return UNKNOWN
 
     def _of_class(self, value: Value) -> Value:
-        if isinstance(value, Class):
-            return self.interpreter.heap.promised(value.definition)
-        if isinstance(value, Union):
-            return union(self._of_class(member) for member in value.members)
-        if not isinstance(value, External):
-            return UNKNOWN
-        module, _, name = value.name.rpartition(".")
+        match value:
+            case Class():
+                return self.interpreter.heap.promised(value.definition)
+            case Union():
+                return union(self._of_class(member) for member in value.members)
+            case External():
+                return self._of_name(value.name)
+        return UNKNOWN
+
+    def _of_name(self, qualified: str) -> Value:
+        """What a class outside the project promises."""
+        module, _, name = qualified.rpartition(".")
         if module == "builtins" and name in _SCALARS:
             return Host(_SCALARS[name])
         lexicon, catalogue = self.interpreter.lexicon, self.interpreter.catalogue
-        known = catalogue.named(value.name)
+        known = catalogue.named(qualified)
         if known in lexicon.tensor_classes:
             return Tensor(Place.ANYWHERE, None, lexicon.dtypes.get(known), Confidence.MEDIUM)
         kind = lexicon.promised(known)
@@ -107,7 +113,7 @@ class Annotations:
             return Sequence(_SEQUENCES[name], None, UNKNOWN)
         if name in _MAPPINGS and module in ("builtins", "typing", "collections.abc", "collections"):
             return Mapping((), UNKNOWN)
-        return ExternalObject(value.name) if catalogue.is_class(value.name) else UNKNOWN
+        return ExternalObject(qualified) if catalogue.is_class(qualified) else UNKNOWN
 
     def _generic(self, node: ir.Subscript, module: Module) -> Value:
         name = node.value.attr if isinstance(node.value, ir.Attribute) else getattr(node.value, "id", "")

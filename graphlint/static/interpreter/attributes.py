@@ -60,37 +60,45 @@ class Attributes:
 
     def _attribute_of(self, value: Value, name: str, frame: Frame) -> Value:
         interpreter = self.interpreter
-        if isinstance(value, Instance):
-            return self._instance_attribute(value, name, frame)
-        if isinstance(value, External) and name == "__name__":
-            return Const(value.name.rpartition(".")[2])
-        if isinstance(value, (ModuleValue, PackageValue, External)):
-            return interpreter.names.attribute_of_module(value, name)
-        if isinstance(value, Tensor):
-            return self.interpreter.tensors.attribute(value, name)
-        if isinstance(value, DeviceName) and name == "type":
-            return self._types[value.place]
-        if isinstance(value, Class):
-            return self._class_member(value, name, frame)
-        if isinstance(value, Super):
-            if isinstance(value.receiver, Instance):
-                found = interpreter.heap.member(value.receiver, name, frame, value.after)
+        match value:
+            case Instance():
+                return self._instance_attribute(value, name, frame)
+            case External() if name == "__name__":
+                return Const(value.name.rpartition(".")[2])
+            case ModuleValue() | PackageValue() | External():
+                return interpreter.names.attribute_of_module(value, name)
+            case Tensor():
+                return interpreter.tensors.attribute(value, name)
+            case DeviceName() if name == "type":
+                return self._types[value.place]
+            case Class():
+                return self._class_member(value, name, frame)
+            case Super(receiver=Instance() as receiver):
+                found = interpreter.heap.member(receiver, name, frame, value.after)
                 return found if found is not None else UNKNOWN
-            return UNKNOWN
-        if isinstance(value, ExternalObject):
-            return self._external_attribute(value, name)
-        if isinstance(value, (Sequence, Mapping, Const, Host)):
-            return Method(value, name) if not isinstance(value, Host) or value.kind != "object" else UNKNOWN
-        if isinstance(value, Partial) and name == "func":
-            return value.function
-        if isinstance(value, Function) and name == "__code__":
-            names = tuple(Const(parameter.name) for parameter in value.code.parameters)
-            return ExternalObject("types.CodeType", (("co_varnames", Sequence("tuple", names)),))
-        if isinstance(value, Bound) and name == "__self__":
-            return value.receiver
-        if isinstance(value, (Function, Bound, Partial)):
-            return value if name == "__call__" else UNKNOWN
+            case Super() | Host(kind="object"):
+                return UNKNOWN
+            case ExternalObject():
+                return self._external_attribute(value, name)
+            case Sequence() | Mapping() | Const() | Host():
+                return Method(value, name)
+            case Function() | Bound() | Partial():
+                return self._callable_attribute(value, name)
         return self._typical(name)
+
+    @staticmethod
+    def _callable_attribute(value: Function | Bound | Partial, name: str) -> Value:
+        match value, name:
+            case _, "__call__":
+                return value
+            case Partial(), "func":
+                return value.function
+            case Bound(), "__self__":
+                return value.receiver
+            case Function(), "__code__":
+                names = tuple(Const(parameter.name) for parameter in value.code.parameters)
+                return ExternalObject("types.CodeType", (("co_varnames", Sequence("tuple", names)),))
+        return UNKNOWN
 
     def _instance_attribute(self, value: Instance, name: str, frame: Frame) -> Value:
         heap = self.interpreter.heap

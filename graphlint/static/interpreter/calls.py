@@ -67,30 +67,28 @@ class Calls:
             functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))][:MAX_TARGETS]
             return union(self.call(t, arguments, node, frame) for t in functions) if functions else UNKNOWN
         target = targets[0]
-        if isinstance(target, Function):
-            return self.call_function(target, arguments, node, frame)
-        if isinstance(target, Bound):
-            return self._call_bound(target, arguments, node, frame)
-        if isinstance(target, Method):
-            return self.interpreter.methods.call(target.receiver, target.name, arguments, node, frame)
-        if isinstance(target, External):
-            return self.call_external(target.name, arguments, node, frame)
-        if isinstance(target, Class):
-            return self.interpreter.instances.construct(target.definition, arguments, node, frame)
-        if isinstance(target, Instance):
-            return self.interpreter.instances.call(target, arguments, node, frame)
-        if isinstance(target, Partial):
-            keywords = dict(target.keywords) | dict(arguments.keywords)
-            merged = Arguments(
-                target.arguments + arguments.positional, tuple(keywords.items()), arguments.star, arguments.double_star
-            )
-            return self.call(target.function, merged, node, frame)
-        if isinstance(target, ExternalObject):
-            return self.call_external_object(target, arguments, node, frame)
-        if isinstance(target, Sequence) and target.kind == "sequential":
-            return self.interpreter.instances.call_chain(target, arguments, node, frame)
-        if isinstance(target, (Unknown, Super, ModuleValue)):
-            self.unresolved(node, frame)
+        interpreter = self.interpreter
+        match target:
+            case Function():
+                return self.call_function(target, arguments, node, frame)
+            case Bound():
+                return self._call_bound(target, arguments, node, frame)
+            case Method():
+                return interpreter.methods.call(target.receiver, target.name, arguments, node, frame)
+            case External():
+                return self.call_external(target.name, arguments, node, frame)
+            case Class():
+                return interpreter.instances.construct(target.definition, arguments, node, frame)
+            case Instance():
+                return interpreter.instances.call(target, arguments, node, frame)
+            case Partial():
+                return self.call(target.function, _merged(target, arguments), node, frame)
+            case ExternalObject():
+                return self.call_external_object(target, arguments, node, frame)
+            case Sequence(kind="sequential"):
+                return interpreter.instances.call_chain(target, arguments, node, frame)
+            case Unknown() | Super() | ModuleValue():
+                self.unresolved(node, frame)
         return UNKNOWN
 
     def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
@@ -242,3 +240,10 @@ class Calls:
     def _is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""
         return package_of(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)
+
+
+def _merged(partial: Partial, arguments: Arguments) -> Arguments:
+    """The arguments that a partial was made with, and those that it is called with."""
+    keywords = dict(partial.keywords) | dict(arguments.keywords)
+    positional = partial.arguments + arguments.positional
+    return Arguments(positional, tuple(keywords.items()), arguments.star, arguments.double_star)

@@ -50,20 +50,22 @@ class Methods:
         self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         interpreter = self.interpreter
-        if isinstance(receiver, (Tensor, Unknown)):
-            return interpreter.tensors.call_method(receiver, name, arguments, node, frame)
-        if isinstance(receiver, Instance):
-            return self._call_own_method(receiver, name, arguments, node, frame)
-        if isinstance(receiver, Super):
-            return self._call_super(receiver, name, arguments, node, frame)
-        if isinstance(receiver, (ModuleValue, External, Class, Function, Bound, Partial)):
-            target = interpreter.attributes.load(receiver, name, frame)
-            is_apply = isinstance(target, Bound) and target.function == APPLY
-            if isinstance(receiver, Class) and is_apply:
-                return self._apply(receiver.definition, arguments, node, frame)
-            return interpreter.calls.call(target, arguments, node, frame)
-        if isinstance(receiver, ExternalObject):
-            return interpreter.calls.call_external_method(f"{receiver.cls}.{name}", receiver, arguments, node, frame)
+        match receiver:
+            case Tensor() | Unknown():
+                return interpreter.tensors.call_method(receiver, name, arguments, node, frame)
+            case Instance():
+                return self._call_own_method(receiver, name, arguments, node, frame)
+            case Super():
+                return self._call_super(receiver, name, arguments, node, frame)
+            case ExternalObject():
+                return interpreter.calls.call_external_method(
+                    f"{receiver.cls}.{name}", receiver, arguments, node, frame
+                )
+            case ModuleValue() | External() | Class() | Function() | Bound() | Partial():
+                target = interpreter.attributes.load(receiver, name, frame)
+                if isinstance(receiver, Class) and isinstance(target, Bound) and target.function == APPLY:
+                    return self._apply(receiver.definition, arguments, node, frame)
+                return interpreter.calls.call(target, arguments, node, frame)
         return interpreter.containers.call_method(receiver, name, arguments, node, frame)
 
     def _call_own_method(

@@ -138,42 +138,50 @@ class Builtins:
             given = self.evaluator.call_special(first, f"__{name}__", Arguments(values[1:]), node, frame)
             if given is not None:
                 return given
-        if name in ("int", "float", "complex", "bool"):
-            return self._number(name, first, node, frame)
-        if name in ("str", "repr", "format", "ascii", "print"):
-            self._printed(arguments, node, frame)
-            return (
-                NONE
-                if name == "print"
-                else first
-                if isinstance(first, Const) and name == "str" and isinstance(first.value, str)
-                else Host("str")
-            )
-        if name in ("any", "all", "max", "min", "sorted"):
-            return self._iterables.reducing(name, arguments, node, frame)
-        if name in ("list", "tuple", "set", "frozenset", "iter", "reversed"):
-            return self._iterables.converted(
-                {"iter": "iterator", "reversed": "iterator", "frozenset": "set"}.get(name, name), first, values
-            )
-        if name == "len" and isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
-            return Const(len(first.elements))
-        if name in ("round", "abs", "pow", "divmod"):
-            if device_tensor(first) is not None:
-                if name == "round":
-                    return first
-                return self.tensors.call_function(name, arguments, node, frame)
-            return Host("float" if name == "round" and len(values) > 1 else "int" if name == "round" else "number")
-        if name == "range":
-            return self._iterables.range(arguments, node, frame)
-        if name == "sum":
-            return self._iterables.sum(first)
-        if name == "type" and len(values) == 1:
-            return union(type_of(member) for member in members(first))
+        match name:
+            case "int" | "float" | "complex" | "bool":
+                return self._number(name, first, node, frame)
+            case "str" | "repr" | "format" | "ascii" | "print":
+                return self._text(name, arguments, node, frame)
+            case "any" | "all" | "max" | "min" | "sorted":
+                return self._iterables.reducing(name, arguments, node, frame)
+            case "list" | "tuple" | "set":
+                return self._iterables.converted(name, first, values)
+            case "frozenset":
+                return self._iterables.converted("set", first, values)
+            case "iter" | "reversed":
+                return self._iterables.converted("iterator", first, values)
+            case "len" if isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
+                return Const(len(first.elements))
+            case "round" | "abs" | "pow" | "divmod":
+                return self._computed(name, arguments, node, frame)
+            case "range":
+                return self._iterables.range(arguments, node, frame)
+            case "sum":
+                return self._iterables.sum(first)
+            case "type" if len(values) == 1:
+                return union(type_of(member) for member in members(first))
         if name in _HOST_RESULTS:
             return Host(_HOST_RESULTS[name])
         if name.endswith(("Error", "Exception", "Warning", "StopIteration")) or name == "object":
             return Host("object")
         return None
+
+    def _text(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        self._printed(arguments, node, frame)
+        match name, arguments.positional:
+            case "print", _:
+                return NONE
+            case "str", (Const(value=str()) as first, *_):
+                return first
+        return Host("str")
+
+    def _computed(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        first, *others = arguments.positional or (UNKNOWN,)
+        is_round = name == "round"
+        if device_tensor(first) is not None:
+            return first if is_round else self.tensors.call_function(name, arguments, node, frame)
+        return Host("number" if not is_round else "float" if others else "int")
 
     def _number(self, name: str, value: Value, node: ir.Call | None, frame: Frame) -> Value:
         if device_tensor(value) is not None and node is not None:

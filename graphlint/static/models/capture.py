@@ -48,33 +48,41 @@ class Capture:
         return union(results) if results else UNKNOWN
 
     def _enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
-        if isinstance(manager, ExternalObject):
-            entry = self.entries.find(manager.cls)
+        match manager:
+            case ExternalObject():
+                return self._enter_external(node, manager, frame)
+            case Instance():
+                return self._enter_instance(node, manager, frame)
+            case DeviceName():
+                others = (value for value in frame.around if not isinstance(value, DeviceName))
+                frame.around = frozenset({*others, manager})
+        return UNKNOWN if isinstance(manager, Unknown) else manager
+
+    def _enter_external(self, node: ir.Node | None, manager: ExternalObject, frame: Frame) -> Value:
+        entry = self.entries.find(manager.cls)
+        if entry is not None and entry.form == "context" and node is not None:
+            self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
+            return manager
+        switch = self.evaluator.lexicon.surroundings.get(manager.cls)
+        if switch is not None and manager.argument(switch) != FALSE:
+            frame.around |= {ExternalObject(manager.cls)}
+        generator = manager.argument("generator")
+        if manager.cls == "contextlib.contextmanager" and generator is not None:
+            return self._enter_generator(node, generator, frame)
+        return manager
+
+    def _enter_instance(self, node: ir.Node | None, manager: Instance, frame: Frame) -> Value:
+        for base in self.evaluator.external_bases(manager.cls):
+            entry = self.entries.find(base)
             if entry is not None and entry.form == "context" and node is not None:
                 self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
                 return manager
-            switch = self.evaluator.lexicon.surroundings.get(manager.cls)
-            if switch is not None and manager.argument(switch) != FALSE:
-                frame.around |= {ExternalObject(manager.cls)}
-            generator = manager.argument("generator")
-            if manager.cls == "contextlib.contextmanager" and generator is not None:
-                return self._enter_generator(node, generator, frame)
-            return manager
-        if isinstance(manager, Instance):
-            for base in self.evaluator.external_bases(manager.cls):
-                entry = self.entries.find(base)
-                if entry is not None and entry.form == "context" and node is not None:
-                    self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
-                    return manager
-            before = len(frame.regions)
-            entered = self.evaluator.call_method(manager, "__enter__", Arguments(), _call(node), frame)
-            opened = frame.regions[before:]
-            del frame.regions[before:]
-            self._reopen(node, opened, frame)
-            return entered
-        if isinstance(manager, DeviceName):
-            frame.around = frozenset(value for value in frame.around if not isinstance(value, DeviceName)) | {manager}
-        return UNKNOWN if isinstance(manager, Unknown) else manager
+        before = len(frame.regions)
+        entered = self.evaluator.call_method(manager, "__enter__", Arguments(), _call(node), frame)
+        opened = frame.regions[before:]
+        del frame.regions[before:]
+        self._reopen(node, opened, frame)
+        return entered
 
     def _enter_generator(self, node: ir.Node | None, generator: Value, frame: Frame) -> Value:
         """A helper made with `contextlib.contextmanager`: what is open where it yields is open in the body."""

@@ -129,17 +129,18 @@ def _with_rank(value: Value, ndim: int | None) -> Value:
 
 def _literal_rank(value: Value | None) -> int | None:
     """The rank of a tensor that is made of numbers, or of lists of them."""
-    if isinstance(value, Sequence):
-        if value.elements is None:
-            inner = _literal_rank(value.element)
-        else:
-            inner = _literal_rank(value.elements[0]) if value.elements else 0
-        return None if inner is None else inner + 1
-    if isinstance(value, Host):
-        return 0 if value.kind in ("int", "float", "bool", "number") else None
-    if isinstance(value, Tensor):
-        return value.ndim
-    return 0 if isinstance(value, Const) and value != NONE else None
+    match value:
+        case Sequence():
+            first = value.element if value.elements is None else value.elements[0] if value.elements else Const(0)
+            inner = _literal_rank(first)
+            return None if inner is None else inner + 1
+        case Host():
+            return 0 if value.kind in ("int", "float", "bool", "number") else None
+        case Tensor():
+            return value.ndim
+        case Const() if value != NONE:
+            return 0
+    return None
 
 
 def _literal_dtype(value: Value | None, lexicon: Lexicon) -> str | None:
