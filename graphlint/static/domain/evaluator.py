@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from graphlint.lexicon import Lexicon
 from graphlint.operations import Catalogue
 from graphlint.rule import Event, Hit
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, RegionKey
@@ -17,6 +18,7 @@ class Evaluator(Protocol):
     """The interpreter, as the models see it."""
 
     catalogue: Catalogue
+    lexicon: Lexicon
     regions: dict[RegionKey, OpenRegion]
 
     # Code

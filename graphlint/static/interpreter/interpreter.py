@@ -7,6 +7,7 @@ from collections import Counter
 from graphlint.detectors import Detectors
 from graphlint.entries import Entries
 from graphlint.finding import Confidence, Region
+from graphlint.lexicon import Lexicon
 from graphlint.operations import Catalogue
 from graphlint.rule import Event, Hit
 from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
@@ -49,10 +50,13 @@ MAX_VARIANTS = 16  # argument kinds of one function before they are taken togeth
 class Interpreter:
     """Runs functions, each once for every kind of arguments, and remembers what came of it."""
 
-    def __init__(self, project: Project, catalogue: Catalogue, entries: Entries, detectors: Detectors) -> None:
+    def __init__(
+        self, project: Project, catalogue: Catalogue, lexicon: Lexicon, entries: Entries, detectors: Detectors
+    ) -> None:
         self.max_depth_outside = MAX_DEPTH_OUTSIDE
         self.project = project
         self.catalogue = catalogue
+        self.lexicon = lexicon
         self.entries = entries
         self.detectors = detectors
         self.names = Names(self)
