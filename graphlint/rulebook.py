@@ -78,7 +78,7 @@ def builtin_rules() -> Path:
 @functools.cache
 def builtin_catalogue() -> Catalogue:
     """What ships with graphlint, for what knows of no session and its rulebook."""
-    return load_catalogue(builtin_rules() / OPERATIONS)
+    return load_catalogue(builtin_rules() / TABLES[0])
 
 
 def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Rulebook:

@@ -56,7 +56,7 @@ class AddedRules:
     def called(
         self, capture: Capture, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], stack: Stack
     ) -> After | None:
-        """Hit what the tables say of a call with these arguments; what asks the detectors once it has run."""
+        """Report what the tables say of a call with these arguments; what asks the detectors once it has run."""
         operation = self.catalogue.find(name)
         effects = [one for one in operation.effects if one.name in self.effects] if operation is not None else []
         if operation is None or not (effects or self.detectors):

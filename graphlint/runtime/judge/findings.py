@@ -39,7 +39,7 @@ class Findings:
         is_luck: bool = False,
         report: Hit = SURE,
     ) -> None:
-        """Hit an effect at the innermost line of a stack; `opening` is the stack that opened its region.
+        """Report an effect at the innermost line of a stack; `opening` is the stack that opened its region.
 
         `said` is what the witness saw, and goes behind the reason that the rule gives. What went well by luck is no
         more than a warning. `report` is what a table or a detector says besides the page.

@@ -27,18 +27,18 @@ class Operator:
 
     `overload` is the schema with the name of the overload. `is_view` says that the result is memory of an argument,
     looked at in another way, `is_in_place` that it is the first argument, which is written, `is_unfilled` that it holds
-    nothing yet, `draws` that random numbers are drawn; `writes` are the position and the name of each argument that is
-    written, but for the running statistics of a batch norm, which `has_statistics`.
+    nothing yet, `gives_nothing` that there is none, `draws` that random numbers are drawn; `writes` are the position and
+    the name of each argument that is written, but for the running statistics of a batch norm, which `has_statistics`.
     """
 
     name: str
     schema: str
-    overload: str
     namespace: str
     is_view: bool
     is_in_place: bool
     is_unfilled: bool
     has_statistics: bool
+    gives_nothing: bool
     draws: bool
     writes: tuple[tuple[int, str], ...]
 
@@ -54,12 +54,12 @@ def operator(func: Any) -> Operator:
     return Operator(
         name=str(func),
         schema=str(schema.name) if schema else "",
-        overload=f"{schema.name}.{schema.overload_name}" if schema else "",
         namespace=str(func.namespace),
         is_view=any(not one.alias_info.is_write for _, one in aliases) or torch.Tag.inplace_view in tags,
         is_in_place=_is_in_place(schema) if schema else False,
         is_unfilled=bool(schema) and schema.name in families["unfilled"],
         has_statistics=bool(schema) and schema.name in families["batch-norms"],
+        gives_nothing=bool(schema) and not schema.returns,
         draws=torch.Tag.nondeterministic_seeded in tags,
         writes=tuple((number, str(one.name)) for number, one in aliases if one.alias_info.is_write),
     )
@@ -141,7 +141,7 @@ class Call:
         """Whether something is done on the device, rather than the same memory looked at in another way."""
         if self.operator.is_view or self.operator.is_unfilled or self.copies_itself:
             return False
-        touched = tensors(result) or list(self.written()) or (self.tensors if not self.func._schema.returns else [])
+        touched = tensors(result) or list(self.written()) or (self.tensors if self.operator.gives_nothing else [])
         return any(tensor.is_cuda and tensor.numel() for tensor in touched)
 
     def is_download(self, result: object) -> bool:

@@ -107,7 +107,7 @@ class Tensors:
     def apply(
         self, operation: Operation, receiver: Value | None, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        """Hit the effects of an operation and give its result."""
+        """Report the effects of an operation and give its result."""
         positional = list(arguments.positional)
         if receiver is not None and operation.params and operation.params[0].name == "self":
             positional.insert(0, receiver)

@@ -307,3 +307,68 @@ def scripted() -> list[tuple[str, list[float]]]:
 def test_torchscript_compiles_the_functions_that_have_a_stand_in(context: Any) -> None:
     """What builds a tensor is known to it by identity."""
     assert [(name, [2.0] * 4) for name in ("cuda", "cpu")] == done(context, scripted)
+
+
+def conflicts() -> dict[str, bool]:
+    found = {}
+    for mode in ("global", "thread_local", "relaxed"):
+        graph, said = torch.cuda.CUDAGraph(), []
+
+        def capture(graph: Any = graph, said: list[str] = said, mode: str = mode) -> None:
+            with torch.cuda.graph(graph, capture_error_mode=mode):
+                said.append(refusal(torch.cuda.Stream().synchronize))
+
+        refusal(capture)
+        found[mode] = bool(said[0])
+    return found
+
+
+def test_a_stream_beside_a_capture_is_waited_for_where_that_allows_it(context: Any) -> None:
+    """Only a relaxed one does."""
+    assert {"global": True, "thread_local": True, "relaxed": False} == done(context, conflicts)
+
+
+def layouts() -> list[Any]:
+    places, values = torch.tensor([[0, 1], [1, 0]], device="cuda"), torch.ones(2, device="cuda")
+    x, rows = torch.ones(2, 2, device="cuda"), torch.eye(2, device="cuda").to_sparse_csr()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        crossed = torch.sparse_coo_tensor(places, values, (2, 2))
+        product, doubled, same = crossed @ x, crossed * 2, rows @ x
+    values.fill_(3.0)
+    x.fill_(2.0)
+    graph.replay()
+    return [one.tolist() for one in (product, doubled.to_dense(), same)]
+
+
+def test_a_replay_runs_on_tensors_of_other_layouts(context: Any) -> None:
+    """What they are made of is memory like any other."""
+    assert [[[6.0, 6.0], [6.0, 6.0]], [[0.0, 6.0], [6.0, 0.0]], [[2.0, 2.0], [2.0, 2.0]]] == done(context, layouts)
+
+
+def launched() -> dict[str, int]:
+    x, flag = torch.ones(4, 2, device="cuda"), torch.tensor(True, device="cuda")
+    calls = {
+        "a wait of the device for itself": lambda: torch.cuda._sleep(10),
+        "an operator that gives nothing": lambda: torch._assert_async(flag),
+        "a view in place": lambda: x.t_(),
+        "a copy into itself": lambda: x.copy_(x.detach()),
+    }
+    found = {}
+    for name, call in calls.items():
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            call()
+        found[name] = len(graph.recording.nodes)
+    return found
+
+
+def test_work_is_what_a_device_has_to_do(context: Any) -> None:
+    """Also where nothing comes of it, but not where memory is only looked at in another way."""
+    expected = {
+        "a wait of the device for itself": 1,
+        "an operator that gives nothing": 1,
+        "a view in place": 0,
+        "a copy into itself": 0,
+    }
+    assert expected == done(context, launched)

@@ -86,12 +86,11 @@ class Streams:
             return
         if self.sync_mode == REFUSE_WAITS and called == "cuStreamSynchronize":
             raise RuntimeError(_WAITED)
-        if line is not None and line.recording is None:
+        recording = line.recording if line is not None else next(iter(self.recordings), None)
+        if recording is not None:
+            self.refuse(recording, "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)", called)
+        if line is not None:
             self.require_permission(called)
-            return
-        captured = self.recordings if line is None else [line.recording]
-        if captured and captured[0] is not None:
-            self.refuse(captured[0], "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)", called)
 
     def require_permission(self, called: str) -> None:
         """A call that looks at a stream beside all captures; raises RuntimeError where one of them forbids that."""
