@@ -11,7 +11,7 @@ from proof.processes import LOADED
 
 pytest.importorskip("torch")
 
-from graphlint.runtime.isolation import Ending, run_isolated, server
+from graphlint.runtime.session.isolation import Ending, run_isolated, server
 
 DEADLINE = 60.0
 
