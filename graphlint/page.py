@@ -94,7 +94,7 @@ def read_page(page: Path) -> Rule:
 
 
 @functools.cache
-def _parse(page: Path, text: str, detector: Path | None) -> Rule:
+def _parse(page: Path, text: str) -> Rule:
     """The rule of a page's text; a process that asks for the rules again reads the files, and parses what is new."""
     stem = STEM.fullmatch(page.stem)
     if stem is None:
