@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from graphlint.errors import UsageError
 from graphlint.page import Rule
-from graphlint.rule import Event, Report
+from graphlint.rule import Event, Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Detector:
     """What reports the events of one rule."""
 
     effect: str
-    detect: Callable[[Any], Iterable[Report]]
+    detect: Callable[[Any], Iterable[Hit]]
 
-    def reports(self, event: Event) -> list[Report]:
+    def reports(self, event: Event) -> list[Hit]:
         """What it says of an event. Raises UsageError where it fails."""
         try:
             return list(self.detect(event))
@@ -46,7 +46,7 @@ def load_detectors(rules: Iterable[Rule]) -> Detectors:
     return found
 
 
-def _load(path: Path) -> tuple[Callable[[Any], Iterable[Report]], list[type[Event]]]:
+def _load(path: Path) -> tuple[Callable[[Any], Iterable[Hit]], list[type[Event]]]:
     """The function of a detector, and the kinds of events that its annotation names."""
     name = f"graphlint_detector_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -66,7 +66,7 @@ def _wanted(module: ModuleType) -> Iterator[type[Event]]:
     for kind in typing.get_args(hint) if isinstance(hint, UnionType) else (hint,):
         if not (isinstance(kind, type) and issubclass(kind, Event)):
             raise TypeError(
-                "write `def detect(event: Truth | Call) -> Iterator[Report]`, with events of graphlint.rule"
+                "write `def detect(event: Truth | OperationCall) -> Iterator[Hit]`, with events of graphlint.rule"
             )
         yield kind
 

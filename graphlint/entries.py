@@ -20,7 +20,11 @@ KEYS: Mapping[str, type] = {
     "telling": bool,
     "backward": bool,
     "marks": list,
+    "takes": list,
+    "samples": list,
+    "graphing": dict,
 }
+LISTS = ("names", "marks", "takes", "samples")
 REQUIRED = ("kind", "form", "names")
 
 
@@ -36,6 +40,9 @@ class Entry:
     telling: bool = False
     backward: bool = False
     marks: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
+    graphing: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Entries:
@@ -46,6 +53,7 @@ class Entries:
         self.by_last_name = {_last(name): entry for entry in entries if entry.telling for name in entry.names}
         self.declaring = {_last(name) for entry in entries if entry.form == "decorator" for name in entry.names}
         self.compiling = {_last(name) for entry in entries if entry.form == "compile" for name in entry.names}
+        self.graphing = {name for entry in entries for name, _ in entry.graphing}
         self.last_names = {_last(name) for name in self.by_name}
         self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
 
@@ -62,10 +70,9 @@ class Entries:
         entry = self.find(cls)
         return entry is not None and entry.form == "context"
 
-    def find_method(self, cls: str, name: str) -> Entry | None:
-        """The entry that a method of a class outside the project is; every module has those of `torch.nn.Module`."""
-        found = self.find(f"{cls}.{name}")
-        return self.find(f"torch.nn.Module.{name}") if found is None and cls.startswith("torch.nn.") else found
+    def find_method(self, classes: Iterable[str], name: str) -> Entry | None:
+        """The entry that a method is which one of these classes has."""
+        return next((entry for cls in classes if (entry := self.find(f"{cls}.{name}")) is not None), None)
 
 
 def load_entries(*files: Path) -> Entries:
@@ -84,7 +91,9 @@ def _rows(table: Table) -> Iterator[tuple[Table, int, Entry]]:
     table.expect(rows, list, "entry")
     for place, row in enumerate(rows):
         _check_row(table, place, row)
-        yield table, place, Entry(**row | {key: tuple(row.get(key, ())) for key in ("names", "marks")})
+        graphing = tuple((keyword, tuple(values)) for keyword, values in row.get("graphing", {}).items())
+        lists = {key: tuple(row.get(key, ())) for key in LISTS}
+        yield table, place, Entry(**row | lists | {"graphing": graphing})
 
 
 def _check_row(table: Table, place: int, row: dict[str, Any]) -> None:
@@ -99,8 +108,13 @@ def _check_row(table: Table, place: int, row: dict[str, Any]) -> None:
     if row["form"] not in FORMS:
         said = f"`form`: `{row['form']}` is not one of {', '.join(FORMS)}{nearest(row['form'], FORMS)}"
         raise table.error(said, "entry", place, "form")
-    table.strings(row.get("marks", []), "entry", place, "marks")
-    for name in table.strings(row["names"], "entry", place, "names"):
+    if row["form"] == "compile" and not row.get("graphing"):
+        raise table.error("key `graphing` of this entry is missing: what implies that it captures", "entry", place)
+    for keyword, values in row.get("graphing", {}).items():
+        table.strings(values, "entry", place, "graphing", keyword)
+    for key in LISTS:
+        table.strings(row.get(key, []), "entry", place, key)
+    for name in row["names"]:
         if not all(part.isidentifier() for part in name.split(".")) or "." not in name:
             said = f"`names`: `{name}` is no qualified name, as `torch.cuda.graph` is one"
             raise table.error(said, "entry", place, "names", at=name)

@@ -10,6 +10,8 @@ from graphlint.effects import Condition, Effect, effect
 from graphlint.operators import OPERATORS, without_overload
 from graphlint.signatures import Operation, Parameter, parameters
 
+FUNCTIONS, TENSOR = "torch", "torch.Tensor"  # most methods of the one are functions of the other
+
 _READ = {"number": "scalar-readback", "int": "tensor-as-size", "size": "tensor-as-size"}
 _ELEMENTWISE = frozenset({"elementwise", "bool-tensor"})
 
@@ -60,6 +62,19 @@ class Catalogue:
             self._found[name] = self._search(name)
         return self._found[name]
 
+    def function(self, name: str) -> Operation | None:
+        """A function on tensors."""
+        return self.find(f"{FUNCTIONS}.{name}")
+
+    def method(self, name: str) -> Operation | None:
+        """A method or attribute of tensors."""
+        return self.find(f"{TENSOR}.{name}")
+
+    def named(self, name: str) -> str:
+        """The name under which the catalogue knows something, its own where it does not."""
+        operation = self.find(name)
+        return name if operation is None else operation.name
+
     def call(self, name: str) -> Operation | None:
         """What a call of an instance of the class `name` does."""
         return self.find(f"{name}.forward") or self.find(f"{name}.__call__")
@@ -100,7 +115,7 @@ class Catalogue:
 
     def _method(self, name: str) -> Operation | None:
         owner, _, member = name.rpartition(".")
-        function = self.find(f"torch.{member}") if owner == "torch.Tensor" else None
+        function = self.function(member) if owner == TENSOR else None
         return _as_method(function, name) if function is not None else None
 
     def _in_place(self, name: str) -> Operation | None:

@@ -4,16 +4,16 @@ A detector stands beside the page of its rule (`rules/gl505_growing_memory.py`) 
 
     from collections.abc import Iterator
 
-    from graphlint.rule import Call, Confidence, Report
+    from graphlint.rule import OperationCall, Confidence, Hit
 
-    def detect(event: Call) -> Iterator[Report]:
+    def detect(event: OperationCall) -> Iterator[Hit]:
         if event.name == "acme.flush" and not event.given("lazily"):
-            yield Report(Confidence.HIGH, message="`{operation}` waits")
+            yield Hit(Confidence.HIGH, message="`{operation}` waits")
 
 The annotation says which events it wants: one kind, or several as in `Truth | HostRead`. It is called for each such
 event inside a capture region; what it yields is reported at the place of the event, under the code of its page. The
 same detector serves both witnesses. `check` gives it what can be known from the source: a value may be a `Union`, or
-`UNKNOWN`. `verify` gives it what a run did: values are known, and it sees `Call` alone.
+`UNKNOWN`. `verify` gives it what a run did: values are known, and it sees `OperationCall` alone.
 
 Values are immutable and compared by what they hold. `members(value)` are the alternatives of a value; the questions
 (`device_tensor`, `tensors_in`, `truth`, ...) look at all of them. How sure a report is follows from how sure the value
@@ -62,7 +62,6 @@ __all__ = [
     "TRUE",
     "UNKNOWN",
     "CachedCall",
-    "Call",
     "Confidence",
     "Const",
     "DeviceName",
@@ -70,18 +69,19 @@ __all__ = [
     "External",
     "ExternalObject",
     "Growth",
+    "Hit",
     "Host",
     "HostRead",
     "Item",
     "ItemRead",
     "ItemWrite",
-    "Kept",
     "Made",
     "ModuleMove",
     "Operands",
+    "OperationCall",
     "Place",
-    "Report",
     "Sequence",
+    "StateWrite",
     "Tensor",
     "Truth",
     "Union",
@@ -101,7 +101,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Hit:
     """What a detector says of an event; without a message or help of its own, that of the page stands.
 
     `{operation}` in a message stands for the source text of the event.
@@ -119,7 +119,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Event):
+class OperationCall(Event):
     """An operation of the catalogue is called: its qualified name, what its parameters are given, what it returns."""
 
     name: str
@@ -233,7 +233,7 @@ class Made(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Event):
+class StateWrite(Event):
     """A value is assigned to something that was there before the region: an attribute, an item, a global.
 
     `enlarges` says whether a condition around it compares a size of what is assigned: `if n > self.buffer.numel():`.

@@ -1,4 +1,4 @@
-"""Directories of rules in, a validated Rulebook out: pages, tables of operations and of regions, and detectors."""
+"""Directories of rules in, a validated Rulebook out: pages, tables of operations, names and regions, and detectors."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from pathlib import Path
 from graphlint.catalogue import load_catalogue
 from graphlint.entries import Entries, load_entries
 from graphlint.errors import UsageError, nearest
+from graphlint.lexicon import Lexicon, load_lexicon
 from graphlint.operations import Catalogue
 from graphlint.page import Rule, read_page
 
 PACKAGE = Path(__file__).resolve().parent
 EVERYTHING = "ALL"
-OPERATIONS, REGIONS = "operations.toml", "regions.toml"
+TABLES = ("operations.toml", "lexicon.toml", "regions.toml")
 
 
 @dataclass(frozen=True)
 class Rulebook:
-    """All rules in the order of their codes, and what all directories say of operations and regions."""
+    """All rules in the order of their codes, and what all directories say of operations, names and regions."""
 
     rules: tuple[Rule, ...]
     catalogue: Catalogue
+    lexicon: Lexicon
     entries: Entries
 
     def rule(self, code: str) -> Rule:
@@ -94,10 +96,11 @@ def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Ruleb
     rules.sort(key=lambda rule: rule.code)
     refuse_shared(rules, "code", lambda rule: rule.code)
     refuse_shared(rules, "name", lambda rule: rule.slug)
-    operations, regions = (
-        [file for directory in directories if (file := directory / name).is_file()] for name in (OPERATIONS, REGIONS)
+    operations, names, regions = (
+        [file for directory in directories if (file := directory / name).is_file()] for name in TABLES
     )
-    return Rulebook(tuple(rules), load_catalogue(*operations, effects=by_effect(rules)), load_entries(*regions))
+    catalogue = load_catalogue(*operations, effects=by_effect(rules))
+    return Rulebook(tuple(rules), catalogue, load_lexicon(*names), load_entries(*regions))
 
 
 def by_effect(rules: Iterable[Rule]) -> dict[str, Rule]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import HostRead, Report, certainty, device_tensor
+from graphlint.rule import Hit, HostRead, certainty, device_tensor
 
 
-def detect(event: HostRead) -> Iterator[Report]:
+def detect(event: HostRead) -> Iterator[Hit]:
     tensor = device_tensor(event.value)
     if tensor is None:
         return
     if event.purpose == "number":
-        yield Report(tensor.sure)
+        yield Hit(tensor.sure)
     elif event.purpose == "index":
-        yield Report(certainty(event.value, tensor))
+        yield Hit(certainty(event.value, tensor))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import HostRead, Place, Report, device_tensor, tensors_in
+from graphlint.rule import Hit, HostRead, Place, device_tensor, tensors_in
 
 
-def detect(event: HostRead) -> Iterator[Report]:
+def detect(event: HostRead) -> Iterator[Hit]:
     if event.purpose != "text":
         return
     tensor = device_tensor(event.value)
     if tensor is None:
         tensor = next((held for held in tensors_in(event.value) if held.place is Place.DEVICE), None)
     if tensor is not None:
-        yield Report(tensor.sure)
+        yield Hit(tensor.sure)

@@ -10,11 +10,11 @@ from graphlint.rule import (
     TRUE,
     Confidence,
     Const,
+    Hit,
     Host,
     ItemRead,
     ItemWrite,
     Place,
-    Report,
     Sequence,
     Tensor,
     Value,
@@ -28,7 +28,7 @@ from graphlint.rule import (
 _WHOLE = (Host("slice"), NONE, Const(...))
 
 
-def detect(event: ItemRead | ItemWrite) -> Iterator[Report]:
+def detect(event: ItemRead | ItemWrite) -> Iterator[Hit]:
     container = event.container
     if not isinstance(container, Tensor) or container.place is Place.HOST:
         return
@@ -39,17 +39,17 @@ def detect(event: ItemRead | ItemWrite) -> Iterator[Report]:
         yield from _written(event, container)
 
 
-def _uploaded(index: Value) -> Iterator[Report]:
+def _uploaded(index: Value) -> Iterator[Hit]:
     held = host_tensor(index)
     if held is not None:
         if not held.is_mask and held.ndim != 0:
-            yield Report(held.sure)
+            yield Hit(held.sure)
     elif index == Host("array"):
-        yield Report(Confidence.MEDIUM)
+        yield Hit(Confidence.MEDIUM)
     elif any(isinstance(one, Sequence) and one.kind in ("list", "iterator") for one in members(index)):
         on_device = any(tensor.place is not Place.HOST for tensor in tensors_in(index))
         if not on_device and not _is_tuple_in_disguise(index):
-            yield Report(Confidence.HIGH)
+            yield Hit(Confidence.HIGH)
 
 
 def _is_tuple_in_disguise(index: Value) -> bool:
@@ -57,7 +57,7 @@ def _is_tuple_in_disguise(index: Value) -> bool:
     return isinstance(index, Sequence) and all(one in _WHOLE for one in members(index.any_element))
 
 
-def _written(event: ItemWrite, container: Tensor) -> Iterator[Report]:
+def _written(event: ItemWrite, container: Tensor) -> Iterator[Hit]:
     """A scalar from the host is uploaded unless it only fills a view."""
     held = host_tensor(event.stored) if device_tensor(event.stored) is None else None
     if not (is_number(event.stored) or (held is not None and held.ndim == 0)):
@@ -68,11 +68,11 @@ def _written(event: ItemWrite, container: Tensor) -> Iterator[Report]:
         if any(index.dtype is None for index in through):  # it may be a mask: `masked_fill` takes the number along
             sure = min(sure, Confidence.LOW)
         message = "`{operation} = ...` writes a host value through an index, which uploads it"
-        yield Report(sure, message, "use `index_fill_`")
+        yield Hit(sure, message, "use `index_fill_`")
     elif _selects_element(event, container):
         message = "`{operation} = ...` writes one element from the host, which uploads it"
         sure = container.sure if container.ndim is not None else Confidence.MEDIUM
-        yield Report(sure, message, "use `fill_` on the element")
+        yield Hit(sure, message, "use `fill_` on the element")
 
 
 def _selects_element(event: ItemWrite, container: Tensor) -> bool:

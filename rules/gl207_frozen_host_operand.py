@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Operands, Place, Report, device_tensor, host_tensor
+from graphlint.rule import Hit, Operands, Place, device_tensor, host_tensor
 
 
-def detect(event: Operands) -> Iterator[Report]:
+def detect(event: Operands) -> Iterator[Hit]:
     tensors = (device_tensor(value) for value in event.values)
     device = next((tensor for tensor in tensors if tensor is not None and tensor.place is Place.DEVICE), None)
     if device is None:
@@ -20,5 +20,5 @@ def detect(event: Operands) -> Iterator[Report]:
         if held is None or held.ndim != 0 or held.fresh or device_tensor(value) is not None:
             continue
         if not held.literal or event.is_written_to(position):
-            yield Report(min(held.sure, device.sure))
+            yield Hit(min(held.sure, device.sure))
             return

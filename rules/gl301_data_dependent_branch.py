@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Report, Tensor, Truth, certainty, device_tensor
+from graphlint.rule import Confidence, Hit, Tensor, Truth, certainty, device_tensor
 
 
-def detect(event: Truth) -> Iterator[Report]:
+def detect(event: Truth) -> Iterator[Hit]:
     tensor = device_tensor(event.value)
     if tensor is None or event.asker == "loop":
         return
     if event.asker != "condition":
-        yield Report(tensor.sure)
+        yield Hit(tensor.sure)
     elif event.is_bare_name and tensor == Tensor(tensor.place):
-        yield Report(Confidence.LOW)  # a bare name of which nothing else is known is a flag more often than a tensor
+        yield Hit(Confidence.LOW)  # a bare name of which nothing else is known is a flag more often than a tensor
     else:
-        yield Report(certainty(event.value, tensor))
+        yield Hit(certainty(event.value, tensor))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, HostRead, Report, Tensor, Truth, certainty, device_tensor
+from graphlint.rule import Confidence, Hit, HostRead, Tensor, Truth, certainty, device_tensor
 
 
-def detect(event: Truth | HostRead) -> Iterator[Report]:
+def detect(event: Truth | HostRead) -> Iterator[Hit]:
     tensor = device_tensor(event.value)
     match event:
         case _ if tensor is None:
             return
         case HostRead(purpose="count"):
-            yield Report(tensor.sure)
+            yield Hit(tensor.sure)
         case Truth(asker="loop", is_bare_name=True) if tensor == Tensor(tensor.place):
-            yield Report(Confidence.LOW)  # a flag more often than a tensor
+            yield Hit(Confidence.LOW)  # a flag more often than a tensor
         case Truth(asker="loop"):
-            yield Report(certainty(event.value, tensor))
+            yield Hit(certainty(event.value, tensor))

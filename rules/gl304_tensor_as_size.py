@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from graphlint.rule import (
     Confidence,
+    Hit,
     Host,
     HostRead,
     ItemRead,
     ItemWrite,
     Place,
-    Report,
     Sequence,
     Tensor,
     Value,
@@ -23,11 +23,11 @@ from graphlint.rule import (
 )
 
 
-def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Report]:
+def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Hit]:
     if isinstance(event, HostRead):
         tensor = device_tensor(event.value)
         if event.purpose == "bound" and tensor is not None:
-            yield Report(certainty(event.value, tensor))
+            yield Hit(certainty(event.value, tensor))
         return
     if isinstance(event.container, Tensor) and event.container.place is Place.HOST:
         return
@@ -35,10 +35,10 @@ def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Report]:
         tensor = device_tensor(item.value)
         if tensor is None:
             if isinstance(event.container, Tensor) and _is_list_of_tensors(item.value):
-                yield Report(Confidence.HIGH)
+                yield Hit(Confidence.HIGH)
         elif tensor.ndim == 0 and not item.is_mask:
             sure = certainty(item.value, tensor)
-            yield Report(sure if isinstance(event.container, Tensor) else min(sure, Confidence.MEDIUM))
+            yield Hit(sure if isinstance(event.container, Tensor) else min(sure, Confidence.MEDIUM))
 
 
 def _is_list_of_tensors(index: Value) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, ItemRead, ItemWrite, Place, Report, Tensor, certainty, device_tensor
+from graphlint.rule import Confidence, Hit, ItemRead, ItemWrite, Place, Tensor, certainty, device_tensor
 
 
-def detect(event: ItemRead | ItemWrite) -> Iterator[Report]:
+def detect(event: ItemRead | ItemWrite) -> Iterator[Hit]:
     container = event.container
     if isinstance(container, Tensor) and container.place is Place.HOST:
         return
@@ -18,12 +18,12 @@ def detect(event: ItemRead | ItemWrite) -> Iterator[Report]:
         sure = certainty(item.value, mask)
         if mask.dtype is None or not isinstance(container, Tensor):
             sure = min(sure, Confidence.MEDIUM)
-        yield Report(sure)
+        yield Hit(sure)
     if isinstance(event, ItemWrite) and isinstance(container, Tensor) and event.is_masked:
         yield from _written(event, container)
 
 
-def _written(event: ItemWrite, container: Tensor) -> Iterator[Report]:
+def _written(event: ItemWrite, container: Tensor) -> Iterator[Hit]:
     source = device_tensor(event.stored)
     beside = [index for index in event.through if not index.is_mask]
     if source is not None:
@@ -33,4 +33,4 @@ def _written(event: ItemWrite, container: Tensor) -> Iterator[Report]:
     else:
         return
     message = f"`{{operation}} = ...` {what}, and the hits of the mask are counted on the host"
-    yield Report(min(sure, container.sure), message)
+    yield Hit(min(sure, container.sure), message)

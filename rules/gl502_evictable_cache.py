@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import NONE, CachedCall, Confidence, Const, Place, Report, tensors_in
+from graphlint.rule import NONE, CachedCall, Confidence, Const, Hit, Place, tensors_in
 
 
-def detect(event: CachedCall) -> Iterator[Report]:
+def detect(event: CachedCall) -> Iterator[Hit]:
     held = next((tensor for tensor in tensors_in(event.result) if tensor.place is Place.DEVICE), None)
     if held is not None and event.maxsize != NONE:
-        yield Report(held.sure if isinstance(event.maxsize, Const) else Confidence.LOW)
+        yield Hit(held.sure if isinstance(event.maxsize, Const) else Confidence.LOW)

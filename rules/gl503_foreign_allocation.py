@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Made, Report
+from graphlint.rule import Confidence, Hit, Made
 
 
-def detect(event: Made) -> Iterator[Report]:
+def detect(event: Made) -> Iterator[Hit]:
     if event.is_foreign:
-        yield Report(Confidence.MEDIUM)
+        yield Hit(Confidence.MEDIUM)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Growth, Kept, Report, fresh_tensor
+from graphlint.rule import Growth, Hit, StateWrite, fresh_tensor
 
 
-def detect(event: Kept | Growth) -> Iterator[Report]:
+def detect(event: StateWrite | Growth) -> Iterator[Hit]:
     fresh = fresh_tensor(event.value)
     if fresh is not None and (isinstance(event, Growth) or event.enlarges):
-        yield Report(fresh.sure)
+        yield Hit(fresh.sure)

@@ -95,10 +95,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Call, Report
+from graphlint.rule import OperationCall, Hit
 
 
-def detect(event: Call) -> Iterator[Report]:
+def detect(event: OperationCall) -> Iterator[Hit]:
     yield from ()  # TODO
 '''
 FIXTURE = Template('''\

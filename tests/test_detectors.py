@@ -9,7 +9,7 @@ from examples import write_page
 
 from graphlint.detectors import load_detectors
 from graphlint.errors import UsageError
-from graphlint.rule import Call, Confidence, HostRead, Report
+from graphlint.rule import Confidence, Hit, HostRead, OperationCall
 from graphlint.rulebook import load_rulebook
 
 DETECTOR = """\
@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphlint.rule import Call, Confidence, HostRead, Report
+from graphlint.rule import OperationCall, Confidence, HostRead, Hit
 
 @dataclass(frozen=True)
 class Said:
     words: str
 
-def detect(event: Call | HostRead) -> Iterator[Report]:
-    yield Report(Confidence.HIGH, Said("seen").words)
+def detect(event: OperationCall | HostRead) -> Iterator[Hit]:
+    yield Hit(Confidence.HIGH, Said("seen").words)
 """
 
 
@@ -41,16 +41,18 @@ def test_a_detector_is_asked_about_the_events_that_it_names(tmp_path: Path) -> N
     write_detector(tmp_path, DETECTOR)
     write_page(tmp_path, "XX902", "table-alone")
     found = load_detectors(load_rulebook(tmp_path).rules)
-    assert {Call, HostRead} == set(found)
+    assert {OperationCall, HostRead} == set(found)
     ((detector,), (same,)) = found.values()
     assert detector == same and "house-rule" == detector.effect
-    assert [Report(Confidence.HIGH, "seen")] == list(detector.detect(None))
+    assert [Hit(Confidence.HIGH, "seen")] == list(detector.detect(None))
 
 
 def test_one_kind_of_event_is_enough(tmp_path: Path) -> None:
     """An annotation of one class, which is not a string."""
-    write_detector(tmp_path, "from graphlint.rule import Call\n\ndef detect(event: Call):\n    return ()\n")
-    assert {Call} == set(load_detectors(load_rulebook(tmp_path).rules))
+    write_detector(
+        tmp_path, "from graphlint.rule import OperationCall\n\ndef detect(event: OperationCall):\n    return ()\n"
+    )
+    assert {OperationCall} == set(load_detectors(load_rulebook(tmp_path).rules))
 
 
 @pytest.mark.parametrize(

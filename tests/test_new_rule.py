@@ -20,7 +20,7 @@ ABOUT_RULES = ("evidence", "fixtures", "imports", "readme", "rulebook", "verifie
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy that one may write into."""
     copy = tmp_path_factory.mktemp("checkout")
-    for name in ("graphlint", "rules", "fixtures", "tests"):
+    for name in (".github", "graphlint", "rules", "fixtures", "tests"):
         shutil.copytree(CHECKOUT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("README.md", "pyproject.toml"):
         shutil.copy(CHECKOUT / name, copy)

@@ -66,6 +66,13 @@ REGIONS = """\
     kind = "acme.begin"
     form = "end"
     names = ["other.end"]
+
+    [[entry]]
+    kind = "acme.compile"
+    form = "compile"
+    names = ["acme.compile"]
+    takes = ["function"]
+    graphing = { mode = ["fast"] }
 """
 
 
@@ -153,6 +160,10 @@ def test_a_mistake_in_a_table_of_operations(tmp_path: Path, old: str, new: str, 
         ('marks = ["acme"]', "", 1, 'no file is searched for `acme.captured`; write `marks = ["captured"]`'),
         ('marks = ["acme"]', 'marks = [""]', 5, "`marks`: expected a list of strings, none of them empty"),
         ('["acme.begin"]', '["other.begin"]', 7, 'no file is searched for `other.begin`; write `marks = ["begin"]`'),
+        ("graphing = { mode = [\"fast\"] }", "", 18, "key `graphing` of this entry is missing"),
+        ("{ mode = [\"fast\"] }", "[\"fast\"]", 23, "`graphing`: expected a table, found a list"),
+        ("[\"fast\"]", "\"fast\"", 23, "`mode`: expected a list of strings"),
+        ("takes = [\"function\"]", "takes = [1]", 22, "`takes`: expected a list of strings"),
         ("[[entry]]\nkind = \"acme.captured\"", "[[region]]\nkind = \"acme.captured\"", 1, "unknown key `region`"),
     ],
 )  # fmt: skip

@@ -153,4 +153,4 @@ def survey(paths: Sequence[Path], config: Config) -> Survey:
 
 def _interpreter(files: Sequence[Path], rulebook: Rulebook, detectors: Detectors) -> Interpreter:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-    return Interpreter(Project(files), rulebook.catalogue, rulebook.entries, detectors)
+    return Interpreter(Project(files), rulebook.catalogue, rulebook.lexicon, rulebook.entries, detectors)

@@ -130,15 +130,11 @@ def place_of_device(value: Value | None) -> Place | None:
 
 
 def _member_place(value: Value) -> Place:
-    if isinstance(value, DeviceName):
-        return value.place
-    if isinstance(value, Tensor):
-        return value.place
-    if isinstance(value, Host) and value.kind == "int":
-        return Place.DEVICE
-    if isinstance(value, Const):
-        if isinstance(value.value, int):
+    match value:
+        case DeviceName() | Tensor():
+            return value.place
+        case Host(kind="int") | Const(value=int()):
             return Place.DEVICE
-        if isinstance(value.value, str):
-            return Place.HOST if value.value.partition(":")[0] in ("cpu", "meta") else Place.DEVICE
+        case Const(value=str(name)):
+            return Place.HOST if name.partition(":")[0] in ("cpu", "meta") else Place.DEVICE
     return Place.ANYWHERE

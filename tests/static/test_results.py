@@ -9,6 +9,7 @@ import pytest
 from graphlint.catalogue import load_catalogue
 from graphlint.effects import Condition
 from graphlint.finding import Confidence
+from graphlint.lexicon import load_lexicon
 from graphlint.rulebook import builtin_rules
 from graphlint.signatures import Operation
 from graphlint.static.models.results import RESULTS, Application, result
@@ -16,6 +17,7 @@ from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence,
 from graphlint.values.predicates import TESTS, Facts
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
+LEXICON = load_lexicon(builtin_rules() / "lexicon.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
 SPECIAL = {"within", "outside", "distinct", "same"}  # speak of the call or of two arguments
 
@@ -42,9 +44,8 @@ def made(name: str, *positional: Value, **keywords: Value) -> Value:
     operation = CATALOGUE.find(name)
     assert operation is not None
     receiver = positional[0] if name.startswith("torch.Tensor.") else None
-    return result(
-        Application(operation, Facts(operation.bind(positional, keywords)), receiver, in_region=True, is_view=False)
-    )
+    facts = Facts(operation.bind(positional, keywords))
+    return result(Application(operation, facts, LEXICON, receiver, in_region=True, is_view=False))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 
 from graphlint.detectors import load_detectors
 from graphlint.operators import OPERATORS
-from graphlint.rule import Call, Report
+from graphlint.rule import Hit, OperationCall
 from graphlint.rulebook import Rulebook, builtin_rules
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.trace.capture import Capture
@@ -35,7 +35,7 @@ class AddedRules:
         self.catalogue = rulebook.catalogue
         self.findings = findings
         self.effects = {rule.slug for rule in added}
-        self.detectors = load_detectors(added).get(Call, ())
+        self.detectors = load_detectors(added).get(OperationCall, ())
 
     def follow(self, calls: Calls) -> None:
         """Be told of the calls that a rule can say something of."""
@@ -64,21 +64,21 @@ class AddedRules:
         bound, is_fresh = operation.bind(args, kwargs), _is_fresh(capture)
         for effect in effects:
             if holds(effect, bound, is_fresh):
-                self._report(capture, effect.name, stack, Report(effect.confidence, effect.message, effect.help))
+                self._report(capture, effect.name, stack, Hit(effect.confidence, effect.message, effect.help))
         if not self.detectors:
             return None
         # As they are before the call.
         arguments = {parameter: tuple(known(one, is_fresh) for one in given) for parameter, given in bound.items()}
 
         def after(result: object) -> None:
-            event = Call(operation.name, arguments, known(result, is_fresh))
+            event = OperationCall(operation.name, arguments, known(result, is_fresh))
             for detector in self.detectors:
                 for report in detector.reports(event):
                     self._report(capture, detector.effect, stack, report)
 
         return after
 
-    def _report(self, capture: Capture, effect: str, stack: Stack, report: Report) -> None:
+    def _report(self, capture: Capture, effect: str, stack: Stack, report: Hit) -> None:
         self.findings.add(effect, stack, [capture.region], opening=capture.stack, report=report)
 
 

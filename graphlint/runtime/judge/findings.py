@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
-from graphlint.rule import Report
+from graphlint.rule import Hit
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.trace.places import Stack, shown
 
 Key = tuple[str, str, int, int]
-SURE = Report(Confidence.HIGH)
+SURE = Hit(Confidence.HIGH)
 NOWHERE = Span("<unknown>", 1)
 
 
@@ -37,7 +37,7 @@ class Findings:
         span: Span | None = None,
         said: str = "",
         is_luck: bool = False,
-        report: Report = SURE,
+        report: Hit = SURE,
     ) -> None:
         """Report an effect at the innermost line of a stack; `opening` is the stack that opened its region.
 

@@ -27,8 +27,8 @@ class Operator:
 
     `is_view` says that the result is memory of an argument, looked at in another way, `is_in_place` that it is the
     first argument, which is written, `is_unfilled` that it holds nothing yet, `gives_nothing` that there is none;
-    `draws` that random numbers are drawn; `writes` are the position and the name of each argument that is
-    written, but for the running statistics of a batch norm, which `has_statistics`.
+    `draws` that random numbers are drawn; `writes` are the position and the name of each argument that is written,
+    but for the running statistics of a batch norm, which `has_statistics`.
     """
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from graphlint.lexicon import Lexicon
 from graphlint.operations import Catalogue
-from graphlint.rule import Event, Report
+from graphlint.rule import Event, Hit
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Module
@@ -17,6 +18,7 @@ class Evaluator(Protocol):
     """The interpreter, as the models see it."""
 
     catalogue: Catalogue
+    lexicon: Lexicon
     regions: dict[RegionKey, OpenRegion]
 
     # Code
@@ -113,5 +115,5 @@ class Evaluator(Protocol):
     def observe(self, frame: Frame, node: ir.Node, event: Event) -> None:
         """Let the detectors look at an event, if a region is open."""
 
-    def report(self, frame: Frame, node: ir.Node, effect: str, report: Report) -> None:
+    def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""

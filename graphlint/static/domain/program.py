@@ -12,7 +12,8 @@ from graphlint.values import Arguments, External, Value
 CONTENT = "<content>"  # what an object that is a container holds
 ANY = "<any>"  # what is stored under names that are not known
 # The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
-ACCELERATOR = External("torch.device:type")
+ACCELERATOR = External("<device>:type")
+APPLY = External("<apply>")  # what runs the `forward` of an autograd function
 
 
 @dataclass(frozen=True, slots=True)

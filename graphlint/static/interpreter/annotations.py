@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Confidence
 from graphlint.static.domain.program import Class
 from graphlint.static.index.module import Module
+from graphlint.static.models import results
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import (
     NONE,
     UNKNOWN,
-    DeviceName,
     External,
     ExternalObject,
     Host,
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 _SCALARS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "bytes": "str", "complex": "float"}
-_TENSOR_CLASSES = {
-    "torch.Tensor": None, "torch.FloatTensor": "float32", "torch.HalfTensor": "float16", "torch.LongTensor": "int64",
-    "torch.IntTensor": "int32", "torch.BoolTensor": "bool", "torch.ByteTensor": "uint8",
-    "torch.nn.Parameter": None, "torch.nn.parameter.Parameter": None, "torch.nn.Buffer": None,
-    "torch.BFloat16Tensor": "bfloat16", "torch.DoubleTensor": "float64",
-}  # fmt: skip
 _SEQUENCES = {"list": "list", "List": "list", "tuple": "tuple", "Tuple": "tuple", "set": "set", "Sequence": "list",
               "Iterable": "list", "Iterator": "iterator", "Generator": "iterator"}  # fmt: skip
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
@@ -67,17 +61,18 @@ class Annotations:
         return self.known[key]
 
     def _promised(self, node: ir.Expr, module: Module) -> Value:
-        if isinstance(node, ir.Literal):
-            if isinstance(node.value, str) and node.value.strip():
-                return self.quoted(_quoted(node.value), module)
-            return NONE if node.value is None else UNKNOWN
-        if isinstance(node, ir.Binary) and node.operator == "|":
-            return union((self.promised(node.left, module), self.promised(node.right, module)))
-        if isinstance(node, ir.Subscript):
-            return self._generic(node, module)
-        if isinstance(node, (ir.Name, ir.Attribute)):
-            found = self._of_class(self.interpreter.names.static_value(node, module))
-            return self._alias(node.id, module) if found == UNKNOWN and isinstance(node, ir.Name) else found
+        match node:
+            case ir.Literal(value=None):
+                return NONE
+            case ir.Literal(value=str(text)) if text.strip():
+                return self.quoted(_quoted(text), module)
+            case ir.Binary(operator="|"):
+                return union((self.promised(node.left, module), self.promised(node.right, module)))
+            case ir.Subscript():
+                return self._generic(node, module)
+            case ir.Name() | ir.Attribute():
+                found = self._of_class(self.interpreter.names.static_value(node, module))
+                return self._alias(node.id, module) if found == UNKNOWN and isinstance(node, ir.Name) else found
         return UNKNOWN
 
     def _alias(self, name: str, module: Module) -> Value:
@@ -93,32 +88,32 @@ class Annotations:
         return UNKNOWN
 
     def _of_class(self, value: Value) -> Value:
-        if isinstance(value, Class):
-            return self.interpreter.heap.promised(value.definition)
-        if isinstance(value, Union):
-            return union(self._of_class(member) for member in value.members)
-        if not isinstance(value, External):
-            return UNKNOWN
-        module, _, name = value.name.rpartition(".")
+        match value:
+            case Class():
+                return self.interpreter.heap.promised(value.definition)
+            case Union():
+                return union(self._of_class(member) for member in value.members)
+            case External():
+                return self._of_name(value.name)
+        return UNKNOWN
+
+    def _of_name(self, qualified: str) -> Value:
+        """What a class outside the project promises."""
+        module, _, name = qualified.rpartition(".")
         if module == "builtins" and name in _SCALARS:
             return Host(_SCALARS[name])
-        if value.name in _TENSOR_CLASSES:
-            return Tensor(Place.ANYWHERE, None, _TENSOR_CLASSES[value.name], Confidence.MEDIUM)
-        if value.name == "torch.device":
-            return DeviceName(Place.ANYWHERE)
-        if value.name in ("torch.dtype", "torch.layout", "torch.memory_format"):
-            return Host("dtype")
-        if value.name == "torch.Size":
-            return Sequence("tuple", None, Host("int"))
+        lexicon, catalogue = self.interpreter.lexicon, self.interpreter.catalogue
+        known = catalogue.named(qualified)
+        if known in lexicon.tensor_classes:
+            return Tensor(Place.ANYWHERE, None, lexicon.dtypes.get(known), Confidence.MEDIUM)
+        kind = lexicon.promised(known)
+        if kind is not None:
+            return results.plain(kind)
         if name in _SEQUENCES and module in ("builtins", "typing", "collections.abc"):
             return Sequence(_SEQUENCES[name], None, UNKNOWN)
         if name in _MAPPINGS and module in ("builtins", "typing", "collections.abc", "collections"):
             return Mapping((), UNKNOWN)
-        if module.partition(".")[0] == "numpy":
-            return Host("array")
-        if self.interpreter.catalogue.is_class(value.name) and value.name != "torch.nn.Module":
-            return ExternalObject(value.name)
-        return UNKNOWN
+        return ExternalObject(qualified) if catalogue.is_class(qualified) else UNKNOWN
 
     def _generic(self, node: ir.Subscript, module: Module) -> Value:
         name = node.value.attr if isinstance(node.value, ir.Attribute) else getattr(node.value, "id", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.rule import Kept
+from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.facts import growth
@@ -39,16 +39,17 @@ class Assignment:
 
     def store(self, target: ir.Expr, value: Value, frame: Frame) -> None:
         """Assign a value to a name, attribute, item, or several of these."""
-        if isinstance(target, ir.Name):
-            if frame.scopes.get(target.id) == "global":
-                self._keep(target, value, frame)
-            frame.env[target.id] = value
-        elif isinstance(target, ir.Display):
-            self._unpack(target, value, frame)
-        elif isinstance(target, ir.Attribute):
-            self._store_attribute(target, value, frame)
-        elif isinstance(target, ir.Subscript):
-            self._store_item(target, value, frame)
+        match target:
+            case ir.Name():
+                if frame.scopes.get(target.id) == "global":
+                    self._keep(target, value, frame)
+                frame.env[target.id] = value
+            case ir.Display():
+                self._unpack(target, value, frame)
+            case ir.Attribute():
+                self._store_attribute(target, value, frame)
+            case ir.Subscript():
+                self._store_item(target, value, frame)
 
     def _unpack(self, target: ir.Display, value: Value, frame: Frame) -> None:
         rows = [self._columns(target, member) for member in members(value) if member != NONE]
@@ -82,49 +83,52 @@ class Assignment:
     def _store_attribute(self, target: ir.Attribute, value: Value, frame: Frame) -> None:
         receiver = self.interpreter.eval(target.value, frame)
         for member in members(receiver):
-            if isinstance(member, Instance):
-                frame.env[(member, target.attr)] = value
-                self.interpreter.heap.write(member, target.attr, value)
-                if not member.in_region:
-                    self._keep(target, value, frame)
-            elif isinstance(member, Class):
-                self.interpreter.classes.patch(member.definition, target.attr, value)
-            elif isinstance(member, Tensor) and target.attr == "data" and isinstance(target.value, ir.Name):
-                frame.env[target.value.id] = value
+            match member, target:
+                case Instance(), _:
+                    frame.env[(member, target.attr)] = value
+                    self.interpreter.heap.write(member, target.attr, value)
+                    if not member.in_region:
+                        self._keep(target, value, frame)
+                case Class(), _:
+                    self.interpreter.classes.patch(member.definition, target.attr, value)
+                case Tensor(), ir.Attribute(value=ir.Name(id=name), attr="data"):
+                    frame.env[name] = value
 
     def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
         container = self.interpreter.eval(target.value, frame)
         index = self.interpreter.eval(target.index, frame)
         for member in members(container):
-            if isinstance(member, (Tensor, Unknown)):
-                self.interpreter.tensors.store_item(member, target, index, value, frame)
-            elif isinstance(member, Mapping):
-                registries.keep(self.interpreter, target.value, index, value, frame)
-                if self.outlives_region(target.value, frame):
-                    self._keep(target, value, frame)
-                self.put_back(target.value, with_item(member, index, value), frame)
-            elif isinstance(member, Sequence) and not isinstance(target.index, ir.Slice):
-                self.put_back(target.value, _with_element(member, index, value), frame)
-            elif isinstance(member, Instance):
-                call = ir.Call(target.mark, target.value, ())
-                self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
+            match member:
+                case Tensor() | Unknown():
+                    self.interpreter.tensors.store_item(member, target, index, value, frame)
+                case Mapping():
+                    registries.keep(self.interpreter, target.value, index, value, frame)
+                    if self.outlives_region(target.value, frame):
+                        self._keep(target, value, frame)
+                    self.put_back(target.value, with_item(member, index, value), frame)
+                case Sequence() if not isinstance(target.index, ir.Slice):
+                    self.put_back(target.value, _with_element(member, index, value), frame)
+                case Instance():
+                    call = ir.Call(target.mark, target.value, ())
+                    self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
 
     def put_back(self, target: ir.Expr, new: Value, frame: Frame) -> None:
         """Store a changed container where the old one was read from."""
-        if isinstance(target, ir.Name):
-            frame.env[target.id] = new
-        elif isinstance(target, ir.Attribute):
-            for member in members(self.interpreter.eval(target.value, frame)):
-                if isinstance(member, Instance):
-                    frame.env[(member, target.attr)] = new
-                    self.interpreter.heap.write(member, target.attr, new)
-        elif isinstance(target, ir.Subscript) and isinstance(target.value, (ir.Name, ir.Attribute)):
-            outer = self.interpreter.eval(target.value, frame)
-            index = self.interpreter.eval(target.index, frame)
-            if isinstance(outer, Mapping):
-                self.put_back(target.value, with_item(outer, index, new), frame)
-            elif isinstance(outer, Sequence):
-                self.put_back(target.value, _with_element(outer, index, new), frame)
+        match target:
+            case ir.Name():
+                frame.env[target.id] = new
+            case ir.Attribute():
+                for member in members(self.interpreter.eval(target.value, frame)):
+                    if isinstance(member, Instance):
+                        frame.env[(member, target.attr)] = new
+                        self.interpreter.heap.write(member, target.attr, new)
+            case ir.Subscript(value=ir.Name() | ir.Attribute()):
+                outer = self.interpreter.eval(target.value, frame)
+                index = self.interpreter.eval(target.index, frame)
+                if isinstance(outer, Mapping):
+                    self.put_back(target.value, with_item(outer, index, new), frame)
+                elif isinstance(outer, Sequence):
+                    self.put_back(target.value, _with_element(outer, index, new), frame)
 
     def _keep(self, target: ir.Expr, value: Value, frame: Frame) -> None:
         """A tensor allocated in the region and kept by something that outlives it.
@@ -134,7 +138,7 @@ class Assignment:
         if not frame.in_region or frame.regions:
             return
         if fresh_tensor(value) is not None:
-            self.interpreter.observe(frame, target, Kept(value, growth.enlarges(target, frame.tests)))
+            self.interpreter.observe(frame, target, StateWrite(value, growth.enlarges(target, frame.tests)))
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by something that was there before the region, and is not made anew in it."""

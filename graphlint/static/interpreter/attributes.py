@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import (
     ACCELERATOR,
+    APPLY,
     Bound,
     Class,
     Function,
@@ -40,21 +41,14 @@ from graphlint.values.queries import placed_by_name
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-_DEVICE_TYPES: dict[Place, Value] = {
-    Place.HOST: Const("cpu"), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str"),
-}  # fmt: skip
-# What every tensor, and hardly anything else, has: enough to go by when the object is not known.
-_TENSOR_ATTRIBUTES: dict[str, Value] = {
-    "device": DeviceName(Place.ANYWHERE), "dtype": Host("dtype"), "shape": Sequence("tuple", None, Host("int")),
-    "ndim": Host("int"), "is_cuda": Host("bool"), "is_cpu": Host("bool"),
-}  # fmt: skip
-
 
 class Attributes:
     """Reads attributes."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        hosts = [Const(name) for name, kind in interpreter.lexicon.devices.items() if kind == "host"]
+        self._types = {Place.HOST: union(hosts), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str")}
 
     def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
         return placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
@@ -66,37 +60,45 @@ class Attributes:
 
     def _attribute_of(self, value: Value, name: str, frame: Frame) -> Value:
         interpreter = self.interpreter
-        if isinstance(value, Instance):
-            return self._instance_attribute(value, name, frame)
-        if isinstance(value, External) and name == "__name__":
-            return Const(value.name.rpartition(".")[2])
-        if isinstance(value, (ModuleValue, PackageValue, External)):
-            return interpreter.names.attribute_of_module(value, name)
-        if isinstance(value, Tensor):
-            return self.interpreter.tensors.attribute(value, name)
-        if isinstance(value, DeviceName) and name == "type":
-            return _DEVICE_TYPES[value.place]
-        if isinstance(value, Class):
-            return self._class_member(value, name, frame)
-        if isinstance(value, Super):
-            if isinstance(value.receiver, Instance):
-                found = interpreter.heap.member(value.receiver, name, frame, value.after)
+        match value:
+            case Instance():
+                return self._instance_attribute(value, name, frame)
+            case External() if name == "__name__":
+                return Const(value.name.rpartition(".")[2])
+            case ModuleValue() | PackageValue() | External():
+                return interpreter.names.attribute_of_module(value, name)
+            case Tensor():
+                return interpreter.tensors.attribute(value, name)
+            case DeviceName() if name == "type":
+                return self._types[value.place]
+            case Class():
+                return self._class_member(value, name, frame)
+            case Super(receiver=Instance() as receiver):
+                found = interpreter.heap.member(receiver, name, frame, value.after)
                 return found if found is not None else UNKNOWN
-            return UNKNOWN
-        if isinstance(value, ExternalObject):
-            return self._external_attribute(value, name)
-        if isinstance(value, (Sequence, Mapping, Const, Host)):
-            return Method(value, name) if not isinstance(value, Host) or value.kind != "object" else UNKNOWN
-        if isinstance(value, Partial) and name == "func":
-            return value.function
-        if isinstance(value, Function) and name == "__code__":
-            names = tuple(Const(parameter.name) for parameter in value.code.parameters)
-            return ExternalObject("types.CodeType", (("co_varnames", Sequence("tuple", names)),))
-        if isinstance(value, Bound) and name == "__self__":
-            return value.receiver
-        if isinstance(value, (Function, Bound, Partial)):
-            return value if name == "__call__" else UNKNOWN
-        return _TENSOR_ATTRIBUTES.get(name, UNKNOWN)
+            case Super() | Host(kind="object"):
+                return UNKNOWN
+            case ExternalObject():
+                return self._external_attribute(value, name)
+            case Sequence() | Mapping() | Const() | Host():
+                return Method(value, name)
+            case Function() | Bound() | Partial():
+                return self._callable_attribute(value, name)
+        return self._typical(name)
+
+    @staticmethod
+    def _callable_attribute(value: Function | Bound | Partial, name: str) -> Value:
+        match value, name:
+            case _, "__call__":
+                return value
+            case Partial(), "func":
+                return value.function
+            case Bound(), "__self__":
+                return value.receiver
+            case Function(), "__code__":
+                names = tuple(Const(parameter.name) for parameter in value.code.parameters)
+                return ExternalObject("types.CodeType", (("co_varnames", Sequence("tuple", names)),))
+        return UNKNOWN
 
     def _instance_attribute(self, value: Instance, name: str, frame: Frame) -> Value:
         heap = self.interpreter.heap
@@ -107,9 +109,14 @@ class Attributes:
         if name == "__call__":
             return value
         found = heap.load(value, name, frame)
-        if found == UNKNOWN and name in _TENSOR_ATTRIBUTES:
-            return _TENSOR_ATTRIBUTES[name]
-        return found
+        return self._typical(name) if found == UNKNOWN else found
+
+    def _typical(self, name: str) -> Value:
+        """An attribute of something that is not known: its name may tell that it is one of a tensor."""
+        if name not in self.interpreter.lexicon.unknown["attributes"]:
+            return UNKNOWN
+        operation = self.interpreter.catalogue.method(name)
+        return UNKNOWN if operation is None else results.plain(operation.returns)
 
     def _class_member(self, value: Class, name: str, frame: Frame) -> Value:
         classes, heap = self.interpreter.classes, self.interpreter.heap
@@ -120,15 +127,16 @@ class Attributes:
         found = classes.class_attribute(cls, name)
         if found is not None:
             return found
-        if name == "apply" and any("autograd" in base for base in classes.external_bases(cls)):
-            return Bound(External("autograd.apply"), value)
+        if name == "apply" and classes.applied_as(cls) != UNKNOWN:
+            return Bound(APPLY, value)
         return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN
 
     def _external_attribute(self, value: ExternalObject, name: str) -> Value:
         operation = self.interpreter.catalogue.find(f"{value.cls}.{name}")
         if operation is not None and operation.attribute:
             return results.plain(operation.returns)
-        if value.cls.startswith("torch.nn.") and name in ("weight", "bias", "running_mean", "running_var"):
+        lexicon = self.interpreter.lexicon
+        if name in lexicon.modules["attributes"] and lexicon.is_module(value.cls):
             return self.interpreter.tensors.parameter()
         for key, held in value.arguments:
             if key == name:

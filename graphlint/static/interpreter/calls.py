@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
+from graphlint.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
-from graphlint.static.interpreter.instances import CHAINS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MAX_TARGETS = 24  # functions that one call may go to
 SKIM_DEPTH = 3  # calls that are followed for the kinds of values alone
-_STANDARD = sys.stdlib_module_names | {"numpy", "torch", "triton", "packaging", "tqdm", "typing_extensions"}
 
 
 class Calls:
@@ -68,30 +67,28 @@ class Calls:
             functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))][:MAX_TARGETS]
             return union(self.call(t, arguments, node, frame) for t in functions) if functions else UNKNOWN
         target = targets[0]
-        if isinstance(target, Function):
-            return self.call_function(target, arguments, node, frame)
-        if isinstance(target, Bound):
-            return self._call_bound(target, arguments, node, frame)
-        if isinstance(target, Method):
-            return self.interpreter.methods.call(target.receiver, target.name, arguments, node, frame)
-        if isinstance(target, External):
-            return self.call_external(target.name, arguments, node, frame)
-        if isinstance(target, Class):
-            return self.interpreter.instances.construct(target.definition, arguments, node, frame)
-        if isinstance(target, Instance):
-            return self.interpreter.instances.call(target, arguments, node, frame)
-        if isinstance(target, Partial):
-            keywords = dict(target.keywords) | dict(arguments.keywords)
-            merged = Arguments(
-                target.arguments + arguments.positional, tuple(keywords.items()), arguments.star, arguments.double_star
-            )
-            return self.call(target.function, merged, node, frame)
-        if isinstance(target, ExternalObject):
-            return self.call_external_object(target, arguments, node, frame)
-        if isinstance(target, Sequence) and target.kind == "sequential":
-            return self.interpreter.instances.call_chain(target, arguments, node, frame)
-        if isinstance(target, (Unknown, Super, ModuleValue)):
-            self.unresolved(node, frame)
+        interpreter = self.interpreter
+        match target:
+            case Function():
+                return self.call_function(target, arguments, node, frame)
+            case Bound():
+                return self._call_bound(target, arguments, node, frame)
+            case Method():
+                return interpreter.methods.call(target.receiver, target.name, arguments, node, frame)
+            case External():
+                return self.call_external(target.name, arguments, node, frame)
+            case Class():
+                return interpreter.instances.construct(target.definition, arguments, node, frame)
+            case Instance():
+                return interpreter.instances.call(target, arguments, node, frame)
+            case Partial():
+                return self.call(target.function, _merged(target, arguments), node, frame)
+            case ExternalObject():
+                return self.call_external_object(target, arguments, node, frame)
+            case Sequence(kind="sequential"):
+                return interpreter.instances.call_chain(target, arguments, node, frame)
+            case Unknown() | Super() | ModuleValue():
+                self.unresolved(node, frame)
         return UNKNOWN
 
     def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
@@ -179,8 +176,8 @@ class Calls:
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
-                context = ExternalObject("torch.autograd.function.FunctionCtx")
                 inner = function.receiver if isinstance(function, Bound) else function
+                context = self.interpreter.classes.applied_as(applied.definition)
                 self.call(inner, Arguments((context,), (), gradients), node, frame)
 
     # Outside of the project
@@ -196,7 +193,7 @@ class Calls:
         if handled is None:
             handled = interpreter.tensors.call_operation(name, None, arguments, node, frame)
         if handled is None:
-            if name.partition(".")[0] not in _STANDARD:
+            if not self._is_familiar(name):
                 self.unresolved(node, frame)
             for argument in arguments.all_values():
                 self._escape(argument, node, frame)
@@ -221,7 +218,7 @@ class Calls:
             handled = interpreter.modules.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.tensors.call_operation(name, receiver, arguments, node, frame)
-        if handled is None and isinstance(receiver, ExternalObject) and receiver.cls.partition(".")[0] not in _STANDARD:
+        if handled is None and isinstance(receiver, ExternalObject) and not self._is_familiar(receiver.cls):
             self.unresolved(node, frame)
         return UNKNOWN if handled is None else handled
 
@@ -233,8 +230,20 @@ class Calls:
         operation = self.interpreter.catalogue.call(target.cls)
         if operation is not None:
             return self.interpreter.tensors.apply(operation, target, arguments, node, frame)
-        if target.cls in CHAINS or target.cls.startswith("torch.nn."):
+        lexicon = self.interpreter.lexicon
+        if lexicon.is_module(target.cls) or self.interpreter.instances.is_chain(target.cls):
             return self.interpreter.tensors.like_arguments(arguments, frame)
-        if not target.cls.startswith("torch."):
+        if not lexicon.is_catalogued(target.cls):
             self.unresolved(node, frame)
         return UNKNOWN
+
+    def _is_familiar(self, name: str) -> bool:
+        """Whether a call of something outside the project that nobody knows is no hole."""
+        return package_of(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)
+
+
+def _merged(partial: Partial, arguments: Arguments) -> Arguments:
+    """The arguments that a partial was made with, and those that it is called with."""
+    keywords = dict(partial.keywords) | dict(arguments.keywords)
+    positional = partial.arguments + arguments.positional
+    return Arguments(positional, tuple(keywords.items()), arguments.star, arguments.double_star)

@@ -9,23 +9,25 @@ from graphlint.static.domain.program import Bound, Class, Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
-from graphlint.values import NONE, UNKNOWN, Const, External, Host, Tensor, Unknown, Value, members, union
+from graphlint.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    External,
+    ExternalObject,
+    Host,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    union,
+)
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 Base: TypeAlias = "ClassDefinition | str"
 MAX_OVERRIDES = 40  # modules with subclasses; a class with more is a framework's root, and says nothing about a call
-MODULE_METHODS = frozenset({
-    "add_module", "apply", "bfloat16", "buffers", "children", "compile", "cuda", "double", "eval", "extra_repr",
-    "float", "get_buffer", "get_extra_state", "get_parameter", "get_submodule", "half", "ipu", "load_state_dict",
-    "modules", "mtia", "named_buffers", "named_children", "named_modules", "named_parameters", "parameters",
-    "register_backward_hook", "register_buffer", "register_forward_hook", "register_forward_pre_hook",
-    "register_full_backward_hook", "register_full_backward_pre_hook", "register_load_state_dict_post_hook",
-    "register_load_state_dict_pre_hook", "register_module", "register_parameter", "register_state_dict_post_hook",
-    "register_state_dict_pre_hook", "requires_grad_", "set_extra_state", "set_submodule", "share_memory",
-    "state_dict", "to", "to_empty", "train", "type", "xpu", "zero_grad",
-})  # fmt: skip
 _CALLABLE = (Function, Bound)
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
 
@@ -73,6 +75,12 @@ class Classes:
     def is_a(self, cls: ClassDefinition, name: str) -> bool:
         return any(name in (base, base.rpartition(".")[2]) for base in self.external_bases(cls))
 
+    def applied_as(self, cls: ClassDefinition) -> Value:
+        """What the `forward` and the `backward` of an autograd function are given first; unknown if it is none."""
+        callables = self.interpreter.lexicon.callables
+        bases = (base for base in self.external_bases(cls) if callables.get(base) == "applied")
+        return next(map(ExternalObject, bases), UNKNOWN)
+
     def is_enum(self, cls: ClassDefinition) -> bool:
         return any(self.is_a(cls, base) for base in _ENUMS)
 
@@ -82,9 +90,7 @@ class Classes:
         start = order.index(after) + 1 if after in order else 0
         for base in order[start:]:
             if isinstance(base, str):
-                inherited = base.startswith("torch.nn.") and name in MODULE_METHODS
-                inherited = inherited or self.interpreter.entries.find_method(base, name) is not None
-                if inherited or self.interpreter.catalogue.find(f"{base}.{name}") is not None:
+                if self._has_member(base, name):
                     return base, None
                 continue
             patched = self.patches(base).get(name)
@@ -97,6 +103,14 @@ class Classes:
             if name in base.assignments or name in base.annotations:
                 return base, base.assignments.get(name)
         return None
+
+    def _has_member(self, cls: str, name: str) -> bool:
+        """Whether a class outside the project has a member."""
+        interpreter = self.interpreter
+        owners = interpreter.lexicon.owners(cls)
+        if interpreter.entries.find_method(owners, name) is not None:
+            return True
+        return any(interpreter.catalogue.find(f"{owner}.{name}") is not None for owner in owners)
 
     def method(self, cls: ClassDefinition, name: str, after: ClassDefinition | None = None) -> Value | None:
         """A method of a class as it stands there: bound to nothing, its decorators applied."""

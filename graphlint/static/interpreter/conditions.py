@@ -51,20 +51,25 @@ class Conditions:
 
     def condition(self, node: ir.Expr, frame: Frame, asker: str = "condition") -> bool | None:
         """The truth of a condition if it is known; a device tensor asked for its truth is an event."""
-        if isinstance(node, ir.Boolean):
-            goes_on = node.operator == "and"
-            left = self.condition(node.left, frame, asker)
-            if left is not None and left is not goes_on:
-                return left
-            with self._behind(node, left, goes_on, frame):
-                right = self.condition(node.right, frame, asker)
-            if left is goes_on:
-                return right
-            return right if right is not None and right is not goes_on else None
-        if isinstance(node, ir.Unary) and node.operator == "not":
-            outcome = self.condition(node.operand, frame, asker)
-            return None if outcome is None else not outcome
+        match node:
+            case ir.Boolean():
+                return self._both(node, frame, asker)
+            case ir.Unary(operator="not"):
+                outcome = self.condition(node.operand, frame, asker)
+                return None if outcome is None else not outcome
         return self.test(node, self.interpreter.eval(node, frame), frame, asker)
+
+    def _both(self, node: ir.Boolean, frame: Frame, asker: str) -> bool | None:
+        """The truth of two conditions, joined by `and` or `or`."""
+        goes_on = node.operator == "and"
+        left = self.condition(node.left, frame, asker)
+        if left is not None and left is not goes_on:
+            return left
+        with self._behind(node, left, goes_on, frame):
+            right = self.condition(node.right, frame, asker)
+        if left is goes_on:
+            return right
+        return right if right is not None and right is not goes_on else None
 
     def test(self, node: ir.Expr, value: Value, frame: Frame, asker: str = "condition") -> bool | None:
         """The truth of an evaluated expression."""

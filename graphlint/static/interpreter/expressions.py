@@ -181,17 +181,18 @@ class Expressions:
         """What iterating over a value gives."""
         found = []
         for member in members(value):
-            if isinstance(member, Sequence):
-                found.append(member.any_element)
-            elif isinstance(member, Mapping):
-                found.append(union([key for key, _ in member.items] or [UNKNOWN]))
-            elif isinstance(member, Tensor):
-                found.append(self.tensors.row(member))
-            elif isinstance(member, Instance):
-                content = self.interpreter.heap.attributes(member).get(CONTENT)
-                found.append(self.element(content) if content is not None else UNKNOWN)
-            elif member != NONE:
-                found.append(Host("str") if member == Host("str") else UNKNOWN)
+            match member:
+                case Sequence():
+                    found.append(member.any_element)
+                case Mapping():
+                    found.append(union([key for key, _ in member.items] or [UNKNOWN]))
+                case Tensor():
+                    found.append(self.tensors.row(member))
+                case Instance():
+                    content = self.interpreter.heap.attributes(member).get(CONTENT)
+                    found.append(self.element(content) if content is not None else UNKNOWN)
+                case _ if member != NONE:
+                    found.append(Host("str") if member == Host("str") else UNKNOWN)
         return union(found) if found else UNKNOWN
 
     def iterate(self, node: ir.Expr, value: Value, frame: Frame) -> Value:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
-PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "torch.utils._functools.cache_method"})
+PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 
 
 class Heap:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 CONSTRUCTOR_DEPTH = 7  # factories and registries stand between a constructor and the classes that it picks
-# Calling an object of these classes calls what it holds, one after the other.
-CHAINS = frozenset({"torch.nn.Sequential", "torch.nn.modules.container.Sequential"})
 
 
 class Instances:
@@ -80,7 +78,7 @@ class Instances:
             name = "forward" if forward is not None else "__call__"
         else:
             name = "__call__"
-        chain = next((base for base in classes.external_bases(instance.cls) if base in CHAINS), None)
+        chain = next((base for base in classes.external_bases(instance.cls) if self.is_chain(base)), None)
         if found is None and chain is not None:
             return self.call_inherited(instance, chain, arguments, node, frame)
         if found is None:
@@ -90,12 +88,16 @@ class Instances:
             return self.call_inherited(instance, found[0], arguments, node, frame)
         return self.interpreter.methods.call(instance, name, arguments, node, frame)
 
+    def is_chain(self, cls: str) -> bool:
+        """Whether calling an object of a class calls what it holds, one after the other."""
+        return self.interpreter.lexicon.containers.get(self.interpreter.catalogue.named(cls)) == "sequential"
+
     def call_inherited(
         self, instance: Instance, base: Base, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         """Call an object whose `forward` is that of an external class."""
         classes, heap = self.interpreter.classes, self.interpreter.heap
-        if any(chain in classes.external_bases(instance.cls) for chain in CHAINS):
+        if any(map(self.is_chain, classes.external_bases(instance.cls))):
             attributes = heap.attributes(instance)
             content = attributes.get(CONTENT)
             parts = [content] if content is not None else []

@@ -7,8 +7,9 @@ from collections import Counter
 from graphlint.detectors import Detectors
 from graphlint.entries import Entries
 from graphlint.finding import Confidence, Region
+from graphlint.lexicon import Lexicon
 from graphlint.operations import Catalogue
-from graphlint.rule import Event, Report
+from graphlint.rule import Event, Hit
 from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.project import Project
@@ -49,10 +50,13 @@ MAX_VARIANTS = 16  # argument kinds of one function before they are taken togeth
 class Interpreter:
     """Runs functions, each once for every kind of arguments, and remembers what came of it."""
 
-    def __init__(self, project: Project, catalogue: Catalogue, entries: Entries, detectors: Detectors) -> None:
+    def __init__(
+        self, project: Project, catalogue: Catalogue, lexicon: Lexicon, entries: Entries, detectors: Detectors
+    ) -> None:
         self.max_depth_outside = MAX_DEPTH_OUTSIDE
         self.project = project
         self.catalogue = catalogue
+        self.lexicon = lexicon
         self.entries = entries
         self.detectors = detectors
         self.names = Names(self)
@@ -205,7 +209,7 @@ class Interpreter:
                 for report in detector.reports(event):
                     self.report(frame, node, detector.effect, report)
 
-    def report(self, frame: Frame, node: ir.Node, effect: str, report: Report) -> None:
+    def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""
         if frame.in_region:
             confidence = report.confidence

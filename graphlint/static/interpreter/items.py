@@ -36,16 +36,16 @@ class Items:
         index = self.interpreter.eval(node.index, frame)
         results = []
         for member in members(value):
-            if isinstance(member, (Tensor, Unknown)):
-                results.append(self.interpreter.tensors.index(member, node, index, frame))
-            elif isinstance(member, Instance):
-                results.append(self._instance_item(member, index, node, frame))
-            elif member != NONE:
-                if isinstance(member, Sequence):
+            match member:
+                case Tensor() | Unknown():
+                    results.append(self.interpreter.tensors.index(member, node, index, frame))
+                case Instance():
+                    results.append(self._instance_item(member, index, node, frame))
+                case Sequence():
                     self.interpreter.tensors.check_list_index(node, index, frame)
-                if isinstance(member, Sequence) and isinstance(node.index, ir.Slice):
-                    results.append(self._sliced(member, node.index, frame))
-                else:
+                    bounds = node.index if isinstance(node.index, ir.Slice) else None
+                    results.append(item(member, index) if bounds is None else self._sliced(member, bounds, frame))
+                case _ if member != NONE:
                     results.append(item(member, index))
         return union(results) if results else UNKNOWN
 

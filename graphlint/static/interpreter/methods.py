@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.program import CONTENT, Bound, Class, Function, Instance, ModuleValue, Partial, Super
+from graphlint.static.domain.program import (
+    APPLY,
+    CONTENT,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    ModuleValue,
+    Partial,
+    Super,
+)
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
 from graphlint.static.syntax import ir
@@ -40,20 +50,22 @@ class Methods:
         self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         interpreter = self.interpreter
-        if isinstance(receiver, (Tensor, Unknown)):
-            return interpreter.tensors.call_method(receiver, name, arguments, node, frame)
-        if isinstance(receiver, Instance):
-            return self._call_own_method(receiver, name, arguments, node, frame)
-        if isinstance(receiver, Super):
-            return self._call_super(receiver, name, arguments, node, frame)
-        if isinstance(receiver, (ModuleValue, External, Class, Function, Bound, Partial)):
-            target = interpreter.attributes.load(receiver, name, frame)
-            is_apply = isinstance(target, Bound) and target.function == External("autograd.apply")
-            if isinstance(receiver, Class) and is_apply:
-                return self._apply(receiver.definition, arguments, node, frame)
-            return interpreter.calls.call(target, arguments, node, frame)
-        if isinstance(receiver, ExternalObject):
-            return interpreter.calls.call_external_method(f"{receiver.cls}.{name}", receiver, arguments, node, frame)
+        match receiver:
+            case Tensor() | Unknown():
+                return interpreter.tensors.call_method(receiver, name, arguments, node, frame)
+            case Instance():
+                return self._call_own_method(receiver, name, arguments, node, frame)
+            case Super():
+                return self._call_super(receiver, name, arguments, node, frame)
+            case ExternalObject():
+                return interpreter.calls.call_external_method(
+                    f"{receiver.cls}.{name}", receiver, arguments, node, frame
+                )
+            case ModuleValue() | External() | Class() | Function() | Bound() | Partial():
+                target = interpreter.attributes.load(receiver, name, frame)
+                if isinstance(receiver, Class) and isinstance(target, Bound) and target.function == APPLY:
+                    return self._apply(receiver.definition, arguments, node, frame)
+                return interpreter.calls.call(target, arguments, node, frame)
         return interpreter.containers.call_method(receiver, name, arguments, node, frame)
 
     def _call_own_method(
@@ -153,7 +165,7 @@ class Methods:
         if frame.in_region:
             frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.classes.method(cls, "setup_context") is None
-        given = arguments.prepend(ExternalObject("torch.autograd.function.FunctionCtx")) if takes_context else arguments
+        given = arguments.prepend(self.interpreter.classes.applied_as(cls)) if takes_context else arguments
         return self.interpreter.calls.call(forward, given, node, frame)
 
 

@@ -164,7 +164,7 @@ class Names:
         return self.attribute_of_module(source, imported.member)
 
     def module_value(self, name: str) -> Value:
-        if self.is_catalogued(name):
+        if self.interpreter.lexicon.is_catalogued(name):
             return External(name)
         module = self.project.module(name)
         if module is not None:
@@ -194,10 +194,6 @@ class Names:
         if name in _KNOWN:
             return _KNOWN[name]
         return External(name)
-
-    def is_catalogued(self, name: str) -> bool:
-        """Whether the catalogue speaks for a module, so that its source is not followed: torch itself, first of all."""
-        return name.partition(".")[0] == "torch"
 
     # Definitions
 

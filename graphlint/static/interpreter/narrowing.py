@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphlint.lexicon import Lexicon
+from graphlint.operations import TENSOR
 from graphlint.static.domain.contexts import Env, Frame, Key
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.syntax import ir
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 
-_PLACES = {"is_cuda": Place.DEVICE, "is_cpu": Place.HOST, "cuda": Place.DEVICE, "cpu": Place.HOST}
 _OTHER = {Place.DEVICE: Place.HOST, Place.HOST: Place.DEVICE}
 
 
@@ -27,46 +28,43 @@ def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame)
 
 
 def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame, env: Env) -> None:
-    asked = _place_asked(test)
+    asked = _place_asked(test, interpreter.lexicon)
     if asked is not None:
         node, place = asked
         _place(interpreter, node, place if outcome else _OTHER[place], env)
-    if isinstance(test, ir.Unary) and test.operator == "not":
-        _apply(interpreter, test.operand, not outcome, frame, env)
-    elif isinstance(test, ir.Boolean):
-        if (test.operator == "and") is outcome:
+    match test:
+        case ir.Unary(operator="not"):
+            _apply(interpreter, test.operand, not outcome, frame, env)
+        case ir.Boolean() if (test.operator == "and") is outcome:
             _apply(interpreter, test.left, outcome, frame, env)
             _apply(interpreter, test.right, outcome, frame, env)
-    elif isinstance(test, ir.Compare) and len(test.comparisons) == 1:
-        sign, right = test.comparisons[0]
-        if sign in ("is", "is not", "==", "!=") and isinstance(right, ir.Literal) and right.value is None:
+        case ir.Compare(comparisons=[("is" | "is not" | "==" | "!=" as sign, ir.Literal(value=None))]):
             _restrict(interpreter, test.left, env, none=(sign in ("is", "==")) is outcome)
-    elif isinstance(test, ir.Call):
-        _narrow_call(interpreter, test, outcome, frame, env)
-    elif isinstance(test, ir.Walrus):
-        _apply(interpreter, test.target, outcome, frame, env)
-    elif isinstance(test, (ir.Name, ir.Attribute)):
-        key, value = _held(interpreter, test, env)
-        if key is not None and value is not None:
-            kept = [m for m in members(value) if truth(m) is not (not outcome)]
-            if kept and len(kept) < len(list(members(value))):
-                env[key] = union(kept)
+        case ir.Call():
+            _narrow_call(interpreter, test, outcome, frame, env)
+        case ir.Walrus():
+            _apply(interpreter, test.target, outcome, frame, env)
+        case ir.Name() | ir.Attribute():
+            key, value = _held(interpreter, test, env)
+            if key is not None and value is not None:
+                kept = [m for m in members(value) if truth(m) is not (not outcome)]
+                if kept and len(kept) < len(list(members(value))):
+                    env[key] = union(kept)
 
 
-def _place_asked(test: ir.Expr) -> tuple[ir.Expr, Place] | None:
+def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | None:
     """`x.is_cuda`, `x.device.type == "cpu"`: the tensor that is asked for, and the place where it lies if so."""
-    if isinstance(test, ir.Attribute) and test.attr in _PLACES:
-        return test.value, _PLACES[test.attr]
-    if not isinstance(test, ir.Compare) or len(test.comparisons) != 1 or not isinstance(test.left, ir.Attribute):
-        return None
-    sign, right = test.comparisons[0]
-    left = test.left
-    place = _PLACES.get(str(right.value)) if isinstance(right, ir.Literal) else None
-    if place is None or sign not in ("==", "!=") or left.attr != "type" or not isinstance(left.value, ir.Attribute):
-        return None
-    if left.value.attr != "device":
-        return None
-    return left.value.value, place if sign == "==" else _OTHER[place]
+    match test:
+        case ir.Attribute():
+            place = lexicon.place_asked(test.attr)
+            return None if place is None else (test.value, place)
+        case ir.Compare(
+            left=ir.Attribute(value=ir.Attribute(value=tensor, attr="device"), attr="type"),
+            comparisons=[("==" | "!=" as sign, ir.Literal(value=name))],
+        ):
+            place = lexicon.place(name)
+            return None if place is None else (tensor, place if sign == "==" else _OTHER[place])
+    return None
 
 
 def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env) -> None:
@@ -90,19 +88,17 @@ def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env) -> N
 
 def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: Frame, env: Env) -> None:
     """`isinstance(x, C)` and `torch.is_tensor(x)`."""
-    name = (
-        test.func.id
-        if isinstance(test.func, ir.Name)
-        else test.func.attr
-        if isinstance(test.func, ir.Attribute)
-        else ""
-    )
-    if name not in ("isinstance", "is_tensor") or not test.arguments:
+    match test.func:
+        case ir.Name(id=name) | ir.Attribute(attr=name):
+            pass
+        case _:
+            return
+    if not test.arguments or (name != "isinstance" and name not in interpreter.lexicon.tensor_tests):
         return
     key, value = _held(interpreter, test.arguments[0].value, env)
     if key is None or value is None:
         return
-    classes: tuple[Value, ...] = (External("torch.Tensor"),)
+    classes: tuple[Value, ...] = (External(TENSOR),)
     if name == "isinstance":
         if len(test.arguments) < 2:
             return
@@ -121,10 +117,11 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
 
 
 def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
-    if cls == External("torch.Tensor"):
-        return Tensor()
-    if isinstance(cls, Class):
-        return interpreter.heap.promised(cls.definition)
+    match cls:
+        case External() if cls.name == TENSOR:
+            return Tensor()
+        case Class():
+            return interpreter.heap.promised(cls.definition)
     return UNKNOWN
 
 
@@ -144,15 +141,14 @@ def _restrict(interpreter: Interpreter, node: ir.Expr, env: Env, none: bool) -> 
 
 def _held(interpreter: Interpreter, node: ir.Expr, env: Env) -> tuple[Key | None, Value | None]:
     """The key under which a name or an object's attribute stands in the environment, and its value."""
-    if isinstance(node, ir.Walrus):
-        node = node.target
-    if isinstance(node, ir.Name):
-        return node.id, env.get(node.id)
-    if isinstance(node, ir.Attribute) and isinstance(node.value, ir.Name):
-        receiver = env.get(node.value.id)
-        if isinstance(receiver, Instance):
-            held = env.get((receiver, node.attr))
-            if held is None:
-                held = interpreter.heap.objects.get(receiver, {}).get(node.attr)
-            return (receiver, node.attr), held
+    match node:
+        case ir.Walrus(target=ir.Name(id=name)) | ir.Name(id=name):
+            return name, env.get(name)
+        case ir.Attribute(value=ir.Name(id=name)):
+            receiver = env.get(name)
+            if isinstance(receiver, Instance):
+                held = env.get((receiver, node.attr))
+                if held is None:
+                    held = interpreter.heap.objects.get(receiver, {}).get(node.attr)
+                return (receiver, node.attr), held
     return None, None

@@ -1,4 +1,4 @@
-"""Python's own functions, and the functions of torch that are about objects instead of tensors."""
+"""Python's own functions, and those that the lexicon knows: guards, containers, what calls what it is given."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from graphlint.finding import Confidence
+from graphlint.lexicon import Lexicon, package_of
 from graphlint.rule import HostRead, Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
@@ -15,9 +16,7 @@ from graphlint.static.models.reflection import Reflection, type_of
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
 from graphlint.values import (
-    FALSE,
     NONE,
-    TRUE,
     UNKNOWN,
     Arguments,
     Const,
@@ -36,38 +35,13 @@ from graphlint.values.queries import device_tensor, truth
 
 Handler: TypeAlias = "Callable[[Arguments, ir.Call | None, Frame], Value | None]"
 
-# What a guard answers: outside a region, while capturing, in a compiled function.
-_GUARDS: dict[str, tuple[Value, Value, Value]] = {
-    "torch.cuda.is_current_stream_capturing": (Host("bool"), TRUE, Host("bool")),
-    "torch.cuda.graphs.is_current_stream_capturing": (Host("bool"), TRUE, Host("bool")),
-    "torch._C._cuda_isCurrentStreamCapturing": (Host("bool"), TRUE, Host("bool")),
-    "torch.compiler.is_compiling": (Host("bool"), FALSE, TRUE),
-    "torch.compiler.is_dynamo_compiling": (Host("bool"), FALSE, TRUE),
-    "torch._dynamo.is_compiling": (Host("bool"), FALSE, TRUE),
-    "torch._dynamo.external_utils.is_compiling": (Host("bool"), FALSE, TRUE),
-    "torch._utils.is_compiling": (Host("bool"), FALSE, TRUE),
-    "torch.compiler.is_exporting": (FALSE, FALSE, FALSE),
-    "torch.jit.is_tracing": (FALSE, FALSE, FALSE),
-    "torch.jit.is_scripting": (FALSE, FALSE, FALSE),
-    "torch._C._get_tracing_state": (NONE, NONE, NONE),
-    "torch.onnx.is_in_onnx_export": (FALSE, FALSE, FALSE),
-    "torch.fx._symbolic_trace.is_fx_tracing": (FALSE, FALSE, FALSE),
-    "torch.cuda.is_available": (TRUE, TRUE, TRUE),
-    "torch.cuda.is_initialized": (TRUE, TRUE, TRUE),
-    "torch.overrides.has_torch_function": (FALSE, FALSE, FALSE),
-    "torch.overrides.has_torch_function_unary": (FALSE, FALSE, FALSE),
-    "torch.overrides.has_torch_function_variadic": (FALSE, FALSE, FALSE),
-}
+_HOST_MODULES = frozenset({"json", "math", "os", "platform", "random", "re", "sys", "time"})
 _SCALAR_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "float"}
 _HOST_RESULTS = {
     "len": "int", "id": "int", "hash": "int", "ord": "int", "chr": "str", "callable": "bool", "repr": "str",
     "issubclass": "bool", "input": "str", "open": "object", "vars": "object", "dir": "object", "format": "str",
     "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "object",
 }  # fmt: skip
-_CALLS_FIRST = frozenset({
-    "torch.utils.checkpoint.checkpoint", "torch.func.functional_call", "torch.while_loop", "functools.reduce",
-})  # fmt: skip
-_MODULE_LISTS = {"ModuleList": "list", "Sequential": "sequential", "ParameterList": "list"}
 
 
 class Builtins:
@@ -89,35 +63,28 @@ class Builtins:
             "typing.cast": self._last, "functools.partial": self._partial, "functools.wraps": self._wraps,
             "functools.lru_cache": self._cache("functools.lru_cache"),
             "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
-            "torch.get_device_module": self._device_module, "torch.nn.Parameter": self._parameter,
-            "torch.nn.Buffer": self._parameter, "torch.nn.parameter.Parameter": self._parameter,
-            "torch.nn.parameter.Buffer": self._parameter, "torch.cond": self._cond,
-            "torch.autograd.backward": self._backward, "torch.autograd.grad": self._backward,
-            "torch.vmap": self._first, "torch.func.vmap": self._first, "torch.compiler.disable": self._first,
-            "torch.compiler.allow_in_graph": self._first, "torch.jit.script": self._first,
-            "torch.jit.ignore": self._first,
+            "functools.reduce": self._called,
         }  # fmt: skip
+        self._handlers |= self._told(evaluator.lexicon)
+
+    def _told(self, lexicon: Lexicon) -> dict[str, Handler]:
+        """What handles the names of the lexicon."""
+        callables = {"called": self._called, "branches": self._branches, "backward": self._backward}
+        return {
+            **{name: _answering(answers) for name, answers in lexicon.guards.items()},
+            **{name: _giving(External(given)) for name, given in lexicon.named.items()},
+            **dict.fromkeys(lexicon.tensors["parameters"], self._parameter),
+            **{name: self._container(kind) for name, kind in lexicon.containers.items()},
+            **{name: callables[kind] for name, kind in lexicon.callables.items() if kind in callables},
+        }
 
     def call(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         """The result of a call by name; None if it is for somebody else to say."""
-        guard = _GUARDS.get(name)
-        if guard is not None:
-            return guard[frame.mode.value]
-        handler = self._handlers.get(name)
+        handler = self._handlers.get(name) or self._handlers.get(self.evaluator.catalogue.named(name))
         if handler is not None:
             return handler(arguments, node, frame)
         module, _, member = name.rpartition(".")
-        if module == "builtins":
-            return self._builtin(member, arguments, node, frame)
-        if member in _MODULE_LISTS and module in ("torch.nn", "torch.nn.modules.container", "torch.nn.modules"):
-            return self._module_list(_MODULE_LISTS[member], arguments)
-        if member in ("ModuleDict", "ParameterDict") and module.startswith("torch.nn"):
-            first = arguments.positional[0] if arguments.positional else Mapping()
-            return first if isinstance(first, Mapping) else Mapping((), UNKNOWN)
-        if name in _CALLS_FIRST and arguments.positional:
-            rest = Arguments(arguments.positional[1:], (), arguments.star, arguments.double_star)
-            return self.evaluator.call(arguments.positional[0], rest, node, frame)
-        return None
+        return self._builtin(member, arguments, node, frame) if module == "builtins" else None
 
     def content_of(self, arguments: Arguments) -> Value:
         """What a container class is given by its constructor."""
@@ -127,6 +94,17 @@ class Builtins:
         if isinstance(first, (Sequence, Mapping)):
             return first
         return Sequence("sequential", (first,))
+
+    def _container(self, kind: str) -> Handler:
+        """A class of modules that holds others."""
+
+        def make(arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+            if kind != "dict":
+                return self._module_list(kind, arguments)
+            first = arguments.positional[0] if arguments.positional else Mapping()
+            return first if isinstance(first, Mapping) else Mapping((), UNKNOWN)
+
+        return make
 
     @staticmethod
     def _module_list(kind: str, arguments: Arguments) -> Value:
@@ -144,8 +122,7 @@ class Builtins:
     def made_by_unknown(self, name: str, arguments: Arguments) -> Value:
         """What a call of an external name gives: an object of that class if it is spelled as one."""
         member = name.rpartition(".")[2]
-        top = name.partition(".")[0]
-        if top in ("numpy", "math", "os", "time", "json", "re", "random", "sys", "platform", "packaging"):
+        if package_of(name) in _HOST_MODULES or package_of(name) in self.evaluator.lexicon.libraries["host"]:
             return Host("object")
         if member[:1].isupper():
             keywords: list[tuple[str | int, Value]] = list(enumerate(arguments.positional))
@@ -161,42 +138,50 @@ class Builtins:
             given = self.evaluator.call_special(first, f"__{name}__", Arguments(values[1:]), node, frame)
             if given is not None:
                 return given
-        if name in ("int", "float", "complex", "bool"):
-            return self._number(name, first, node, frame)
-        if name in ("str", "repr", "format", "ascii", "print"):
-            self._printed(arguments, node, frame)
-            return (
-                NONE
-                if name == "print"
-                else first
-                if isinstance(first, Const) and name == "str" and isinstance(first.value, str)
-                else Host("str")
-            )
-        if name in ("any", "all", "max", "min", "sorted"):
-            return self._iterables.reducing(name, arguments, node, frame)
-        if name in ("list", "tuple", "set", "frozenset", "iter", "reversed"):
-            return self._iterables.converted(
-                {"iter": "iterator", "reversed": "iterator", "frozenset": "set"}.get(name, name), first, values
-            )
-        if name == "len" and isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
-            return Const(len(first.elements))
-        if name in ("round", "abs", "pow", "divmod"):
-            if device_tensor(first) is not None:
-                if name == "round":
-                    return first
-                return self.tensors.call_operation(f"torch.{name}", None, arguments, node, frame)
-            return Host("float" if name == "round" and len(values) > 1 else "int" if name == "round" else "number")
-        if name == "range":
-            return self._iterables.range(arguments, node, frame)
-        if name == "sum":
-            return self._iterables.sum(first)
-        if name == "type" and len(values) == 1:
-            return union(type_of(member) for member in members(first))
+        match name:
+            case "int" | "float" | "complex" | "bool":
+                return self._number(name, first, node, frame)
+            case "str" | "repr" | "format" | "ascii" | "print":
+                return self._text(name, arguments, node, frame)
+            case "any" | "all" | "max" | "min" | "sorted":
+                return self._iterables.reducing(name, arguments, node, frame)
+            case "list" | "tuple" | "set":
+                return self._iterables.converted(name, first, values)
+            case "frozenset":
+                return self._iterables.converted("set", first, values)
+            case "iter" | "reversed":
+                return self._iterables.converted("iterator", first, values)
+            case "len" if isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
+                return Const(len(first.elements))
+            case "round" | "abs" | "pow" | "divmod":
+                return self._computed(name, arguments, node, frame)
+            case "range":
+                return self._iterables.range(arguments, node, frame)
+            case "sum":
+                return self._iterables.sum(first)
+            case "type" if len(values) == 1:
+                return union(type_of(member) for member in members(first))
         if name in _HOST_RESULTS:
             return Host(_HOST_RESULTS[name])
         if name.endswith(("Error", "Exception", "Warning", "StopIteration")) or name == "object":
             return Host("object")
         return None
+
+    def _text(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        self._printed(arguments, node, frame)
+        match name, arguments.positional:
+            case "print", _:
+                return NONE
+            case "str", (Const(value=str()) as first, *_):
+                return first
+        return Host("str")
+
+    def _computed(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        first, *others = arguments.positional or (UNKNOWN,)
+        is_round = name == "round"
+        if device_tensor(first) is not None:
+            return first if is_round else self.tensors.call_function(name, arguments, node, frame)
+        return Host("number" if not is_round else "float" if others else "int")
 
     def _number(self, name: str, value: Value, node: ir.Call | None, frame: Frame) -> Value:
         if device_tensor(value) is not None and node is not None:
@@ -258,24 +243,24 @@ class Builtins:
     def _last(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return arguments.positional[-1] if arguments.positional else UNKNOWN
 
-    def _device_module(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        return External("torch.cuda")
-
     def _wraps(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return UNKNOWN
 
-    def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
-        self.evaluator.run_backward(node, frame)
-        return None
-
-    def _cond(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+    def _branches(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         operand = self.evaluator.element(next(iter(arguments.positional[3:]), UNKNOWN))
         for branch in arguments.positional[1:3]:
             self.evaluator.call(branch, Arguments((), (), operand), node, frame)
         return None
 
-    def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        return arguments.positional[0] if arguments.positional else UNKNOWN
+    def _backward(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        self.evaluator.run_backward(node, frame)
+        return None
+
+    def _called(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        if not arguments.positional:
+            return None
+        rest = Arguments(arguments.positional[1:], (), arguments.star, arguments.double_star)
+        return self.evaluator.call(arguments.positional[0], rest, node, frame)
 
     def _cache(self, name: str) -> Handler:
         """`lru_cache(f)`, `lru_cache(maxsize=8)` as a decorator, and `lru_cache(maxsize=8)(f)`."""
@@ -292,3 +277,12 @@ class Builtins:
             return self.evaluator.decorate(decorator, last, frame)
 
         return make
+
+
+def _answering(answers: tuple[Value, ...]) -> Handler:
+    """A guard, asked at a moment."""
+    return lambda arguments, node, frame: answers[frame.mode.value]
+
+
+def _giving(given: Value) -> Handler:
+    return lambda arguments, node, frame: given

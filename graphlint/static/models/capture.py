@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from graphlint.entries import Entries, Entry
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion
@@ -28,11 +30,6 @@ from graphlint.values import (
     union,
 )
 
-GRAPHING_MODES = frozenset({"reduce-overhead", "max-autotune"})
-# Context managers that change what the operations inside them do.
-_SURROUNDING = frozenset({"torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu", "warp.ScopedStream"})
-GRAPHING_KEYWORDS = ("mode", "backend", "options")
-
 
 class Capture:
     """What capture entries do to the frame in which they are used."""
@@ -51,32 +48,41 @@ class Capture:
         return union(results) if results else UNKNOWN
 
     def _enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
-        if isinstance(manager, ExternalObject):
-            entry = self.entries.find(manager.cls)
+        match manager:
+            case ExternalObject():
+                return self._enter_external(node, manager, frame)
+            case Instance():
+                return self._enter_instance(node, manager, frame)
+            case DeviceName():
+                others = (value for value in frame.around if not isinstance(value, DeviceName))
+                frame.around = frozenset({*others, manager})
+        return UNKNOWN if isinstance(manager, Unknown) else manager
+
+    def _enter_external(self, node: ir.Node | None, manager: ExternalObject, frame: Frame) -> Value:
+        entry = self.entries.find(manager.cls)
+        if entry is not None and entry.form == "context" and node is not None:
+            self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
+            return manager
+        switch = self.evaluator.lexicon.surroundings.get(manager.cls)
+        if switch is not None and manager.argument(switch) != FALSE:
+            frame.around |= {ExternalObject(manager.cls)}
+        generator = manager.argument("generator")
+        if manager.cls == "contextlib.contextmanager" and generator is not None:
+            return self._enter_generator(node, generator, frame)
+        return manager
+
+    def _enter_instance(self, node: ir.Node | None, manager: Instance, frame: Frame) -> Value:
+        for base in self.evaluator.external_bases(manager.cls):
+            entry = self.entries.find(base)
             if entry is not None and entry.form == "context" and node is not None:
                 self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
                 return manager
-            if manager.cls in _SURROUNDING and manager.argument("check_nan") != FALSE:
-                frame.around |= {ExternalObject(manager.cls)}
-            generator = manager.argument("generator")
-            if manager.cls == "contextlib.contextmanager" and generator is not None:
-                return self._enter_generator(node, generator, frame)
-            return manager
-        if isinstance(manager, Instance):
-            for base in self.evaluator.external_bases(manager.cls):
-                entry = self.entries.find(base)
-                if entry is not None and entry.form == "context" and node is not None:
-                    self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
-                    return manager
-            before = len(frame.regions)
-            entered = self.evaluator.call_method(manager, "__enter__", Arguments(), _call(node), frame)
-            opened = frame.regions[before:]
-            del frame.regions[before:]
-            self._reopen(node, opened, frame)
-            return entered
-        if isinstance(manager, DeviceName):
-            frame.around = frozenset(value for value in frame.around if not isinstance(value, DeviceName)) | {manager}
-        return UNKNOWN if isinstance(manager, Unknown) else manager
+        before = len(frame.regions)
+        entered = self.evaluator.call_method(manager, "__enter__", Arguments(), _call(node), frame)
+        opened = frame.regions[before:]
+        del frame.regions[before:]
+        self._reopen(node, opened, frame)
+        return entered
 
     def _enter_generator(self, node: ir.Node | None, generator: Value, frame: Frame) -> Value:
         """A helper made with `contextlib.contextmanager`: what is open where it yields is open in the body."""
@@ -125,7 +131,8 @@ class Capture:
     ) -> Value | None:
         """A call of a method; its last name may be enough."""
         cls, _, last = name.rpartition(".")
-        entry = self.entries.find_method(cls, last) or self.entries.by_last_name.get(last)
+        owners = self.evaluator.lexicon.owners(cls)
+        entry = self.entries.find_method(owners, last) or self.entries.by_last_name.get(last)
         if entry is None and last in ("__enter__", "__exit__"):
             return self._by_hand(last, receiver, node, frame)
         if entry is None or node is None:
@@ -155,13 +162,10 @@ class Capture:
 
     def _capture_callables(self, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame) -> Value:
         """Run the callables with the sample arguments inside a region."""
-        if not arguments.positional:
-            first = arguments.keyword("callables") or arguments.keyword("modules") or arguments.keyword("fn")
-            if first is None:
-                return UNKNOWN
-            arguments = Arguments((first, *arguments.positional), arguments.keywords)
-        callables = arguments.positional[0]
-        samples = arguments.positional[1] if len(arguments.positional) > 1 else arguments.keyword("sample_args")
+        callables = _given(arguments, 0, entry.takes)
+        if callables is None:
+            return UNKNOWN
+        samples = _given(arguments, 1, entry.samples)
         targets: list[Value] = [callables]
         several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
         if isinstance(callables, Sequence) and several:
@@ -195,24 +199,36 @@ class Capture:
 
     def _compile(self, entry: Entry, name: str, arguments: Arguments, node: ir.Call, frame: Frame) -> Value:
         """`torch.compile`: a soft region if its mode uses graphs; as a decorator factory it waits for the function."""
-        target = arguments.positional[0] if arguments.positional else arguments.keyword("model")
+        target = _given(arguments, 0, entry.takes)
         if target is None:
             return Partial(External(name), (), arguments.keywords)
-        if uses_graphs(arguments):
+        if uses_graphs(entry, arguments):
             self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             self.run_entry(target, node, frame)
             self.evaluator.close_region(frame)
         return target
 
 
-def uses_graphs(arguments: Arguments) -> bool:
+def _given(arguments: Arguments, position: int, keywords: Iterable[str]) -> Value | None:
+    """An argument by its position, or under one of these keywords."""
+    if position < len(arguments.positional):
+        return arguments.positional[position]
+    return next((value for keyword in keywords if (value := arguments.keyword(keyword)) is not None), None)
+
+
+def uses_graphs(entry: Entry, arguments: Arguments) -> bool:
     """Whether the arguments of `torch.compile` imply CUDA graphs."""
-    mode, backend, options = (arguments.keyword(name) for name in GRAPHING_KEYWORDS)
-    if any(isinstance(m, Const) and m.value in GRAPHING_MODES for m in members(mode or NONE)):
-        return True
-    if backend == Const("cudagraphs"):
-        return True
-    return isinstance(options, Mapping) and dict(options.items).get(Const("triton.cudagraphs")) == TRUE
+    return any(_is_graphing(arguments.keyword(name) or NONE, values) for name, values in entry.graphing)
+
+
+def _is_graphing(value: Value, graphing: tuple[str, ...]) -> bool:
+    """Whether an argument is one of these values, or a dict of options in which one of them is true."""
+    for member in members(value):
+        if isinstance(member, Const) and member.value in graphing:
+            return True
+        if isinstance(member, Mapping) and any(dict(member.items).get(Const(name)) == TRUE for name in graphing):
+            return True
+    return False
 
 
 def _call(node: ir.Node | None) -> ir.Call | None:

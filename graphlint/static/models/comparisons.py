@@ -89,7 +89,7 @@ class Comparisons:
         answers: set[bool | None] = set()
         for one in members(left):
             for other in members(right):
-                answers.add(_same_member(one, other))
+                answers.add(self._same_member(one, other))
         return answers.pop() if len(answers) == 1 else None
 
     def _contained(self, node: ir.Compare, sign: str, left: Value, right: Value, frame: Frame) -> Value:
@@ -108,20 +108,21 @@ class Comparisons:
             answer = True if held else False if right.other is None else None
         return Host("bool") if answer is None else Const(answer is (sign == "in"))
 
-
-def _same_member(left: Value, right: Value) -> bool | None:
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    def _same_member(self, left: Value, right: Value) -> bool | None:
+        match left, right:
+            case (Unknown(), _) | (_, Unknown()):
+                return None
+            case Const(), Const():
+                return left == right if NONE in (left, right) else bool(left.value == right.value)
+            case _ if left == NONE or right == NONE:
+                return left == right
+            case _ if ACCELERATOR in (left, right) and left != right:
+                other = left if right == ACCELERATOR else right
+                kind = self.evaluator.lexicon.devices.get(getattr(other, "value", ""))
+                return None if kind is None else kind == "device"
+            case External(), External():
+                # Members of one enum, or two constants of one module, differ where their names do.
+                return True if left == right else False if ":" in left.name and ":" in right.name else None
+            case ((Class() | Function()), (Class() | Function())):
+                return left == right
         return None
-    if left == NONE or right == NONE:
-        return left == right
-    if isinstance(left, Const) and isinstance(right, Const):
-        return bool(left.value == right.value)
-    if ACCELERATOR in (left, right) and left != right:
-        other = left if right == ACCELERATOR else right
-        return {"cpu": False, "meta": False, "cuda": True}.get(getattr(other, "value", ""))
-    if isinstance(left, External) and isinstance(right, External):
-        # Members of one enum, or two constants of one module, differ where their names do.
-        return True if left == right else False if ":" in left.name and ":" in right.name else None
-    if isinstance(left, (Class, Function)) and isinstance(right, (Class, Function)):
-        return left == right
-    return None

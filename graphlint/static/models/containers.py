@@ -84,7 +84,7 @@ class Containers:
         self, receiver: Sequence, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         values = arguments.positional
-        if name == "add_module" and len(values) == 2:
+        if self.evaluator.lexicon.methods.get(name) == "registers" and len(values) == 2:
             name, values = "append", values[1:]
         if name in ("append", "add", "appendleft") and values:
             self._grow(node, frame, values[0])
@@ -140,7 +140,7 @@ class Containers:
             return Sequence("iterator", pairs if receiver.other is None else None, unknown)
         if name == "update":
             return self._update(receiver, arguments, node, frame)
-        if name in ("__setitem__", "add_module") and len(values) == 2:
+        if (name == "__setitem__" or self.evaluator.lexicon.methods.get(name) == "registers") and len(values) == 2:
             return self._replace(with_item(receiver, values[0], values[1]), node, frame)
         if name == "copy":
             return receiver

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from graphlint.finding import Confidence
 from graphlint.rule import ModuleMove
@@ -32,17 +33,11 @@ from graphlint.values import (
 from graphlint.values.predicates import names_device
 from graphlint.values.queries import place_of_device
 
-_WRITERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
-_MOVES = ("to", "cuda", "cpu")
-_RETURN_SELF = frozenset({"half", "float", "bfloat16", "requires_grad_", "apply", "share_memory"})
 _PARAMETER = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
-_NAMED_PARAMETER = Sequence("tuple", (Host("str"), _PARAMETER))
 _CONTENTS: dict[str, Value] = {
     "parameters": Sequence("iterator", None, _PARAMETER),
-    "buffers": Sequence("iterator", None, _PARAMETER),
-    "named_parameters": Sequence("iterator", None, _NAMED_PARAMETER),
-    "named_buffers": Sequence("iterator", None, _NAMED_PARAMETER),
-    "state_dict": Mapping((), _PARAMETER),
+    "named_parameters": Sequence("iterator", None, Sequence("tuple", (Host("str"), _PARAMETER))),
+    "states": Mapping((), _PARAMETER),
 }
 
 
@@ -59,40 +54,49 @@ class Modules:
         method = name.rpartition(".")[2]
         values = arguments.positional
         if isinstance(receiver, Instance):
-            if method in _WRITERS and values:
-                self._register(receiver, method, arguments)
+            does = self.evaluator.lexicon.methods.get(method)
+            if does in ("registers", "registers_tensors") and values:
+                self._register(receiver, does, arguments)
                 return NONE
             if method == "__setattr__" and len(values) == 2:
                 write_named(self.evaluator, receiver, values[0], values[1])
                 return NONE
-            if method in ("children", "modules"):
+            if does == "children":
                 return Sequence("iterator", None, union(self.evaluator.held(receiver).values()))
         if method == "enter_context" and values:
             return self.evaluator.enter(node, values[0], frame)
         if method == "forward" and isinstance(receiver, ExternalObject):
             return self.evaluator.call(receiver, arguments, node, frame)
-        return self._call_module(method, receiver, arguments, node, frame) if _is_module(receiver) else None
+        return self._call_module(method, receiver, arguments, node, frame) if self._is_module(receiver) else None
 
     def _call_module(
         self, method: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value | None:
-        if method in _CONTENTS:
-            return _CONTENTS[method]
-        if method in ("eval", "train"):
-            mode = FALSE if method == "eval" else next(arguments.all_values(), TRUE)
-            return _with_argument(receiver, "training", mode)
-        if method in _MOVES:
-            named = next((v for v in arguments.all_values() if names_device(v)), None)
-            default = None if method == "to" else Const(method)
-            return self._move(receiver, named or default, node, frame)
-        return receiver if method in _RETURN_SELF else None
+        match self.evaluator.lexicon.methods.get(method):
+            case "evaluates":
+                return _with_argument(receiver, "training", FALSE)
+            case "trains":
+                return _with_argument(receiver, "training", next(arguments.all_values(), TRUE))
+            case "moves":
+                named = next((v for v in arguments.all_values() if names_device(v)), None)
+                default = None if self.evaluator.lexicon.place(method) is None else Const(method)
+                return self._move(receiver, named or default, node, frame)
+            case str(does):
+                return _CONTENTS.get(does)
+            case _:
+                return receiver if self._returns_itself(method) else None
 
-    def _register(self, receiver: Instance, method: str, arguments: Arguments) -> None:
+    def _returns_itself(self, method: str) -> bool:
+        find = self.evaluator.catalogue.find
+        found = (find(f"{base}.{method}") for base in self.evaluator.lexicon.modules["base"])
+        return any(operation is not None and operation.returns == "self" for operation in found)
+
+    def _register(self, receiver: Instance, does: str, arguments: Arguments) -> None:
         name = arguments.positional[0] if arguments.positional else (arguments.keyword("name") or UNKNOWN)
         value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
         for keyword in ("tensor", "param", "module"):
             value = arguments.keyword(keyword) or value
-        if method in ("register_buffer", "register_parameter") and value != NONE:
+        if does == "registers_tensors" and value != NONE:
             tensor = next((m for m in members(value) if isinstance(m, Tensor)), None)
             optional = [NONE] if NONE in members(value) else []
             shape = (tensor.ndim, tensor.dtype) if tensor is not None else (None, None)
@@ -109,20 +113,25 @@ class Modules:
             self.evaluator.observe(frame, moved, ModuleMove(held, target, self._is_new(moved, frame)))
         return _with_argument(receiver, "device", named)
 
+    def _is_module(self, receiver: Value) -> bool:
+        if isinstance(receiver, ExternalObject):
+            return self.evaluator.lexicon.is_module(receiver.cls)
+        return isinstance(receiver, Instance)
+
     def _has_parameters(self, module: ExternalObject) -> bool:
         """Whether a module of torch has anything to copy: those that do take a device."""
         operation = self.evaluator.catalogue.find(module.cls)
         return operation is not None and any(parameter.name == "device" for parameter in operation.params or ())
 
-    @staticmethod
-    def _is_new(module: ir.Expr, frame: Frame) -> bool:
+    def _is_new(self, module: ir.Expr, frame: Frame) -> bool:
         """Whether a module is made where it is moved, or under a name that is moved nowhere else in the file."""
         if isinstance(module, ir.Call):
             return not any(isinstance(value, DeviceName) for value in frame.around)
         if not isinstance(module, ir.Name):
             return False
         if module.id in frame.env:
-            return _is_made_in(frame.function.code, module.id)
+            moving = {method for method, does in self.evaluator.lexicon.methods.items() if does == "moves"}
+            return _is_made_in(frame.function.code, module.id, moving)
         moves = re.findall(rf"\b{re.escape(module.id)}\.(?:to|cuda)\(", frame.module.text)
         return len(moves) == 1 and module.id in frame.module.index.assignments
 
@@ -133,19 +142,13 @@ def write_named(evaluator: Evaluator, receiver: Instance, name: Value, value: Va
     evaluator.write_attribute(receiver, key, value)
 
 
-def _is_made_in(code: ir.Code, name: str) -> bool:
+def _is_made_in(code: ir.Code, name: str, moving: Collection[str]) -> bool:
     """Whether a function makes what it has under a name, and moves it once."""
     parts = list(walk(code.body))
     made = [p.value for p in parts if isinstance(p, ir.Assign) for t in p.targets if name in names_in(t)]
     called = [p.func for p in parts if isinstance(p, ir.Call) and isinstance(p.func, ir.Attribute)]
-    moves = [f for f in called if f.attr in _MOVES and isinstance(f.value, ir.Name) and f.value.id == name]
+    moves = [f for f in called if f.attr in moving and isinstance(f.value, ir.Name) and f.value.id == name]
     return len(made) == len(moves) == 1 and isinstance(made[0], ir.Call)
-
-
-def _is_module(receiver: Value) -> bool:
-    return isinstance(receiver, Instance) or (
-        isinstance(receiver, ExternalObject) and receiver.cls.startswith("torch.nn")
-    )
 
 
 def _with_argument(module: Value, name: str, value: Value) -> Value:

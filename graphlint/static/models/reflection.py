@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlint.operations import TENSOR
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Class, Function, Instance, ModuleValue
@@ -24,7 +25,7 @@ from graphlint.values import (
     union,
 )
 
-_TENSOR_TYPES = frozenset({"torch.Tensor", "torch._C.TensorBase", "torch.is_tensor"})
+_CONSTANTS = {f"builtins.{kind.__name__}": kind for kind in (int, float, str, bool)}
 
 
 class Reflection:
@@ -32,6 +33,8 @@ class Reflection:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self._tensor_types = evaluator.lexicon.tensors["every"]
+        self._called_tensors = tuple(evaluator.lexicon.tensors["called"])
 
     def isinstance(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if len(arguments.positional) < 2:
@@ -45,57 +48,62 @@ class Reflection:
 
     def is_instance(self, value: Value, cls: Value) -> bool | None:
         """Whether a value is an instance of a class, as far as both are known."""
-        if isinstance(cls, Class):
-            if isinstance(value, Instance):
+        match cls:
+            case Class():
+                return self._is_of_project(value, cls)
+            case External():
+                return self._is_of_elsewhere(value, cls.name)
+        return None
+
+    def _is_of_project(self, value: Value, cls: Class) -> bool | None:
+        match value:
+            case Instance():
                 if cls.definition in self.evaluator.class_order(value.cls):
                     return True
                 return None if value.arguments is None else False
-            return False if isinstance(value, (Tensor, Const, Host, Sequence, Mapping, Function)) else None
-        if not isinstance(cls, External):
-            return None
-        if isinstance(value, Tensor):
-            if cls.name in _TENSOR_TYPES:
-                return True
-            return None if cls.name.endswith(("Parameter", "Buffer", "DTensor", "Tensor")) else False
-        if isinstance(value, Const):
-            kind = {"builtins.int": int, "builtins.float": float, "builtins.str": str, "builtins.bool": bool}.get(
-                cls.name
-            )
-            if kind is not None:
-                return isinstance(value.value, kind)
-            return False if cls.name in _TENSOR_TYPES or cls.name.startswith("builtins.") else None
-        if isinstance(value, Host):
-            if cls.name == f"builtins.{value.kind}":
-                return True
-            return False if cls.name in _TENSOR_TYPES else None
-        if isinstance(value, Sequence):
-            if cls.name == f"builtins.{value.kind}":
-                return True
-            others = (*_TENSOR_TYPES, "builtins.dict", "builtins.str", "builtins.int")
-            return False if cls.name in others else None
-        if isinstance(value, Mapping):
-            return True if cls.name == "builtins.dict" else False if cls.name in _TENSOR_TYPES else None
-        if isinstance(value, Instance):
-            bases = self.evaluator.external_bases(value.cls)
-            if cls.name in bases:
-                return True
-            may_be_tensor = any("Tensor" in base or "Parameter" in base for base in bases)
-            return False if cls.name in _TENSOR_TYPES and not may_be_tensor else None
+            case Tensor() | Const() | Host() | Sequence() | Mapping() | Function():
+                return False
+        return None
+
+    def _is_of_elsewhere(self, value: Value, cls: str) -> bool | None:
+        is_tensor = cls in self._tensor_types
+        match value:
+            case Tensor():
+                return True if is_tensor else None if cls.endswith(self._called_tensors) else False
+            case Const():
+                if cls in _CONSTANTS:
+                    return isinstance(value.value, _CONSTANTS[cls])
+                return False if is_tensor or cls.startswith("builtins.") else None
+            case Host():
+                return True if cls == f"builtins.{value.kind}" else False if is_tensor else None
+            case Sequence():
+                is_other = is_tensor or cls in ("builtins.dict", "builtins.str", "builtins.int")
+                return True if cls == f"builtins.{value.kind}" else False if is_other else None
+            case Mapping():
+                return True if cls == "builtins.dict" else False if is_tensor else None
+            case Instance():
+                bases = self.evaluator.external_bases(value.cls)
+                may_be_tensor = any(base.endswith(self._called_tensors) for base in bases)
+                return True if cls in bases else False if is_tensor and not may_be_tensor else None
         return None
 
     def hasattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        if len(arguments.positional) == 2:
-            value, name = arguments.positional
-            if isinstance(name, Const) and isinstance(name.value, str):
-                if isinstance(value, ModuleValue):
-                    return Const(self.evaluator.module_member(value.module, name.value) is not None)
-                find = self.evaluator.catalogue.find
-                if isinstance(value, External) and find(f"{value.name}.{name.value}") is not None:
-                    return TRUE
-                if isinstance(value, Instance) and name.value in self.evaluator.held(value):
-                    return TRUE if value.arguments is not None else Host("bool")
-                if isinstance(value, Tensor) and find(f"torch.Tensor.{name.value}") is not None:
-                    return TRUE
+        match arguments.positional:
+            case value, Const(value=str(name)):
+                return self._has(value, name)
+        return Host("bool")
+
+    def _has(self, value: Value, name: str) -> Value:
+        evaluator = self.evaluator
+        match value:
+            case ModuleValue():
+                return Const(evaluator.module_member(value.module, name) is not None)
+            case External() if evaluator.catalogue.find(f"{value.name}.{name}") is not None:
+                return TRUE
+            case Instance() if name in evaluator.held(value) and value.arguments is not None:
+                return TRUE
+            case Tensor() if evaluator.catalogue.method(name) is not None:
+                return TRUE
         return Host("bool")
 
     def getattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -121,10 +129,15 @@ class Reflection:
 
 
 def type_of(value: Value) -> Value:
-    if isinstance(value, Instance):
-        return Class(value.cls)
-    if isinstance(value, Const):
-        return External(f"builtins.{type(value.value).__name__}")
-    if isinstance(value, (Mapping, Sequence)):
-        return External(f"builtins.{value.kind if isinstance(value, Sequence) else 'dict'}")
-    return External("torch.Tensor") if isinstance(value, Tensor) else UNKNOWN
+    match value:
+        case Instance():
+            return Class(value.cls)
+        case Const():
+            return External(f"builtins.{value.kind.__name__}")
+        case Sequence():
+            return External(f"builtins.{value.kind}")
+        case Mapping():
+            return External("builtins.dict")
+        case Tensor():
+            return External(TENSOR)
+    return UNKNOWN

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Confidence
+from graphlint.lexicon import Factory, Lexicon
 from graphlint.signatures import Operation
 from graphlint.static.domain.program import Bound, Instance, Method, Partial
 from graphlint.values import (
@@ -32,18 +33,7 @@ from graphlint.values import (
 from graphlint.values.predicates import Facts, names_device
 from graphlint.values.queries import place_of_device, tensors_in, truth
 
-FLOAT = "float32"
-_DTYPES = frozenset({
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
-    "complex128", "float8_e4m3fn", "float8_e5m2",
-})  # fmt: skip
-_DTYPE_SYNONYMS = {
-    "torch.long": "int64", "torch.half": "float16", "torch.int": "int32", "torch.float": "float32",
-    "torch.double": "float64", "torch.short": "int16", "torch.LongTensor": "int64", "torch.cuda.LongTensor": "int64",
-    "builtins.bool": "bool", "builtins.int": "int64", "builtins.float": FLOAT,
-}  # fmt: skip
-_LITERAL_DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: FLOAT}
-_TAKES_DATA = ("tensor", "as_tensor", "asarray")
+INTEGER, BOOLEAN = "int64", "bool"  # of positions, and of masks
 _NEITHER_DEVICE_NOR_DTYPE = frozenset({"self", "input", "non_blocking", "copy", "memory_format"})
 
 
@@ -53,18 +43,24 @@ class Application:
 
     operation: Operation
     facts: Facts
+    lexicon: Lexicon
     receiver: Value | None
     in_region: bool
     is_view: bool
 
     @property
-    def name(self) -> str:
-        return self.operation.name.rpartition(".")[2]
+    def factory(self) -> Factory:
+        return self.lexicon.factories.get(self.operation.name, Factory())
 
     @property
     def data(self) -> Value | None:
         """What a factory makes its tensor of."""
         return self.facts.value("data") or self.facts.value("obj")
+
+    @property
+    def dtype(self) -> str | None:
+        """The dtype that is asked for."""
+        return dtype_name(self.facts.value("dtype"), self.lexicon)
 
 
 def result(call: Application) -> Value:
@@ -113,14 +109,14 @@ def broadcast_rank(values: Iterable[Value]) -> int | None:
     return rank
 
 
-def dtype_name(value: Value | None) -> str | None:
+def dtype_name(value: Value | None, lexicon: Lexicon) -> str | None:
     """The dtype that a value names: `torch.int64`, `torch.long`, `int`, or the old tensor type of that name."""
-    if not isinstance(value, External):
-        return None
-    if value.name in _DTYPE_SYNONYMS:
-        return _DTYPE_SYNONYMS[value.name]
-    name = value.name.removeprefix("torch.")
-    return name if name in _DTYPES else None
+    return lexicon.dtypes.get(value.name) if isinstance(value, External) else None
+
+
+def number_dtype(kind: str, lexicon: Lexicon) -> str | None:
+    """The dtype of a tensor that is made of Python's numbers."""
+    return lexicon.dtypes.get(f"builtins.{kind}")
 
 
 def with_dtype(value: Value, dtype: str) -> Value:
@@ -133,29 +129,34 @@ def _with_rank(value: Value, ndim: int | None) -> Value:
 
 def _literal_rank(value: Value | None) -> int | None:
     """The rank of a tensor that is made of numbers, or of lists of them."""
-    if isinstance(value, Sequence):
-        if value.elements is None:
-            inner = _literal_rank(value.element)
-        else:
-            inner = _literal_rank(value.elements[0]) if value.elements else 0
-        return None if inner is None else inner + 1
-    if isinstance(value, Host):
-        return 0 if value.kind in ("int", "float", "bool", "number") else None
-    if isinstance(value, Tensor):
-        return value.ndim
-    return 0 if isinstance(value, Const) and value != NONE else None
+    match value:
+        case Sequence():
+            first = value.element if value.elements is None else value.elements[0] if value.elements else Const(0)
+            inner = _literal_rank(first)
+            return None if inner is None else inner + 1
+        case Host():
+            return 0 if value.kind in ("int", "float", "bool", "number") else None
+        case Tensor():
+            return value.ndim
+        case Const() if value != NONE:
+            return 0
+    return None
 
 
-def _literal_dtype(value: Value | None) -> str | None:
+def _literal_dtype(value: Value | None, lexicon: Lexicon) -> str | None:
     """The dtype of a tensor that is made of numbers of one type, or of lists of them."""
-    if isinstance(value, Sequence):
-        found = {_literal_dtype(e) for e in ((value.element,) if value.elements is None else value.elements)}
-        return found.pop() if len(found) == 1 else None
-    if isinstance(value, Host):
-        return {"bool": "bool", "int": "int64", "float": FLOAT}.get(value.kind)
-    if isinstance(value, Tensor):
-        return value.dtype
-    return _LITERAL_DTYPES.get(value.kind) if isinstance(value, Const) else None
+    match value:
+        case Sequence():
+            elements = (value.element,) if value.elements is None else value.elements
+            found = {_literal_dtype(element, lexicon) for element in elements}
+            return found.pop() if len(found) == 1 else None
+        case Host():
+            return number_dtype(value.kind, lexicon)
+        case Const():
+            return number_dtype(value.kind.__name__, lexicon)
+        case Tensor():
+            return value.dtype
+    return None
 
 
 # Tensors made where the tensor arguments are
@@ -164,7 +165,7 @@ def _literal_dtype(value: Value | None) -> str | None:
 def _computed(call: Application, ndim: int | None = None, dtype: str | None = None) -> Value:
     facts = call.facts
     first = facts.first_tensor()
-    dtype = dtype_name(facts.value("dtype")) or dtype
+    dtype = call.dtype or dtype
     fresh = call.in_region and not (call.is_view and first is not None and not first.fresh)
     literal = first is not None and first.literal
     return union(
@@ -192,7 +193,7 @@ def _elementwise(call: Application) -> Value:
 
 
 def _bool_tensor(call: Application) -> Value:
-    return _computed(call, broadcast_rank(call.facts.all_values()), "bool")
+    return _computed(call, broadcast_rank(call.facts.all_values()), BOOLEAN)
 
 
 def _reduced(dtype: str | None) -> Callable[[Application], Value]:
@@ -222,12 +223,12 @@ def _extremum(call: Application) -> Value:
         dim = other
     ndim = _reduced_rank(call, dim)
     made = _computed(call, ndim, dtype)
-    return made if dim is None or dim == NONE else Sequence("tuple", (made, with_dtype(made, "int64")))
+    return made if dim is None or dim == NONE else Sequence("tuple", (made, with_dtype(made, INTEGER)))
 
 
 def _where(call: Application) -> Value:
     if call.facts.value("input") is None:
-        return Sequence("tuple", None, _computed(call, 1, "int64"))
+        return Sequence("tuple", None, _computed(call, 1, INTEGER))
     return _elementwise(call)
 
 
@@ -236,7 +237,7 @@ def _unique(call: Application) -> Value:
     asked = [truth(call.facts.value(name) or NONE) for name in ("return_inverse", "return_counts")]
     if asked == [False, False]:
         return made
-    several = Sequence("tuple", (made, *(with_dtype(made, "int64") for wanted in asked if wanted is not False)))
+    several = Sequence("tuple", (made, *(with_dtype(made, INTEGER) for wanted in asked if wanted is not False)))
     return several if True in asked else union((made, several))
 
 
@@ -257,10 +258,10 @@ def _loss(call: Application) -> Value:
 
 def _made(call: Application) -> Value:
     """`torch.zeros(..., device=...)`: without a device where a tensor argument is, else on the host."""
-    facts, data = call.facts, call.data
-    dtype = dtype_name(facts.value("dtype")) or _factory_dtype(call)
+    facts, data, factory = call.facts, call.data, call.factory
+    dtype = call.dtype or _factory_dtype(call)
     rank = _factory_rank(call)
-    literal = data is not None and call.name in ("tensor", "scalar_tensor") and not any(True for _ in tensors_in(data))
+    literal = data is not None and factory.data == "copied" and not any(True for _ in tensors_in(data))
     # A flag that is worked out stands for "where there is a GPU", and what captures has one.
     pinned = truth(facts.value("pin_memory") or FALSE) is not False
     named = place_of_device(facts.value("device"))
@@ -268,7 +269,7 @@ def _made(call: Application) -> Value:
     if named is None:
         given = [m for value in _read_on_device(call) for m in members(value)]
         where = [(m.place, m.sure) for m in given if isinstance(m, Tensor)]
-        if not where and call.name in ("as_tensor", "asarray") and UNKNOWN in given:
+        if not where and factory.data == "shared" and UNKNOWN in given:
             where = [(Place.ANYWHERE, Confidence.MEDIUM)]
     return union(
         Tensor(place, rank, dtype, sure, pinned, call.in_region, literal)
@@ -283,23 +284,19 @@ def _read_on_device(call: Application) -> list[Value]:
 
 
 def _factory_dtype(call: Application) -> str | None:
-    if call.name in ("arange", "randint", "randperm", "tril_indices", "triu_indices"):
+    if call.factory.data is not None:
+        return _literal_dtype(call.data, call.lexicon)
+    if call.factory.dtype == INTEGER:
         given = call.facts.all_values()
-        return None if any(isinstance(v, Const) and isinstance(v.value, float) for v in given) else "int64"
-    if call.name in ("zeros", "ones", "empty", "rand", "randn", "linspace"):
-        return FLOAT
-    return _literal_dtype(call.data) if call.name in _TAKES_DATA else None
+        return None if any(isinstance(v, Const) and isinstance(v.value, float) for v in given) else INTEGER
+    return call.factory.dtype
 
 
 def _factory_rank(call: Application) -> int | None:
-    if call.name in ("arange", "linspace", "randperm", "logspace"):
-        return 1
-    if call.name in ("eye", "tril_indices", "triu_indices"):
-        return 2
-    if call.name == "scalar_tensor":
-        return 0
-    if call.name in _TAKES_DATA:
+    if call.factory.data is not None:
         return _literal_rank(call.data)
+    if call.factory.rank is not None:
+        return call.factory.rank
     sizes = call.facts.bound.get("size") or ()
     if len(sizes) == 1 and isinstance(sizes[0], Sequence):
         return None if sizes[0].elements is None else len(sizes[0].elements)
@@ -309,8 +306,7 @@ def _factory_rank(call: Application) -> int | None:
 
 
 def _like(call: Application) -> Value:
-    facts = call.facts
-    return _placed(call, place_of_device(facts.value("device")), dtype_name(facts.value("dtype")), always_fresh=True)
+    return _placed(call, place_of_device(call.facts.value("device")), call.dtype, always_fresh=True)
 
 
 def _moved(call: Application) -> Value:
@@ -318,7 +314,7 @@ def _moved(call: Application) -> Value:
     dtype: str | None = None
     for name, values in call.facts.bound.items():
         for value in values if name not in _NEITHER_DEVICE_NOR_DTYPE else ():
-            dtype = dtype_name(value) or dtype
+            dtype = dtype_name(value, call.lexicon) or dtype
             if names_device(value):
                 named = place_of_device(value)
     return _placed(call, named, dtype, always_fresh=False)
@@ -340,9 +336,8 @@ def _placed(call: Application, named: Place | None, dtype: str | None, always_fr
 
 
 def _host_tensor(call: Application) -> Value:
-    pinned = call.name == "pin_memory"
     rank, dtype = _kept_rank(call), _kept_dtype(call)
-    return Tensor(Place.HOST, rank, dtype, Confidence.HIGH, pinned, call.in_region)
+    return Tensor(Place.HOST, rank, dtype, Confidence.HIGH, call.factory.pinned, call.in_region)
 
 
 def _device_tensor(call: Application) -> Value:
@@ -350,7 +345,10 @@ def _device_tensor(call: Application) -> Value:
 
 
 def _self(call: Application) -> Value:
-    return call.receiver if call.receiver is not None else call.facts.first() or UNKNOWN
+    if call.receiver is not None:
+        return call.receiver
+    params = call.operation.params
+    return (call.facts.value(params[0].name) if params else call.facts.first()) or UNKNOWN
 
 
 def _device(call: Application) -> Value:
@@ -366,9 +364,9 @@ RESULTS: dict[str, Callable[[Application], Value]] = {
     **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN},
     "tensor": _tensor, "elementwise": _elementwise, "bool-tensor": _bool_tensor, "where": _where, "loss": _loss,
     "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)),
-    "int-tensor": lambda call: _computed(call, _kept_rank(call), "int64"),
-    "indices": lambda call: _computed(call, None, "int64"), "scalar-tensor": lambda call: _computed(call, 0),
-    "reduction": _reduced(None), "bool-reduction": _reduced("bool"), "int-reduction": _reduced("int64"),
+    "int-tensor": lambda call: _computed(call, _kept_rank(call), INTEGER),
+    "indices": lambda call: _computed(call, None, INTEGER), "scalar-tensor": lambda call: _computed(call, 0),
+    "reduction": _reduced(None), "bool-reduction": _reduced(BOOLEAN), "int-reduction": _reduced(INTEGER),
     "extremum": _extremum, "unique": _unique, "factory": _made, "like": _like, "moved": _moved, "self": _self,
     "host-tensor": _host_tensor, "device-tensor": _device_tensor, "device": _device, "tensors": _several(None),
     "pair": _several(2), "triple": _several(3), "quad": _several(4),

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from graphlint.finding import Confidence
-from graphlint.rule import Call, HostRead, Made, Operands, Report
+from graphlint.lexicon import spelled
+from graphlint.rule import Hit, HostRead, Made, Operands, OperationCall
 from graphlint.signatures import Operation
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
@@ -36,11 +37,6 @@ from graphlint.values import (
 from graphlint.values.predicates import Facts
 from graphlint.values.queries import device_tensor, fresh_tensor, is_number, place_of_device, tensors_in
 
-_CASTS = {
-    "bool": "bool", "long": "int64", "int": "int32", "float": "float32", "half": "float16", "double": "float64",
-    "bfloat16": "bfloat16", "byte": "uint8", "char": "int8", "short": "int16",
-}  # fmt: skip
-
 
 class Tensors:
     """What happens to tensors."""
@@ -49,6 +45,7 @@ class Tensors:
         self.evaluator = evaluator
         self.capture = capture
         self.catalogue = evaluator.catalogue
+        self.lexicon = evaluator.lexicon
 
     # Calls
 
@@ -56,33 +53,35 @@ class Tensors:
         self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         """Call a method of a tensor, or of something that is not known."""
-        operation = self.catalogue.find(f"torch.Tensor.{name}")
+        operation = self.catalogue.method(name)
         if isinstance(receiver, Unknown):
             return self._call_on_unknown(operation, name, arguments, node, frame)
         if operation is None:
             return self.evaluator.element(UNKNOWN)
-        if name == "cuda" and not arguments.positional and arguments.keyword("device") is None:
-            arguments = Arguments((Const("cuda"),), arguments.keywords, arguments.star, arguments.double_star)
+        is_moved = self.lexicon.place(name) is Place.DEVICE
+        if is_moved and not arguments.positional and arguments.keyword("device") is None:
+            arguments = Arguments((Const(name),), arguments.keywords, arguments.star, arguments.double_star)
         result = self.apply(operation, receiver, arguments, node, frame)
-        if name == "backward":
+        if self.lexicon.callables.get(operation.name) == "backward":
             self.evaluator.run_backward(node, frame)
-        if name in _CASTS and isinstance(receiver, Tensor):
-            return results.with_dtype(result, _CASTS[name])
-        return result
+        cast = self.lexicon.dtypes.get(operation.name)
+        return result if cast is None else results.with_dtype(result, cast)
 
     def _call_on_unknown(
         self, operation: Operation | None, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
-        entered = self.capture.call_method(f"torch.cuda.CUDAGraph.{name}", UNKNOWN, arguments, node, frame)
+        entered = self.capture.call_method(name, UNKNOWN, arguments, node, frame)
         if entered is not None:
             return entered
-        if name == "to" and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
+        moves = self.lexicon.methods.get(name) == "moves"
+        if moves and arguments.positional and place_of_device(arguments.positional[0]) is Place.HOST:
             return Tensor(Place.HOST, sure=Confidence.MEDIUM)
         telling = name in self.catalogue.telling
         if operation is None or (not telling and not self._has_tensor(arguments)):
             if operation is None:
                 self.evaluator.unresolved(node, frame)
-            return _UNKNOWN_RESULTS.get(name, UNKNOWN)
+            is_telling = operation is not None and name in self.lexicon.unknown["methods"]
+            return results.plain(operation.returns) if operation is not None and is_telling else UNKNOWN
         if telling:
             return self.apply(operation, Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM), arguments, node, frame)
         return UNKNOWN
@@ -99,6 +98,11 @@ class Tensors:
         if operation is None:
             return None
         return self.apply(operation, receiver, arguments, node, frame)
+
+    def call_function(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        """Call a function on tensors; None if there is none."""
+        operation = self.catalogue.function(name)
+        return None if operation is None else self.apply(operation, None, arguments, node, frame)
 
     def apply(
         self, operation: Operation, receiver: Value | None, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -117,10 +121,10 @@ class Tensors:
         written = writes.written(operation, watched, receiver) if watched is not None and matters else {}
         facts = Facts(bound, writes.names(written), frame.surroundings)
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
-        result = results.result(results.Application(operation, facts, receiver, _in_region(frame), is_view))
+        result = results.result(results.Application(operation, facts, self.lexicon, receiver, frame.in_region, is_view))
         if watched is not None:
             self._report(operation, facts, watched, frame)
-            self.evaluator.observe(frame, watched, Call(operation.name, bound, result))
+            self.evaluator.observe(frame, watched, OperationCall(operation.name, bound, result))
             if operation.is_elementwise:
                 self._meet(watched, writes.operands(bound, written), frame)
             if operation.returns != "self" and facts.value("out") is None:
@@ -140,7 +144,7 @@ class Tensors:
             confidence = facts.confidence(effect)
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
-                self.evaluator.report(frame, node, effect.name, Report(confidence, effect.message, effect.help))
+                self.evaluator.report(frame, node, effect.name, Hit(confidence, effect.message, effect.help))
 
     def _meet(self, node: ir.Node, operands: list[writes.Operand], frame: Frame) -> None:
         """Values meet elementwise."""
@@ -158,7 +162,7 @@ class Tensors:
     def like_arguments(self, arguments: Arguments, frame: Frame) -> Value:
         """A tensor where the arguments are: what a module that the catalogue does not describe returns."""
         return union(
-            Tensor(place, None, None, min(sure, Confidence.MEDIUM), fresh=_in_region(frame))
+            Tensor(place, None, None, min(sure, Confidence.MEDIUM), fresh=frame.in_region)
             for place, sure in results.places(list(arguments.all_values()))
         )
 
@@ -166,27 +170,26 @@ class Tensors:
 
     def attribute(self, value: Tensor, name: str) -> Value:
         """An attribute of a tensor."""
-        if name == "device":
-            return DeviceName(value.place)
-        if name == "shape":
-            if value.ndim is not None:
-                return Sequence("tuple", (Host("int"),) * value.ndim)
-            return Sequence("tuple", None, Host("int"))
+        operation = self.catalogue.method(name)
+        if operation is None or not operation.attribute:
+            return UNKNOWN if operation is None else Method(value, name)
         if name == "ndim":
             return Host("int") if value.ndim is None else Const(value.ndim)
-        if name in ("is_cuda", "is_cpu"):
-            wanted = Place.DEVICE if name == "is_cuda" else Place.HOST
-            return Const(value.place is wanted) if value.place is not Place.ANYWHERE else Host("bool")
-        if name == "dtype":
-            return External(f"torch.{value.dtype}") if value.dtype else Host("dtype")
-        if name == "grad":
-            return union((NONE, value))
-        if name in ("T", "mT", "H", "mH", "data", "real", "imag"):
-            return value
-        operation = self.catalogue.find(f"torch.Tensor.{name}")
-        if operation is not None and operation.attribute:
-            return results.plain(operation.returns)
-        return Method(value, name) if operation is not None else UNKNOWN
+        asked = self.lexicon.place_asked(name)
+        if asked is not None and value.place is not Place.ANYWHERE:
+            return Const(value.place is asked)
+        match operation.returns:
+            case "device":
+                return DeviceName(value.place)
+            case "shape" if value.ndim is not None:
+                return Sequence("tuple", (Host("int"),) * value.ndim)
+            case "dtype" if value.dtype is not None:
+                return External(spelled(value.dtype))
+            case "same-shape":
+                return value
+            case "tensor":
+                return union((NONE, value))
+        return results.plain(operation.returns)
 
     @staticmethod
     def parameter() -> Tensor:
@@ -206,11 +209,11 @@ class Tensors:
         ndim = results.broadcast_rank([left, right]) if sign != "@" else None
         dtypes = {m.dtype for side in (left, right) for m in members(side) if isinstance(m, Tensor)}
         dtype = dtypes.pop() if len(dtypes) == 1 else None
-        if sign == "/" or (dtype is not None and sign.strip("&|^") and dtype == "bool"):
-            dtype = results.FLOAT if sign == "/" else "int64"
+        if sign == "/" or (dtype is not None and sign.strip("&|^") and dtype == results.BOOLEAN):
+            dtype = results.number_dtype("float" if sign == "/" else "int", self.lexicon)
         literal = all(m.literal for side in (left, right) for m in members(side) if isinstance(m, Tensor))
         made = union(
-            Tensor(place, ndim, dtype, sure, False, _in_region(frame), literal and place is Place.HOST)
+            Tensor(place, ndim, dtype, sure, False, frame.in_region, literal and place is Place.HOST)
             for place, sure in results.places([left, right])
         )
         if isinstance(node, ir.Binary):
@@ -221,7 +224,8 @@ class Tensors:
         """A comparison with a tensor on at least one side."""
         ndim = results.broadcast_rank([left, right])
         made = union(
-            Tensor(place, ndim, "bool", sure, False, _in_region(frame)) for place, sure in results.places([left, right])
+            Tensor(place, ndim, results.BOOLEAN, sure, False, frame.in_region)
+            for place, sure in results.places([left, right])
         )
         return join(made, Host("bool")) if _can_be_numbers(left, right) else made
 
@@ -255,16 +259,6 @@ class Tensors:
             self.evaluator.observe(frame, node, HostRead(index, "index"))
 
 
-_UNKNOWN_RESULTS: dict[str, Value] = {
-    "size": Sequence("tuple", None, Host("int")), "dim": Host("int"), "numel": Host("int"), "element_size": Host("int"),
-    "data_ptr": Host("int"), "is_contiguous": Host("bool"),
-}  # fmt: skip
-
-
 def _can_be_numbers(*sides: Value) -> bool:
     """Whether an operator on these can have nothing to do with tensors."""
     return all(any(is_number(member) for member in members(side)) for side in sides)
-
-
-def _in_region(frame: Frame) -> bool:
-    return frame.in_region

@@ -16,7 +16,6 @@ from graphlint.static.domain.contexts import Context, Mode, OpenRegion
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.models.capture import GRAPHING_KEYWORDS
 from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -42,7 +41,7 @@ class Search:
     def words(self) -> Words:
         """The last names of the entries."""
         entries = self.interpreter.entries
-        keywords = frozenset({*GRAPHING_KEYWORDS, None})
+        keywords = frozenset({*entries.graphing, None})
         return Words(_any_of(entries.last_names), frozenset(entries.compiling), keywords)
 
     @cached_property
@@ -219,7 +218,7 @@ class Search:
         if entry is None:
             return False
         if entry.form == "compile":
-            return any(argument.keyword in GRAPHING_KEYWORDS for argument in call.arguments)
+            return any(argument.keyword in entries.graphing for argument in call.arguments)
         return entry.form in ("context", "begin", "callable")
 
     def _opens(self, value: Value) -> bool:

@@ -14,7 +14,6 @@ from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_MODELS = ("Module", "Model")  # what the name of a base class ends with
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         if cls.name not in used and entry not in reached.functions and not _is_test(cls.module.name):
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
-    known = {"torch", "builtins", *sys.stdlib_module_names}
+    known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     ordered = sorted(found, key=lambda entry: (-found[entry], entry))
     return Survey(len(files), tuple(sorted(reached.regions)), tuple(ordered), tuple(sorted(packages - known)))
 
@@ -63,13 +62,14 @@ def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -
 
 def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDefinition]:
     """The classes that have a `forward` of their own and derive from a module or model of some package."""
+    called = tuple(interpreter.lexicon.modules["called"])
     for path in files:
         raw = interpreter.project.raw(path)
         if raw is None or b"def forward" not in raw:
             continue
         for cls in interpreter.project.module_at(path).index.classes.values():
             bases = interpreter.classes.external_bases(cls)
-            if "forward" in cls.methods and any(base.endswith(_MODELS) for base in bases):
+            if "forward" in cls.methods and any(base.endswith(called) for base in bases):
                 yield cls
 
 

@@ -140,15 +140,15 @@ def target():
 DETECTOR = """\
 from collections.abc import Iterator
 
-from graphlint.rule import Call, Confidence, Const, Place, Report, device_tensor
+from graphlint.rule import Confidence, Const, Hit, OperationCall, Place, device_tensor
 
 
-def detect(event: Call) -> Iterator[Report]:
+def detect(event: OperationCall) -> Iterator[Hit]:
     x, lazily = event.given("x") or event.given("self"), event.given("lazily")
     if event.name == "acme.flush" and device_tensor(x).ndim == 2 and lazily != Const(True):
-        yield Report(Confidence.MEDIUM, message="`{operation}` flushes a matrix")
+        yield Hit(Confidence.MEDIUM, message="`{operation}` flushes a matrix")
     if event.name == "torch.Tensor.relu" and event.result.place is Place.DEVICE:
-        yield Report(Confidence.HIGH, help="use something else")
+        yield Hit(Confidence.HIGH, help="use something else")
 """
 DETECTED = """\
 import torch
@@ -241,7 +241,9 @@ def test_a_detector_that_fails_is_one_problem(tmp_path: Path) -> None:
     """The target is not to blame, and the line of the detector is told."""
     rules(tmp_path / "rules")
     file = tmp_path / "rules" / "gl999_house_rule.py"
-    file.write_text("from graphlint.rule import Call\n\ndef detect(event: Call):\n    return [1 / 0]\n")
+    file.write_text(
+        "from graphlint.rule import OperationCall\n\ndef detect(event: OperationCall):\n    return [1 / 0]\n"
+    )
     report = look(tmp_path, DETECTED, load_rulebook(builtin_rules(), tmp_path / "rules"))
     assert report.targets[0].problem.endswith(f"{file}:4: this detector fails: ZeroDivisionError: division by zero")
     assert () == report.findings

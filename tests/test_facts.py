@@ -1,0 +1,166 @@
+"""A fact about torch stands once, in a table of `rules/`: the static half names what it is about nowhere."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+import re
+import sys
+import tomllib
+import types
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from graphlint import lexicon, schema
+from graphlint.rulebook import TABLES, builtin_rules, load_rulebook
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+STATIC = CHECKOUT / "graphlint" / "static"
+RULEBOOK = load_rulebook(builtin_rules())
+
+# Words that name something of torch, with the reason why no other release needs another word.
+ALLOWED = {
+    "apply": "what an autograd function is run by, as `__call__` runs others",
+    "dim": "a parameter in the rows of the catalogue",
+    "forward": "the method that a module or an autograd function brings",
+    "int64": "the dtype of positions, which kinds of results in the catalogue speak of",
+    "memory_format": "a parameter in the rows of the catalogue",
+    "ndim": "the rank, which values have",
+    "numel": "a method of `torch.Size`, which is a tuple",
+    "pin_memory": "a parameter in the rows of the catalogue",
+    "size": "a parameter in the rows of the catalogue",
+    "training": "the attribute that tells a module's mode",
+}
+# Words that happen to name something of torch as well, with what they mean.
+OTHERS = {
+    "*": "an argument with a star",
+    "": "nothing",
+    "Generator": "typing",
+    "default": "a keyword of `max`",
+    "dist": "a folder of builds",
+    "ignore": "how warnings are filtered, and bytes decoded",
+    "matmul": "`__matmul__`",
+    "mul": "`__mul__`",
+    "name": "a keyword of `register_buffer` and its like",
+    "sub": "`__sub__`",
+}
+
+
+def strings(source: str) -> Iterator[tuple[int, str]]:
+    """The string literals of a module and their lines; those in braces too, docstrings left out."""
+    tree = ast.parse(source)
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, holders) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.lineno, node.value
+
+
+def words(data: object) -> Iterator[str]:
+    """All keys and strings of a table."""
+    if isinstance(data, dict):
+        yield from data
+        yield from words(list(data.values()))
+    elif isinstance(data, list):
+        for one in data:
+            yield from words(one)
+    elif isinstance(data, str):
+        yield data
+
+
+def told() -> set[str]:
+    """Everything that the tables of names and regions, and the rows and aliases of the catalogue, speak of."""
+    _, names, regions = (tomllib.loads((builtin_rules() / table).read_text("utf-8")) for table in TABLES)
+    graphing = [entry["graphing"] for entry in regions["entry"] if "graphing" in entry]
+    return {
+        *RULEBOOK.catalogue,
+        *RULEBOOK.catalogue.aliases,
+        *RULEBOOK.entries.by_name,
+        *words(graphing),
+        *words(list(names.values())),
+    }
+
+
+NAMES = told()
+PACKAGES = {name.partition(".")[0] for name in NAMES if "." in name} - sys.stdlib_module_names - {"builtins"}
+PYTHON = {
+    *dir(builtins),
+    *sys.stdlib_module_names,
+    *(n for t in (list, dict, set, str, int, float, type, types.FunctionType, collections.deque) for n in dir(t)),
+}
+TABLES_OWN = {*schema.RETURNS, *lexicon.KINDS, *lexicon.MOMENTS, *lexicon.FACTORY, *lexicon.DATA}
+TABLES_OWN |= {*lexicon.SECTIONS, *(word for kinds in lexicon.LISTS.values() for word in kinds)}
+LAST_NAMES = {name.rpartition(".")[2] for name in NAMES} - PYTHON - TABLES_OWN
+QUALIFIED = re.compile(rf"(?<![\w.])(?:{'|'.join(sorted(PACKAGES | {'aten', 'vllm', 'transformers'}))})(?:\.|::|$)")
+
+
+def qualified(source: str) -> list[str]:
+    """The literals of a module that hold the name of a package, or of something in it."""
+    return [text for _, text in strings(source) if QUALIFIED.search(text)]
+
+
+def last_names(source: str) -> set[str]:
+    """The literals of a module that are the last name of something in the tables."""
+    return {text for _, text in strings(source)} & LAST_NAMES
+
+
+def modules() -> Iterable[Path]:
+    return sorted(STATIC.rglob("*.py"))
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.relative_to(STATIC).as_posix())
+def test_the_static_half_holds_no_name_of_a_library(module: Path) -> None:
+    """Neither of torch nor of another; names of Python's own modules are the language."""
+    assert [] == qualified(module.read_text(encoding="utf-8"))
+
+
+def test_words_that_name_something_of_torch_have_a_reason() -> None:
+    """Those that stand in the static half, and no others."""
+    found = set().union(*(last_names(module.read_text(encoding="utf-8")) for module in modules()))
+    assert found == ALLOWED.keys() | OTHERS.keys()
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('if name == "torch.vmap": pass', ["torch.vmap"]),
+        ('NAMES = {"torch": 1}', ["torch"]),
+        ('find(f"torch.Tensor.{name}")', ["torch.Tensor."]),
+        ('name.startswith("aten::")', ["aten::"]),
+        ('name == "numpy.ndarray"', ["numpy.ndarray"]),
+        ('re.compile(r"from torch.nn import")', ["from torch.nn import"]),
+        ('"""What `torch.vmap` does."""', []),
+        ('name == "functools.cache"', []),
+        ('name == "torchlike"', []),
+        ('name == "pytorch"', []),
+    ],
+)
+def test_a_name_of_a_library_is_seen(source: str, expected: list[str]) -> None:
+    """Whole, in pieces and within a longer text; what Python brings and what docstrings say is left alone."""
+    assert expected == qualified(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('if member == "ModuleList": pass', {"ModuleList"}),
+        ('NAMES = frozenset({"is_current_stream_capturing", "x"})', {"is_current_stream_capturing"}),
+        ('mode == "reduce-overhead"', {"reduce-overhead"}),
+        ('dtype == "bfloat16"', {"bfloat16"}),
+        ('name == "save_on_cpu"', {"save_on_cpu"}),
+        ('device == "cuda"', {"cuda"}),
+        ('name == "item"', {"item"}),
+        ('name == "append"', set()),
+        ('does == "registers"', set()),
+    ],
+)
+def test_the_last_part_of_a_name_is_seen(source: str, expected: set[str]) -> None:
+    """Of a function, a method, a class, a dtype, a mode or a device; the words of the tables themselves are none."""
+    assert expected == last_names(source)
