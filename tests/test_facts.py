@@ -39,7 +39,7 @@ OTHERS = {
     "*": "an argument with a star",
     "": "nothing",
     "Generator": "typing",
-    "default": "a keyword of `max`",
+    "check": "a command of graphlint",
     "dist": "a folder of builds",
     "ignore": "how warnings are filtered, and bytes decoded",
     "matmul": "`__matmul__`",
