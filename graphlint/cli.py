@@ -28,11 +28,11 @@ from graphlint.config import (
 from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
-from graphlint.page import Rule
 from graphlint.paths import lies_in
 from graphlint.progress import progress_on
 from graphlint.report import REPORTERS
 from graphlint.rulebook import Rulebook
+from graphlint.rulebook.page import Rule
 from graphlint.version import __version__
 
 FOUND = 1

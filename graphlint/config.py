@@ -14,7 +14,7 @@ from graphlint.errors import UsageError, nearest
 from graphlint.finding import Confidence, Finding
 from graphlint.globs import compile_globs, is_valid_glob
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
-from graphlint.tables import describe
+from graphlint.rulebook.tables import describe
 
 ALLOCATIONS = ("default", "strict")
 CONFIDENCES = tuple(str(confidence) for confidence in Confidence)

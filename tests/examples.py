@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.finding import Confidence, Finding, Hop, Region, Report, Severity, Span, Summary
-from graphlint.page import HEADINGS
 from graphlint.rulebook import Rulebook, load_rulebook
+from graphlint.rulebook.page import HEADINGS
 
 DECLARATION = {
     "summary": "the host waits for the device",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from examples import write_page
 
-from graphlint.detectors import load_detectors
 from graphlint.errors import UsageError
 from graphlint.rule import Confidence, Hit, HostRead, OperationCall
 from graphlint.rulebook import load_rulebook
+from graphlint.rulebook.detectors import load_detectors
 
 DETECTOR = """\
 from __future__ import annotations

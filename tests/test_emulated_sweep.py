@@ -17,8 +17,8 @@ from proof.programs import ROOT  # noqa: E402
 from sweep.emulated import differences, emulated, measured  # noqa: E402
 from sweep.predictions import FOLDER, samples  # noqa: E402
 
-from graphlint.operators import operator_name  # noqa: E402
 from graphlint.rulebook import builtin_catalogue, builtin_rules  # noqa: E402
+from graphlint.rulebook.operators import operator_name  # noqa: E402
 
 EXPLAINED = tomllib.loads((FOLDER / "differences.toml").read_text("utf-8"))["emulator"]
 KINDS = ("captures", "refuses", "fails", "nodes", "replay")

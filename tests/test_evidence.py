@@ -15,8 +15,8 @@ from proof.evidence import Evidence, disagreement, recorded
 from proof.programs import Program, all_programs
 from proof.proving import Proving, prove, selected
 
-from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.rulebook.page import TOOL_FAMILY
 
 PROGRAMS = [program for program in all_programs() if program.outcome is not None]
 RULES = [rule for rule in load_rulebook(builtin_rules()).rules if not rule.code.startswith(TOOL_FAMILY)]

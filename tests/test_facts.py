@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from graphlint import lexicon, schema
-from graphlint.rulebook import TABLES, builtin_rules, load_rulebook
+from graphlint.rulebook import TABLES, builtin_rules, lexicon, load_rulebook, schema
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 STATIC = CHECKOUT / "graphlint" / "static"

@@ -6,8 +6,8 @@ import pytest
 from proof.programs import Program, all_programs
 from proof.reports import RULEBOOK, expected, reported
 
-from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import Rule
+from graphlint.rulebook.page import TOOL_FAMILY
 
 PROGRAMS = all_programs()
 

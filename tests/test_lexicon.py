@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from graphlint.errors import UsageError
-from graphlint.lexicon import KINDS, Factory, Lexicon, load_lexicon
 from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.schema import RETURNS
+from graphlint.rulebook.lexicon import KINDS, Factory, Lexicon, load_lexicon
+from graphlint.rulebook.schema import RETURNS
 from graphlint.static.models.results import plain
 from graphlint.values import FALSE, NONE, TRUE, UNKNOWN, Host, Place
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from graphlint import schema
-from graphlint.catalogue import load_catalogue
-from graphlint.effects import PREDICATES as ACCEPTED
-from graphlint.effects import Condition
 from graphlint.errors import UsageError
-from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.signatures import Operation
+from graphlint.rulebook import builtin_rules, load_rulebook, schema
+from graphlint.rulebook.catalogue import load_catalogue
+from graphlint.rulebook.effects import PREDICATES as ACCEPTED
+from graphlint.rulebook.effects import Condition
+from graphlint.rulebook.signatures import Operation
 
 PAGE = builtin_rules() / "operations.toml"
 CATALOGUE = load_catalogue(PAGE)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from examples import write_rules
 
-from graphlint.catalogue import load_catalogue
-from graphlint.entries import load_entries
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_rules
+from graphlint.rulebook.catalogue import load_catalogue
+from graphlint.rulebook.entries import load_entries
 
 OPERATIONS = """\
     [methods]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphlint.errors import UsageError
-from graphlint.tables import Key, Table, read_table
+from graphlint.rulebook.tables import Key, Table, read_table
 
 TEXT = """\
 # a comment

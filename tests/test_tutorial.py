@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from sessions import with_plugin
 
-from graphlint.page import outline
 from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.rulebook.page import outline
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 TUTORIAL = CHECKOUT / ".github" / "CONTRIBUTING.md"

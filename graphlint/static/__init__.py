@@ -41,11 +41,11 @@ from functools import partial
 from pathlib import Path
 
 from graphlint.config import Config
-from graphlint.detectors import Detectors, load_detectors
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
+from graphlint.rulebook.detectors import Detectors, load_detectors
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin

@@ -6,8 +6,8 @@ from collections import abc
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from graphlint.effects import Condition, Effect
 from graphlint.finding import Confidence
+from graphlint.rulebook.effects import Condition, Effect
 from graphlint.values import (
     NONE,
     UNKNOWN,

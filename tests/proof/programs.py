@@ -11,8 +11,8 @@ from pathlib import Path
 from expectations import parse_expectations, parse_header, parse_needs, without_comments
 from packaging.specifiers import SpecifierSet
 
-from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.rulebook.page import TOOL_FAMILY
 
 ROOT = Path(__file__).parents[2]
 Place = tuple[str, int, str]

@@ -21,8 +21,8 @@ torch = pytest.importorskip("torch")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from graphlint.catalogue import load_catalogue  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+from graphlint.rulebook.catalogue import load_catalogue  # noqa: E402
 from graphlint.runtime.judge.causes import Causes  # noqa: E402
 from graphlint.runtime.trace.capture import Refusal  # noqa: E402
 from graphlint.runtime.trace.places import Place, libraries_between, segment, user_stack  # noqa: E402

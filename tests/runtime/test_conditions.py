@@ -8,10 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphlint.effects import PREDICATES, Effect, conditions  # noqa: E402
 from graphlint.rulebook import builtin_catalogue  # noqa: E402
+from graphlint.rulebook.effects import PREDICATES, Effect, conditions  # noqa: E402
+from graphlint.rulebook.signatures import Operation  # noqa: E402
 from graphlint.runtime.trace.conditions import OF_ARGUMENTS, OF_ELEMENTS, UNKNOWN, holds  # noqa: E402
-from graphlint.signatures import Operation  # noqa: E402
 
 MASK, WIDE, SQUARES = torch.ones(4, dtype=torch.bool), torch.ones(2, 6), torch.ones(3, 2, 2)
 

@@ -27,8 +27,8 @@ from graphlint import runtime
 from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Severity
-from graphlint.page import TOOL_FAMILY
 from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.rulebook.page import TOOL_FAMILY
 from graphlint.runtime.session.session import CUDA, EMULATOR
 from tests.proof.device import gpu_count, present_device
 from tests.runtime.zoo_target import FOLDER, PREFIX, models

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from graphlint.catalogue import load_catalogue
-from graphlint.effects import Condition
 from graphlint.finding import Confidence
-from graphlint.lexicon import load_lexicon
 from graphlint.rulebook import builtin_rules
-from graphlint.signatures import Operation
+from graphlint.rulebook.catalogue import load_catalogue
+from graphlint.rulebook.effects import Condition
+from graphlint.rulebook.lexicon import load_lexicon
+from graphlint.rulebook.signatures import Operation
 from graphlint.static.models.results import RESULTS, Application, result
 from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
 from graphlint.values.predicates import TESTS, Facts

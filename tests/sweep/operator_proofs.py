@@ -15,9 +15,9 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 
-from graphlint.operations import Catalogue
-from graphlint.operators import operator_name
 from graphlint.rulebook import builtin_catalogue, builtin_rules
+from graphlint.rulebook.operations import Catalogue
+from graphlint.rulebook.operators import operator_name
 from graphlint.runtime.device.emulator.refusals import Refusals
 from tests.sweep.worker import emulated, quiet
 

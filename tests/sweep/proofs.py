@@ -19,9 +19,9 @@ from proof.programs import Program, all_programs
 from proof.reports import RULEBOOK, expected, findings, reported
 from sweep.predictions import Record, judge, statements
 
-from graphlint.catalogue import load_catalogue
-from graphlint.operations import Catalogue
 from graphlint.rulebook import builtin_rules
+from graphlint.rulebook.catalogue import load_catalogue
+from graphlint.rulebook.operations import Catalogue
 
 PAGE = builtin_rules() / "operations.toml"
 _KEYS = ("effect", "when", "confidence", "help", "proof", "assumed", "example")

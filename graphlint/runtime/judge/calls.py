@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from graphlint.detectors import load_detectors
-from graphlint.operators import OPERATORS
 from graphlint.rule import Hit, OperationCall
 from graphlint.rulebook import Rulebook, builtin_rules
+from graphlint.rulebook.detectors import load_detectors
+from graphlint.rulebook.operators import OPERATORS
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.conditions import holds

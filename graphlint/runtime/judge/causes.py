@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator
 from types import CodeType, ModuleType
 
-from graphlint.effects import Condition
-from graphlint.operations import Catalogue
+from graphlint.rulebook.effects import Condition
+from graphlint.rulebook.operations import Catalogue
+from graphlint.rulebook.signatures import Operation
 from graphlint.runtime.trace.capture import Refusal
 from graphlint.runtime.trace.places import Place, Stack, source_tree
-from graphlint.signatures import Operation
 
 _BRANCHES = ("JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "CONTAINS_OP")
 _TEXT = ("FORMAT", "BUILD_STRING")

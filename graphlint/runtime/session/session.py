@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
-from graphlint.operations import Catalogue
 from graphlint.rulebook import Rulebook
+from graphlint.rulebook.operations import Catalogue
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, Spec
 from graphlint.runtime.judge.findings import NOWHERE, Findings, Key
 

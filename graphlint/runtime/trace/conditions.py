@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from graphlint.effects import Condition, Effect, size
+from graphlint.rulebook.effects import Condition, Effect, size
 from graphlint.runtime.trace.values import CHOICES, CONSTANTS, DEPTH, ELEMENTS, IsFresh, is_named, qualified
 
 _MASKS = (torch.bool, torch.uint8)

@@ -19,7 +19,7 @@ from typing import Any
 from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode, get_testing_overrides, resolve_name
 
-from graphlint.operators import OPERATORS
+from graphlint.rulebook.operators import OPERATORS
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.places import Stack, is_user_code, libraries_between, user_stack
 from graphlint.runtime.watch.recorder import Recorder

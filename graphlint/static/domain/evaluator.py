@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from graphlint.lexicon import Lexicon
-from graphlint.operations import Catalogue
 from graphlint.rule import Event, Hit
+from graphlint.rulebook.lexicon import Lexicon
+from graphlint.rulebook.operations import Catalogue
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Module

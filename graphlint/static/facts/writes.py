@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from graphlint.signatures import Operation
+from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.syntax import ir
 from graphlint.values import Value

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
-from graphlint.page import Rule
 from graphlint.rulebook import Rulebook
+from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion, reachable
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.lexicon import package_of
+from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from graphlint.detectors import Detectors
-from graphlint.entries import Entries
 from graphlint.finding import Confidence, Region
-from graphlint.lexicon import Lexicon
-from graphlint.operations import Catalogue
 from graphlint.rule import Event, Hit
+from graphlint.rulebook.detectors import Detectors
+from graphlint.rulebook.entries import Entries
+from graphlint.rulebook.lexicon import Lexicon
+from graphlint.rulebook.operations import Catalogue
 from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.project import Project

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphlint.lexicon import Lexicon
-from graphlint.operations import TENSOR
+from graphlint.rulebook.lexicon import Lexicon
+from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Env, Frame, Key
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.syntax import ir

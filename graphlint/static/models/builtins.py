@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from graphlint.finding import Confidence
-from graphlint.lexicon import Lexicon, package_of
 from graphlint.rule import HostRead, Truth
+from graphlint.rulebook.lexicon import Lexicon, package_of
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class, Function, Partial, Super

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphlint.entries import Entries, Entry
 from graphlint.finding import Region
+from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, Instance, Partial

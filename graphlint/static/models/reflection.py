@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.operations import TENSOR
+from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Class, Function, Instance, ModuleValue

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Confidence
-from graphlint.lexicon import Factory, Lexicon
-from graphlint.signatures import Operation
+from graphlint.rulebook.lexicon import Factory, Lexicon
+from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.program import Bound, Instance, Method, Partial
 from graphlint.values import (
     FALSE,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import partial
 
 from graphlint.finding import Confidence
-from graphlint.lexicon import spelled
 from graphlint.rule import Hit, HostRead, Made, Operands, OperationCall
-from graphlint.signatures import Operation
+from graphlint.rulebook.lexicon import spelled
+from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Method

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch.jit._builtins import _find_builtin, _register_builtin
 
-from graphlint.operations import Catalogue
 from graphlint.rulebook import builtin_catalogue
+from graphlint.rulebook.operations import Catalogue
 from graphlint.runtime.device.emulator import legacy, memory
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from graphlint.effects import Effect
-from graphlint.operations import Catalogue
+from graphlint.rulebook.effects import Effect
+from graphlint.rulebook.operations import Catalogue
+from graphlint.rulebook.signatures import Operation
 from graphlint.runtime.trace.conditions import holds
 from graphlint.runtime.trace.operators import Call, Operator
-from graphlint.signatures import Operation
 
 UNPINNED = "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned"
 # The effects of an operator by what the host does meanwhile; copies that are asked for are followed in another place.

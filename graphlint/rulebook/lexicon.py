@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.errors import nearest
-from graphlint.tables import Table, read_table
+from graphlint.rulebook.tables import Table, read_table
 from graphlint.values import FALSE, NONE, TRUE, Host, Place, Value
 
 MOMENTS = ("outside", "capturing", "compiled")  # at which a guard is asked

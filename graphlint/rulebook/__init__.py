@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphlint.catalogue import load_catalogue
-from graphlint.entries import Entries, load_entries
 from graphlint.errors import UsageError, nearest
-from graphlint.lexicon import Lexicon, load_lexicon
-from graphlint.operations import Catalogue
-from graphlint.page import Rule, read_page
+from graphlint.rulebook.catalogue import load_catalogue
+from graphlint.rulebook.entries import Entries, load_entries
+from graphlint.rulebook.lexicon import Lexicon, load_lexicon
+from graphlint.rulebook.operations import Catalogue
+from graphlint.rulebook.page import Rule, read_page
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parent.parent
 EVERYTHING = "ALL"
 TABLES = ("operations.toml", "lexicon.toml", "regions.toml")
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graphlint.effects import Condition, Effect, effect
-from graphlint.operators import OPERATORS, without_overload
-from graphlint.signatures import Operation, Parameter, parameters
+from graphlint.rulebook.effects import Condition, Effect, effect
+from graphlint.rulebook.operators import OPERATORS, without_overload
+from graphlint.rulebook.signatures import Operation, Parameter, parameters
 
 FUNCTIONS, TENSOR = "torch", "torch.Tensor"  # most methods of the one are functions of the other
 

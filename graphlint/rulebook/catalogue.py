@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from graphlint.errors import nearest
-from graphlint.operations import Catalogue, Row
-from graphlint.operators import FAMILY_NAMES, operator_name, read_operators
-from graphlint.schema import METHODS, check_operations, rows_of
-from graphlint.signatures import Operation, Value
-from graphlint.tables import Table, read_text
+from graphlint.rulebook.operations import Catalogue, Row
+from graphlint.rulebook.operators import FAMILY_NAMES, operator_name, read_operators
+from graphlint.rulebook.schema import METHODS, check_operations, rows_of
+from graphlint.rulebook.signatures import Operation, Value
+from graphlint.rulebook.tables import Table, read_text
 
 _IMPLIED = frozenset({"*", "self", "out", "device"})  # parameters that a signature need not tell
 

@@ -13,8 +13,8 @@ from types import ModuleType, UnionType
 from typing import Any, TypeAlias
 
 from graphlint.errors import UsageError
-from graphlint.page import Rule
 from graphlint.rule import Event, Hit
+from graphlint.rulebook.page import Rule
 
 
 @dataclass(frozen=True, slots=True)

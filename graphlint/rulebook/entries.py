@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.errors import nearest
-from graphlint.tables import Table, read_table
+from graphlint.rulebook.tables import Table, read_table
 
 FORMS = ("context", "begin", "end", "callable", "decorator", "compile")
 KEYS: Mapping[str, type] = {

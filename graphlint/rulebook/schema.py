@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from graphlint.effects import ALWAYS, COUNTED, PREDICATES, SIZE, VALUED, condition
 from graphlint.errors import nearest
 from graphlint.finding import Confidence
-from graphlint.operators import FAMILY_NAMES, SCHEMA
-from graphlint.page import mistake, not_text
-from graphlint.tables import Table
+from graphlint.rulebook.effects import ALWAYS, COUNTED, PREDICATES, SIZE, VALUED, condition
+from graphlint.rulebook.operators import FAMILY_NAMES, SCHEMA
+from graphlint.rulebook.page import mistake, not_text
+from graphlint.rulebook.tables import Table
 
 SECTIONS = ("methods", "effects", "operators", "families", "aliases", "operations")
 METHODS = ("telling", "views")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from graphlint.effects import effect
-from graphlint.signatures import Operation, parameters
+from graphlint.rulebook.effects import effect
+from graphlint.rulebook.signatures import Operation, parameters
 
 OPERATORS = "torch.ops."  # begins those names, as `torch.ops.aten.add.Tensor` for `aten::add.Tensor`
 FAMILY_NAMES = (

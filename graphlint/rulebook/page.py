@@ -12,7 +12,7 @@ from typing import Any
 
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Severity
-from graphlint.tables import Table, read_text
+from graphlint.rulebook.tables import Table, read_text
 
 OUTCOMES = ("capture-error", "replay-divergence", "replay-fault", "lost-effect", "slow")
 FIXES = ("none", "safe", "unsafe", "display-only")

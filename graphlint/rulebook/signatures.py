@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from graphlint.effects import Effect
+from graphlint.rulebook.effects import Effect
 
 Value = TypeVar("Value")
 
