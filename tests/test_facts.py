@@ -39,6 +39,7 @@ OTHERS = {
     "*": "an argument with a star",
     "": "nothing",
     "Generator": "typing",
+    "check": "the command",
     "default": "a keyword of `max`",
     "dist": "a folder of builds",
     "ignore": "how warnings are filtered, and bytes decoded",
@@ -122,9 +123,9 @@ def test_the_static_half_holds_no_name_of_a_library(module: Path) -> None:
 
 
 def test_words_that_name_something_of_torch_have_a_reason() -> None:
-    """Those that stand in the static half, and no others."""
+    """Those that stand in the static half, and no others; what only happens to be such a word may come and go."""
     found = set().union(*(last_names(module.read_text(encoding="utf-8")) for module in modules()))
-    assert found == ALLOWED.keys() | OTHERS.keys()
+    assert found - OTHERS.keys() == ALLOWED.keys()
 
 
 @pytest.mark.parametrize(
