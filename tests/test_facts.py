@@ -30,6 +30,7 @@ ALLOWED = {
     "ndim": "the rank, which values have",
     "numel": "a method of `torch.Size`, which is a tuple",
     "pin_memory": "a parameter in the rows of the catalogue",
+    "requires_grad_": "a method with the name of one that works in place, which leaves the values as they are",
     "size": "a parameter in the rows of the catalogue",
     "training": "the attribute that tells a module's mode",
 }

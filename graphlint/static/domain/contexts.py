@@ -51,6 +51,15 @@ class Site:
         return Hop(self.path, line, self.name)
 
 
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """What a call that could not be followed calls, as it is written and as an expression; `owner` has it."""
+
+    text: str
+    callee: ir.Expr
+    owner: Value
+
+
 @dataclass(slots=True, eq=False)
 class Context:
     """A function run with certain arguments, or the inside of a region; `applied` are autograd functions."""
@@ -59,7 +68,7 @@ class Context:
     path: str
     occurrences: dict[tuple[str, Span], Occurrence] = field(default_factory=dict)
     calls: dict[Context, Site] = field(default_factory=dict)
-    unresolved: dict[Span, str] = field(default_factory=dict)
+    unresolved: dict[Span, Unresolved] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
     result: Value = UNKNOWN
     left_open: list[OpenRegion] = field(default_factory=list)
@@ -102,7 +111,8 @@ class Frame:
     """A function while it runs. The environment maps names, and attributes assigned here, to values.
 
     `around` are the context managers in force that matter to what runs inside, those of the callers included.
-    `tests` are the conditions of the statements that hold the one that runs.
+    `tests` are the conditions of the statements that hold the one that runs. `suspended` are the regions that are open
+    where the generators yield that calls have given.
     """
 
     function: Function
@@ -117,6 +127,7 @@ class Frame:
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
     scopes: dict[str, str] = field(default_factory=dict)
+    suspended: dict[ir.Expr, list[OpenRegion]] = field(default_factory=dict)
     constructing: Instance | None = None
     doubtful: bool = False  # whether what runs now stands behind a comparison that is not known
     found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for

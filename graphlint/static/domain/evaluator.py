@@ -10,6 +10,7 @@ from graphlint.rulebook.operations import Catalogue
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, Value
 
@@ -17,6 +18,7 @@ from graphlint.values import Arguments, Value
 class Evaluator(Protocol):
     """The interpreter, as the models see it."""
 
+    project: Project
     catalogue: Catalogue
     lexicon: Lexicon
     regions: dict[RegionKey, OpenRegion]

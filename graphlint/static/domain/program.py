@@ -45,6 +45,11 @@ class Function(Value):
     owner: ClassDefinition | None = None
     closure: tuple[tuple[str, Value], ...] = ()
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether it is defined inside another one, as a part of which it counts."""
+        return "<locals>" in self.qualname
+
 
 @dataclass(frozen=True, slots=True)
 class Bound(Value):

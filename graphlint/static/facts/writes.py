@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeAlias
 
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.contexts import Frame
+from graphlint.static.index.parts import parts_with, spelling
+from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
 from graphlint.values import Value
 
@@ -47,11 +48,13 @@ def sides(node: ir.Node, left: Value, right: Value) -> list[Operand]:
     return [(None, left), (None, right)]
 
 
-def is_written_to(operands: tuple[ir.Expr | None, ...], frame: Frame, position: int) -> bool:
-    """Whether the module changes, in place, a tensor that has the last name of the operand at a position."""
+def is_written_to(operands: tuple[ir.Expr | None, ...], frame: Frame, project: Project, position: int) -> bool:
+    """Whether code that shares the name of the operand at a position changes, in place, what has that name."""
     operand = operands[position]
     name = operand.id if isinstance(operand, ir.Name) else operand.attr if isinstance(operand, ir.Attribute) else None
-    if name is None:
-        return False
-    in_place = rf"\b{re.escape(name)}(?:\.(?!requires_grad_)[a-z]\w*[a-z0-9]_\(|\[[^\]\n]*\] *=[^=]| *[-+*/]=)"
-    return re.search(in_place, frame.module.text) is not None
+    return name is not None and any(
+        spelling(target) == spelt
+        for module, spelt in project.sharing(frame.module, name)
+        for part in parts_with(module, spelt.lstrip("."))
+        for target in part.writes.changed
+    )

@@ -38,7 +38,7 @@ class Reached:
         for context, way in reachable(opened.context):
             self.functions.add(context.function)
             self.paths.add(context.path)
-            self.unresolved.update(context.unresolved)
+            self.unresolved.update((span, callee.text) for span, callee in context.unresolved.items())
             chain = tuple(site.hop for site in way) if context.occurrences else ()
             for occurrence in context.occurrences.values():
                 self._add(occurrence, opened.region, context.function, chain)

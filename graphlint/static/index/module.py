@@ -8,19 +8,19 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
-import re
 import warnings
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import UnparsableSource, lower_segment
 from graphlint.static.syntax.outline import outline
 
-_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-_GLOBAL = re.compile(r"^[ \t]+global[ \t]+([\w, \t]+)", re.MULTILINE)
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Module:
@@ -52,17 +52,29 @@ class Module:
         return self.text.split("\n")
 
     @cached_property
-    def rebound(self) -> frozenset[str]:
-        """The names that functions of the module declare `global`: their values at its top level do not last."""
-        lists = _GLOBAL.findall(self.text)
-        return frozenset(name.strip() for names in lists for name in names.split(","))
+    def _starts(self) -> list[int]:
+        """Where each line begins in the text, and where one after the last would."""
+        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+
+    def holds(self, segment: Segment, word: str) -> bool:
+        """Whether a word may stand in a segment: it does in the text."""
+        return self.text.find(word, self._starts[segment.first - 1], self._starts[segment.last]) >= 0
+
+    def lines_with(self, word: str, fits: Callable[[str, int, int], bool]) -> Iterator[int]:
+        """The lines of a word, where the text around it fits; it is asked with where the word begins and ends."""
+        at = self.text.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if fits(self.text, at, end):
+                yield bisect_right(self._starts, at)
+            at = self.text.find(word, end)
 
     @cached_property
     def index(self) -> Index:
         short = outline(self.text)
         if short is not None:
-            with contextlib.suppress(*_UNPARSABLE):
-                return index_module(self, _parse(short))
+            with contextlib.suppress(*UNPARSABLE):
+                return index_module(self, parse(short))
         tree = self._whole_tree()
         return Index() if tree is None else index_module(self, tree)
 
@@ -74,8 +86,8 @@ class Module:
     def _whole_tree(self) -> ast.Module | None:
         self.is_checked = True
         try:
-            return _parse(self.text)
-        except _UNPARSABLE as problem:
+            return parse(self.text)
+        except UNPARSABLE as problem:
             self.problem = (f"cannot be parsed: {getattr(problem, 'msg', problem)}", getattr(problem, "lineno", 1) or 1)
         return None
 
@@ -90,12 +102,15 @@ class Module:
 
     def lowered(self, segment: Segment) -> ir.Block:
         """The compact form of a segment; empty if libcst does not accept it."""
-        text = "\n".join(self.lines[segment.first - 1 : segment.last]) + "\n"
         try:
-            return lower_segment(text)
+            return lower_segment(self.source_of(segment))
         except UnparsableSource:
             self.check_syntax()
             return ()
+
+    def source_of(self, segment: Segment) -> str:
+        """The lines of a segment."""
+        return "\n".join(self.lines[segment.first - 1 : segment.last]) + "\n"
 
     def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:
         """The source text of a place; lines count from 1, columns from 0."""
@@ -120,7 +135,8 @@ def read_source(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _parse(text: str) -> ast.Module:
+def parse(text: str) -> ast.Module:
+    """The tree of a text. Raises one of UNPARSABLE."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
@@ -247,13 +263,7 @@ class _Indexer:
             if isinstance(node.value, ast.Call):
                 self.mutation(node.value.func, node)
         else:
-            handlers = [handler.body for handler in getattr(node, "handlers", ())]
-            for block in (
-                getattr(node, "body", ()),
-                getattr(node, "orelse", ()),
-                getattr(node, "finalbody", ()),
-                *handlers,
-            ):
+            for block in _blocks(node):
                 for inner in block:
                     self.visit(inner)
 
@@ -302,9 +312,16 @@ class _Indexer:
                 found.annotations[node.target.id] = ast.unparse(node.annotation)
                 if node.value is not None:
                     found.assignments.setdefault(node.target.id, []).append(_segment(node))
-            elif isinstance(node, (ast.If, ast.Try, ast.With)):
-                self.class_body(node.body, found)
-                self.class_body(getattr(node, "orelse", ()), found)
+            else:
+                for block in _blocks(node):
+                    self.class_body(block, found)
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The statements inside a compound one."""
+    for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        for block in ("body", "orelse", "finalbody"):
+            yield getattr(part, block, [])
 
 
 def _segment(node: ast.stmt) -> Segment:

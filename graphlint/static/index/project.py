@@ -119,6 +119,25 @@ class Project:
         for path in self._bases.get(name.encode(), ()):
             yield self.module_at(path)
 
+    def sharing(self, module: Module, name: str) -> Iterator[tuple[Module, str]]:
+        """Who may have what a module has under a name, and how it is spelt there, with a dot before an attribute.
+
+        That is the module itself, the one that it has the name from, and whoever imports from one of them.
+        """
+        homes = {module: name}
+        for imported in module.index.imports.get(name, ()):
+            home = self.module(imported.module)
+            if home is not None and imported.member is not None:
+                homes[home] = imported.member
+        for home, member in homes.items():
+            yield home, member
+            yield home, f".{member}"
+        for path in self.files:
+            raw = self.raw(path) or b""
+            for home, member in homes.items():
+                if member.encode() in raw and (user := self.module_at(path)) not in homes:
+                    yield from ((user, spelling) for spelling in _spellings(user, home.name, member))
+
     def has_package(self, name: str) -> bool:
         """Whether a module or a folder of modules has that dotted name."""
         if self.module(name) is not None:
@@ -143,3 +162,14 @@ class Project:
             if candidate.is_file():
                 return candidate
         return None
+
+
+def _spellings(user: Module, home: str, member: str) -> Iterator[str]:
+    """How a module that imports from another one may spell a member of it, or an attribute of what it imports."""
+    for bound, imports in user.index.imports.items():
+        for imported in imports:
+            origin = ".".join(filter(None, (imported.module, imported.member)))
+            if imported.module == home and imported.member == member:
+                yield bound
+            elif imported.module == home or f"{home}.".startswith(f"{origin}."):
+                yield f".{member}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
-from graphlint.static.domain.contexts import Context, Frame, Mode, reachable
+from graphlint.static.domain.contexts import Context, Frame, Mode, Unresolved, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -94,7 +94,10 @@ class Calls:
     def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
         """Count a call that could not be followed."""
         if node is not None and frame.in_region:
-            frame.sink.unresolved.setdefault(frame.span(node), frame.source(node.func))
+            dotted = node.func.value if isinstance(node.func, ir.Attribute) else None
+            owner = frame.env.get(dotted.id, UNKNOWN) if isinstance(dotted, ir.Name) else UNKNOWN
+            found = Unresolved(frame.source(node.func), node.func, owner)
+            frame.sink.unresolved.setdefault(frame.span(node), found)
 
     def _call_bound(self, target: Bound, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         function = target.function
@@ -131,9 +134,12 @@ class Calls:
     ) -> Context:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.interpreter.signatures.bind(function, arguments)
-        context = self.interpreter.run(function, bound, frame.mode, frame.depth + 1, constructing, frame.surroundings)
+        depth = frame.depth + (not function.is_nested)
+        context = self.interpreter.run(function, bound, frame.mode, depth, constructing, frame.surroundings)
         if frame.in_region:
             frame.sink.calls.setdefault(context, frame.site(node))
+        if node is not None and context.open_at_yield:
+            frame.suspended[node] = context.open_at_yield
         for _ in range(context.closes):
             self.interpreter.close_region(frame)
         frame.regions.extend(context.left_open)
@@ -205,7 +211,7 @@ class Calls:
         if not frame.in_region:
             return
         for member in members(argument):
-            if isinstance(member, Function) and "<locals>" in member.qualname:
+            if isinstance(member, Function) and member.is_nested:
                 self.context(member, Arguments((), (), UNKNOWN, UNKNOWN), node, frame)
 
     def call_external_method(

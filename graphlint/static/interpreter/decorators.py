@@ -12,6 +12,7 @@ from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
+from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members
 from graphlint.values.queries import tensors_in
 
@@ -47,7 +48,7 @@ class Decorators:
                     return member
                 entries = self.interpreter.entries
                 # Functions that are not inside of others are found without running what is around them.
-                is_inner = isinstance(value, Function) and "<locals>" in value.qualname
+                is_inner = isinstance(value, Function) and value.is_nested
                 if is_inner and node is not None and entries.declares(member.name):
                     assert isinstance(value, Function)
                     self.interpreter.capture.declare(value, node, self._outside(frame))
@@ -81,10 +82,14 @@ class Decorators:
         """Run a class decorator of the project if it assigns to the class that it is given, or stores it somewhere."""
         node = lower_expression(source)
         name = node.func if isinstance(node, ir.Call) else node
-        if node is None or name is None:
-            return
-        found = members(self.interpreter.eval(name, frame))
+        found = members(self.interpreter.eval(name, frame)) if name is not None else ()
         if any(isinstance(m, Function) and assigns_members(m.code) for m in found):
+            self.run_on_class(source, cls, frame)
+
+    def run_on_class(self, source: str, cls: ClassDefinition, frame: Frame) -> None:
+        """Run a class decorator of the project."""
+        node = lower_expression(source)
+        if node is not None:
             decorator = self.interpreter.eval(node, frame)
             self.interpreter.calls.call(decorator, Arguments((Class(cls),)), None, self._outside(frame))
 
@@ -118,15 +123,12 @@ class Decorators:
 @cache
 def assigns_members(code: ir.Code) -> bool:
     """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores one as an item."""
-    parameters = {parameter.name for parameter in code.parameters}
-    for statement in code.body:
-        if isinstance(statement, ir.Define) and assigns_members(statement.code):
-            return True
-        targets = statement.targets if isinstance(statement, ir.Assign) else ()
-        for target in targets:
+    parts = list(walk(code))
+    parameters = {p.name for part in parts if isinstance(part, ir.Code) for p in part.parameters}
+    for statement in (part for part in parts if isinstance(part, ir.Assign)):
+        for target in statement.targets:
             if isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name) and target.value.id in parameters:
                 return True
-            stored = getattr(statement, "value", None)
-            if isinstance(target, ir.Subscript) and isinstance(stored, ir.Name) and stored.id in parameters:
+            if isinstance(target, ir.Subscript) and names_in(statement.value) & parameters:
                 return True
     return False

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
-from graphlint.static.index.module import ClassDefinition, Definition
+from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.parts import stores
 from graphlint.static.interpreter.names import loosened
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Value, join, limit_depth, members, union
 
@@ -26,6 +27,7 @@ class Heap:
         self.objects: dict[Instance, dict[str, Value]] = {}
         self.versions: dict[Instance, int] = {}
         self.searched: set[tuple[Instance, str]] = set()
+        self.assigned: dict[tuple[ClassDefinition, str], int] = {}
 
     def instance(self, cls: ClassDefinition, arguments: Arguments | None, in_region: bool) -> Instance:
         key = (cls, arguments, in_region)
@@ -56,12 +58,30 @@ class Heap:
     def _loosen(self, instance: Instance, attributes: dict[str, Value]) -> None:
         """What was None after construction may have been set since, as may a constant that is assigned elsewhere."""
         for name, value in attributes.items():
-            if value == NONE or (isinstance(value, Const) and self._is_reassigned(instance.cls, name)):
+            if value == NONE or (isinstance(value, Const) and self._times_assigned(instance.cls, name) > 1):
                 attributes[name] = loosened(value)
 
-    def _is_reassigned(self, cls: ClassDefinition, name: str) -> bool:
-        modules = {base.module for base in self.interpreter.classes.order(cls) if isinstance(base, ClassDefinition)}
-        return sum(module.text.count(f".{name} = ") for module in modules) > 1
+    def _times_assigned(self, cls: ClassDefinition, name: str) -> int:
+        """At how many places an attribute is assigned, in the files of the class and of its bases.
+
+        A class that has nothing to do with it may have an attribute of that name, too: what it does to its own is left
+        out. What derives from it counts, since an object that is promised may be one of these.
+        """
+        known = self.assigned.get((cls, name))
+        if known is None:
+            order = [base for base in self.interpreter.classes.order(cls) if isinstance(base, ClassDefinition)]
+            modules = {base.module for base in order}
+            related = [*order, *(derived for module in modules for derived in module.deriving(cls.name))]
+            methods = {definition for one in related for found in one.methods.values() for definition in found}
+            known = self.assigned[cls, name] = len(
+                {
+                    (module, part.place(store))
+                    for module in modules
+                    for part, store in stores(module, name)
+                    if part.definition in methods or not part.is_own(store)
+                }
+            )
+        return known
 
     def settle(self, instance: Instance, env: Env) -> None:
         """At the end of a constructor: what it assigned last is what the object holds."""
@@ -117,7 +137,7 @@ class Heap:
         value = self.interpreter.classes.class_attribute(instance.cls, name, after)
         if isinstance(value, (Function, Bound)):
             return self.bind(value, instance, frame)
-        if isinstance(value, Const) and self._is_reassigned(instance.cls, name):
+        if isinstance(value, Const) and self._times_assigned(instance.cls, name):
             return loosened(value)
         return value
 
@@ -138,23 +158,18 @@ class Heap:
 
     def _search_methods(self, instance: Instance, name: str) -> None:
         """Run the methods that assign an attribute which the constructor does not set, to learn its kind."""
-        wanted = f"self.{name}"
         for base in self.interpreter.classes.order(instance.cls):
-            if isinstance(base, str) or wanted not in base.module.text:
+            if isinstance(base, str):
                 continue
+            setters = {part.definition for part, store in stores(base.module, name) if part.is_own(store)}
             for definitions in base.methods.values():
                 for definition in definitions:
-                    if definition.name != "__init__" and self._assigns(definition, wanted):
+                    if definition.name != "__init__" and definition in setters:
                         method = self.interpreter.names.definition(definition, base)
                         for function in _functions(method):
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
                         if name in self.objects[instance]:
                             return
-
-    @staticmethod
-    def _assigns(definition: Definition, wanted: str) -> bool:
-        lines = definition.module.lines[definition.segment.first - 1 : definition.segment.last]
-        return any(wanted in line and "=" in line.partition(wanted)[2][:40] for line in lines)
 
 
 def _functions(value: Value) -> list[Function]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
-import re
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
 from graphlint.static.index.module import ClassDefinition, Definition, ImportedName, Module, Segment
+from graphlint.static.index.parts import is_rebound
 from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import names_in
 from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Value, members, union
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Names:
             before = [value for value in found if value != UNKNOWN]
             value = self.assigned(module, name, segment, union(before) if before else None)
             # `NAMES = {**NAMES, ...}` takes the place of what was there; other assignments are alternatives.
-            found = [value] if before and self._mentions(module, segment, name) else [*found, value]
+            found = [value] if before and _adds_to(module.lowered(segment), name) else [*found, value]
             known = [v for v in known if v in found]
         if name in index.annotations and all(value == UNKNOWN for value in found):
             found = [self.interpreter.annotations.quoted(index.annotations[name], module)]
@@ -96,7 +97,7 @@ class Names:
             # `try: from x import f` with `except ImportError: f = None` means f where there is one.
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
         value = self.mutated(module, name, union(found))
-        if name in module.rebound:
+        if is_rebound(module, name):
             promised = (
                 self.interpreter.annotations.quoted(index.annotations[name], module)
                 if name in index.annotations
@@ -118,11 +119,6 @@ class Names:
                 if value is not None:
                     return value
         return None
-
-    @staticmethod
-    def _mentions(module: Module, segment: Segment, name: str) -> bool:
-        text = "\n".join(module.lines[segment.first - 1 : segment.last])
-        return len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1
 
     def assigned(self, module: Module, name: str, segment: Segment, before: Value | None) -> Value:
         """The value that a module-level statement gives a name, which may have had another before."""
@@ -237,6 +233,12 @@ class Names:
                 return Class(inner) if inner is not None else UNKNOWN
             return self.attribute_of_module(source, node.attr)
         return UNKNOWN
+
+
+def _adds_to(block: ir.Block, name: str) -> bool:
+    """Whether what a name is given is made of what it had: `NAMES = {**NAMES, ...}`, `NAMES += [...]`."""
+    values = (statement.value for statement in block if isinstance(statement, (ir.Assign, ir.AugAssign)))
+    return any(isinstance(s, ir.AugAssign) for s in block) or any(name in names_in(value) for value in values)
 
 
 def loosened(value: Value, promised: Value = UNKNOWN) -> Value:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Function
-from graphlint.static.index.module import Module
+from graphlint.static.index.module import Definition, Module
+from graphlint.static.index.parts import filled, parts_with, spelling
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering import lower_expression
+from graphlint.static.syntax.traversal import names_in
 from graphlint.values import Mapping, Value, members
 
 if TYPE_CHECKING:
@@ -20,29 +23,41 @@ def fill(interpreter: Interpreter, module: Module, name: str, registry: Value) -
     """Run the decorators of a module that store into one of its dicts."""
     if not any(isinstance(member, Mapping) for member in members(registry)):
         return registry
-    stores = re.compile(rf"\b{re.escape(name)}\[[^\]\n]+\] *=[^=]")
-    if not stores.search(module.text):
-        return registry
-    writers = {
-        definition.name
-        for definitions in module.index.functions.values()
-        for definition in definitions
-        if stores.search("\n".join(module.lines[definition.segment.first - 1 : definition.segment.last]))
-    }
+    writers = _writers(module, name)
     if not writers:
         return registry
     interpreter.names.globals[(module, name)] = registry
     for cls in module.index.classes.values():
         for source in cls.decorators:
-            if re.split(r"\W", source)[0] in writers:
+            if names_in(lower_expression(source)) & writers:
                 frame = interpreter.names.module_frame(module, cls.segment.first)
-                interpreter.decorators.apply_to_class(source, cls, frame)
-    for definitions in module.index.functions.values():
-        for definition in definitions:
-            first_line = module.lines[definition.segment.first - 1].strip()
-            if first_line.startswith("@") and re.split(r"\W", first_line[1:])[0] in writers:
+                interpreter.decorators.run_on_class(source, cls, frame)
+    for definition in _functions(module):
+        if any(module.holds(definition.segment, writer) for writer in writers):
+            code = definition.code
+            if code is not None and names_in(code.decorators) & writers:
                 interpreter.names.definition(definition)
     return interpreter.names.globals[(module, name)]
+
+
+def _writers(module: Module, name: str) -> set[str]:
+    """The functions of a module that store into one of its dicts, and those that use one of them."""
+    found = {
+        part.definition.name
+        for part in parts_with(module, name, filled)
+        if part.definition is not None and name in map(spelling, part.writes.filled)
+    }
+    new = found
+    while new:
+        holding = {f for f in _functions(module) if any(module.holds(f.segment, writer) for writer in new)}
+        users = {f.name for f in holding if (code := f.code) is not None and names_in(code.body) & new}
+        new = users - found
+        found |= new
+    return found
+
+
+def _functions(module: Module) -> Iterator[Definition]:
+    return (definition for found in module.index.functions.values() for definition in found)
 
 
 def keep(interpreter: Interpreter, container: ir.Expr, key: Value, value: Value, frame: Frame) -> None:

@@ -41,7 +41,8 @@ class Signatures:
             name = parameter.name
             if parameter.kind == "*":
                 if arguments.star is not None:
-                    bound[name] = Sequence("tuple", None, union((*positional, arguments.star)))
+                    any_of_them = union((*positional, arguments.star))
+                    bound[name] = Sequence("tuple", None, any_of_them, tuple(positional))
                 else:
                     bound[name] = Sequence("tuple", tuple(positional))
                 positional = []

@@ -59,6 +59,8 @@ class Statements:
 
     def _return(self, node: ir.Return, frame: Frame) -> bool:
         frame.returns.append(NONE if node.value is None else self.interpreter.eval(node.value, frame))
+        if node.value in frame.suspended:
+            frame.context.open_at_yield = frame.suspended[node.value]
         return False
 
     def _raise(self, node: ir.Raise, frame: Frame) -> bool:

@@ -99,6 +99,8 @@ class Builtins:
         """A class of modules that holds others."""
 
         def make(arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+            if len(arguments.keywords) == 1:
+                arguments = arguments.prepend(arguments.keywords[0][1])
             if kind != "dict":
                 return self._module_list(kind, arguments)
             first = arguments.positional[0] if arguments.positional else Mapping()

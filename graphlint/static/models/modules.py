@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from graphlint.finding import Confidence
@@ -10,6 +9,7 @@ from graphlint.rule import ModuleMove
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
+from graphlint.static.index.parts import parts_with, spelling
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import (
@@ -129,10 +129,15 @@ class Modules:
             return not any(isinstance(value, DeviceName) for value in frame.around)
         if not isinstance(module, ir.Name):
             return False
+        moving = {method for method, does in self.evaluator.lexicon.methods.items() if does == "moves"}
         if module.id in frame.env:
-            moving = {method for method, does in self.evaluator.lexicon.methods.items() if does == "moves"}
             return _is_made_in(frame.function.code, module.id, moving)
-        moves = re.findall(rf"\b{re.escape(module.id)}\.(?:to|cuda)\(", frame.module.text)
+        moves = {
+            part.place(method)
+            for part in parts_with(frame.module, module.id)
+            for method in part.writes.called
+            if method.attr in moving and spelling(method.value) == module.id
+        }
         return len(moves) == 1 and module.id in frame.module.index.assignments
 
 

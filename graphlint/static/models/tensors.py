@@ -150,7 +150,9 @@ class Tensors:
         """Values meet elementwise."""
         if frame.in_region:
             expressions, values = zip(*operands, strict=True)
-            self.evaluator.observe(frame, node, Operands(values, partial(writes.is_written_to, expressions, frame)))
+            self.evaluator.observe(
+                frame, node, Operands(values, partial(writes.is_written_to, expressions, frame, self.evaluator.project))
+            )
 
     def _check_made(self, node: ir.Node, made: Value, given: Iterable[Value], frame: Frame) -> None:
         """What a new tensor on the device means under the context managers around it."""

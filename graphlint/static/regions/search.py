@@ -12,19 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from graphlint.static.domain.contexts import Context, Mode, OpenRegion
+from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.syntax.words import Words, by_shared_piece
 from graphlint.values import UNKNOWN, External, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
 MAX_USERS = 60  # files that use one helper
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass
@@ -234,9 +233,11 @@ class Search:
 
     def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
         """Whether a method captures something that was handed to the constructor, and that only its users know."""
-        called = {name for region in self._opened(context, before) for name in region.context.unresolved.values()}
-        held = self.interpreter.heap.attributes(receiver) if called else {}
-        return any(f"self.{name}" in called and value == UNKNOWN for name, value in held.items())
+        contexts = (reached for region in self._opened(context, before) for reached, _ in reachable(region.context))
+        unresolved = [found for reached in contexts for found in reached.unresolved.values()]
+        held = self.interpreter.heap.attributes(receiver) if unresolved else {}
+        callees = (found.callee for found in unresolved if receiver in members(found.owner))
+        return any(isinstance(c, ir.Attribute) and held.get(c.attr) == UNKNOWN for c in callees)
 
     def _passes_on(self, context: Context, function: Function, before: int) -> bool:
         """Whether the callers of a function hold a region that it opens, or decide what runs inside."""
@@ -246,9 +247,9 @@ class Search:
             return True
         parameters = {p.name for p in function.code.parameters} - {"self", "cls"}
         return any(
-            (name := _WORD.match(text)) is not None and name.group() in parameters
+            _root(found.callee) in parameters
             for region in self._opened(context, before)
-            for text in region.context.unresolved.values()
+            for found in region.context.unresolved.values()
         )
 
 
@@ -258,8 +259,21 @@ def _aliases(module: Module, words: set[str]) -> Iterator[str]:
         if any(imported.member in words for imported in imports):
             yield name
     for name, segments in module.index.assignments.items():
-        if any(words & set(_WORD.findall(_text(module, s.first, s.last))) for s in segments):
+        holding = (s for s in segments if any(module.holds(s, word) for word in words))
+        if any(words & words_in(module.lowered(segment)) for segment in holding):
             yield name
+
+
+def _root(callee: ir.Expr) -> str | None:
+    """The name that a dotted one begins with, or what is called on what it gives: `model` of `model.layers[0]`."""
+    while not isinstance(callee, ir.Name):
+        if isinstance(callee, (ir.Attribute, ir.Subscript)):
+            callee = callee.value
+        elif isinstance(callee, ir.Call):
+            callee = callee.func
+        else:
+            return None
+    return callee.id
 
 
 def _raw(value: Value) -> list[Function]:

@@ -1,0 +1,164 @@
+"""A module and a name in, the functions and statements that may use it out, with what they assign, change and call.
+
+Asked of syntax trees, so that spaces, line breaks and comments make no difference. The text only tells where the name
+is not used in that way, which saves parsing what stands there: a search finds too much now and then, never too little.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+from graphlint.static.index.module import UNPARSABLE, Definition, Module, Segment, parse
+
+_ASSIGNED = re.compile(
+    r"[\s\\)\]]*(?:=(?!=)|[-+*/%@&|^]=|(?:\*\*|//|<<|>>)=|in\b|\#|:[ \t]*[^\s\#]"  # `x: int = 1`, not `if x:`
+    r"|,[^=\n]*=(?!=)|,\s*\n|,[^\n]*(?:\#|[(\[,\\]\s*\n|\n\s*[,)\]=]))"  # a tuple, which may go over several lines
+)
+_FILLED = re.compile(r"[\s\\)\]]*[\[\#]")
+_FAR = 200  # characters between a dot and the name behind it
+_ASKS_FOR_GRADIENT = "requires_grad_"  # the only method with such a name that leaves the values as they are
+_WRAPPER = "if True:\n"  # gives an indented segment a parent
+Fits: TypeAlias = Callable[[str, int, int], bool]  # a text, and where in it a word begins and ends
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What a piece of code assigns to, changes in place and stores items in, and what it declares `global`.
+
+    `receiver` is the first parameter, if it is a function.
+    """
+
+    assigned: tuple[ast.expr, ...] = ()
+    changed: tuple[ast.expr, ...] = ()
+    filled: tuple[ast.expr, ...] = ()
+    shared: frozenset[str] = frozenset()
+    called: tuple[ast.Attribute, ...] = ()  # methods
+    receiver: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A function of a module or of a class, or a statement at the top level."""
+
+    definition: Definition | None
+    segment: Segment
+    writes: Writes
+
+    def place(self, node: ast.expr) -> tuple[int, int]:
+        """Where a node stands: functions stand in statements, too, and what they do is counted once."""
+        return self.segment.first + node.lineno, node.col_offset
+
+    def is_own(self, attribute: ast.Attribute) -> bool:
+        """Whether an attribute is one of the object that a method is called on."""
+        return isinstance(attribute.value, ast.Name) and attribute.value.id == self.writes.receiver
+
+
+def anywhere(text: str, at: int, end: int) -> bool:
+    return True
+
+
+def filled(text: str, at: int, end: int) -> bool:
+    """Whether an item of a name may be assigned."""
+    return _FILLED.match(text, end) is not None
+
+
+def _is_assigned(text: str, at: int, end: int) -> bool:
+    """Whether an attribute of a name may be assigned, by a sign behind it or by the `as` of a `with` before it."""
+    is_attribute = text[at - 1] == "." or text[max(at - _FAR, 0) : at].rstrip(" \t\n\\").endswith(".")
+    return is_attribute and (_ASSIGNED.match(text, end) is not None or " as" in text[text.rfind("\n", 0, at) + 1 : at])
+
+
+def parts_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[Part]:
+    """The parts of a module in which a name may stand, as far as the text around it tells."""
+    lines = list(module.lines_with(name, fits))
+    if not lines:
+        return
+    for definition in module.index.all_functions():
+        if _holds(definition.segment, lines):
+            yield Part(definition, definition.segment, writes_in(module.source_of(definition.segment)))
+    for segment in module.index.statements:
+        if _holds(segment, lines):
+            yield Part(None, segment, writes_in(module.source_of(segment)))
+
+
+def stores(module: Module, name: str) -> Iterator[tuple[Part, ast.Attribute]]:
+    """The assignments to attributes of a name, each with the part that it stands in."""
+    for part in parts_with(module, name, _is_assigned):
+        for target in part.writes.assigned:
+            if isinstance(target, ast.Attribute) and target.attr == name:
+                yield part, target
+
+
+def is_rebound(module: Module, name: str) -> bool:
+    """Whether a function of a module declares a name `global`: its value at the top level does not last."""
+
+    def is_declared(text: str, at: int, end: int) -> bool:
+        rest = text[end : text.find("\n", end)]
+        begins = text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \t")[-1:] in ("", ";", ":")
+        return begins and (name in rest or rest.endswith("\\"))
+
+    return any(name in part.writes.shared for part in parts_with(module, "global", is_declared))
+
+
+@cache
+def writes_in(source: str) -> Writes:
+    """What a segment writes, and what is defined inside of it."""
+    is_indented = source[:1] in (" ", "\t")
+    try:
+        tree = parse(_WRAPPER + source if is_indented else source)
+    except UNPARSABLE:
+        return Writes()
+    assigned: list[ast.expr] = []
+    changed: list[ast.expr] = []
+    called: list[ast.Attribute] = []
+    shared: set[str] = set()
+    declared: set[ast.expr] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                assigned.append(node)
+            case ast.AugAssign(target=target):
+                changed.append(target)
+            case ast.AnnAssign(target=target, value=None):
+                declared.add(target)
+            case ast.Call(func=ast.Attribute() as method):
+                called.append(method)
+            case ast.Global(names=names):
+                shared.update(names)
+    assigned = [target for target in assigned if target not in declared]
+    stored = tuple(target.value for target in assigned if isinstance(target, ast.Subscript))
+    changed += (*stored, *(method.value for method in called if _works_in_place(method.attr)))
+    outermost = tree.body[0].body[0] if isinstance(tree.body[0], ast.If) and is_indented else tree.body[0]
+    return Writes(tuple(assigned), tuple(changed), stored, frozenset(shared), tuple(called), _receiver(outermost))
+
+
+def spelling(node: ast.expr) -> str:
+    """The spelling of a variable or an attribute; empty for anything else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(attr=name):
+            return f".{name}"
+    return ""
+
+
+def _receiver(node: ast.stmt) -> str | None:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        return arguments[0].arg if arguments else None
+    return None
+
+
+def _works_in_place(method: str) -> bool:
+    return method.endswith("_") and not method.endswith("__") and method != _ASKS_FOR_GRADIENT
+
+
+def _holds(segment: Segment, lines: list[int]) -> bool:
+    at = bisect_left(lines, segment.first)
+    return at < len(lines) and lines[at] <= segment.last
