@@ -99,7 +99,8 @@ def is_rebound(module: Module, name: str) -> bool:
     """Whether a function of a module declares a name `global`: its value at the top level does not last."""
 
     def is_declared(text: str, at: int, end: int) -> bool:
-        rest = text[end : text.find("\n", end)]
+        stop = text.find("\n", end)
+        rest = text[end : stop if stop >= 0 else None]
         begins = text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \t")[-1:] in ("", ";", ":")
         return begins and (name in rest or rest.endswith("\\"))
 

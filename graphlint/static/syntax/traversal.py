@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
 
 from graphlint.static.syntax.ir import Attribute, Name
 
@@ -19,11 +21,19 @@ def words_in(node: object) -> set[str]:
 
 
 def walk(node: object) -> Iterator[object]:
-    """A node, or a tuple of them, and everything that stands in it."""
-    yield node
-    if isinstance(node, tuple):
-        for part in node:
-            yield from walk(part)
-    elif is_dataclass(node):
-        for part in fields(node):
-            yield from walk(getattr(node, part.name))
+    """A node, or a tuple of them, and everything that stands in it, in the order of the source."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        yield part
+        if isinstance(part, tuple):
+            pending.extend(reversed(part))
+        else:
+            kind: Any = type(part)
+            pending.extend(getattr(part, name) for name in _parts(kind))
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The names of what stands in a kind of node, the last one first; where it stands is no part of it."""
+    return tuple(f.name for f in reversed(fields(kind)) if f.name != "mark") if is_dataclass(kind) else ()
