@@ -42,6 +42,7 @@ OTHERS = {
     "check": "a command of graphlint",
     "dist": "a folder of builds",
     "ignore": "how warnings are filtered, and bytes decoded",
+    "mark": "where a statement of the IR stands",
     "matmul": "`__matmul__`",
     "mul": "`__mul__`",
     "name": "a keyword of `register_buffer` and its like",
