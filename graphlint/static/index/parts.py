@@ -95,16 +95,14 @@ def stores(module: Module, name: str) -> Iterator[tuple[Part, ast.Attribute]]:
                 yield part, target
 
 
-def is_rebound(module: Module, name: str) -> bool:
-    """Whether a function of a module declares a name `global`: its value at the top level does not last."""
+@cache
+def rebound_in(module: Module) -> frozenset[str]:
+    """The names that functions of a module declare `global`: their values at the top level do not last."""
+    return frozenset().union(*(part.writes.shared for part in parts_with(module, "global", _begins_statement)))
 
-    def is_declared(text: str, at: int, end: int) -> bool:
-        stop = text.find("\n", end)
-        rest = text[end : stop if stop >= 0 else None]
-        begins = text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \t")[-1:] in ("", ";", ":")
-        return begins and (name in rest or rest.endswith("\\"))
 
-    return any(name in part.writes.shared for part in parts_with(module, "global", is_declared))
+def _begins_statement(text: str, at: int, end: int) -> bool:
+    return text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \t")[-1:] in ("", ";", ":")
 
 
 @cache

@@ -132,6 +132,9 @@ class Project:
         for home, member in homes.items():
             yield home, member
             yield home, f".{member}"
+        index = module.index
+        if not (index.stars or name in index.imports or name in index.assignments):
+            return  # of a function or an object: no module has it
         for path in self.files:
             raw = self.raw(path) or b""
             for home, member in homes.items():

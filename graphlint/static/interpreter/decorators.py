@@ -19,7 +19,7 @@ from graphlint.values.queries import tensors_in
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-_TRANSPARENT_DEPTH = 2  # a decorator that does more than define and return a wrapper is taken as it stands
+_TRANSPARENT_DEPTH = 1  # a decorator that does more than define and return a wrapper is taken as it stands
 METHOD_KINDS = frozenset(
     {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
 from graphlint.static.index.module import ClassDefinition, Definition, ImportedName, Module, Segment
-from graphlint.static.index.parts import is_rebound
+from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in
@@ -97,7 +97,7 @@ class Names:
             # `try: from x import f` with `except ImportError: f = None` means f where there is one.
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
         value = self.mutated(module, name, union(found))
-        if is_rebound(module, name):
+        if name in rebound_in(module):
             promised = (
                 self.interpreter.annotations.quoted(index.annotations[name], module)
                 if name in index.annotations
