@@ -25,13 +25,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Spread whole folders of tests over the processors, where pytest-xdist is there; `-n 0` spreads nothing.
 
-    What writes files, shows output at once or has a GPU to itself stays in one process.
+    There is one worker more than processors, since some tests wait for a deadline. What writes files, shows output at
+    once or has a GPU to itself stays in one process.
     """
     option = config.option
     is_open = getattr(option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
     is_alone = option.bless or option.prove or option.collectonly or option.capture == "no" or GPU.exists()
     if is_open and not is_alone and any(Path(given).is_dir() for given in config.args):
-        option.numprocesses, option.dist = "auto", "worksteal"
+        option.numprocesses, option.dist = (os.cpu_count() or 1) + 1, "worksteal"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

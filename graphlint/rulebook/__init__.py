@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
 from graphlint.rulebook.catalogue import load_catalogue
+from graphlint.rulebook.detectors import Detectors, load_detectors
 from graphlint.rulebook.entries import Entries, load_entries
 from graphlint.rulebook.lexicon import Lexicon, load_lexicon
 from graphlint.rulebook.operations import Catalogue
@@ -41,6 +42,11 @@ class Rulebook:
         if effect not in self._by_effect:
             raise LookupError(f"no rule reports the effect `{effect}`")
         return self._by_effect[effect]
+
+    @functools.cached_property
+    def detectors(self) -> Detectors:
+        """The detectors of the rules, loaded when they are first asked for. Raises UsageError."""
+        return load_detectors(self.rules)
 
     @functools.cached_property
     def _by_effect(self) -> dict[str, Rule]:

@@ -45,7 +45,7 @@ from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
-from graphlint.rulebook.detectors import Detectors, load_detectors
+from graphlint.rulebook.detectors import Detectors
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
@@ -83,7 +83,7 @@ def check(
     """Look at the code that capture regions in these paths can reach. Raises UsageError."""
     started = time.perf_counter()
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files, rulebook, load_detectors(rulebook.rules))
+    interpreter = _interpreter(files, rulebook, rulebook.detectors)
     project = interpreter.project
     _follow(project, config.follow_installed)
     for path in paths:

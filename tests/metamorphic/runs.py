@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from unittest import mock
 
 from metamorphic.sources import Change, Edited, Source, Sources, edited
 from proof.programs import Place, Program, all_programs
@@ -81,14 +80,11 @@ def variants(edit: Callable[[Sources], Iterator[Change]]) -> list[Variant]:
 def differences(chosen: Iterable[Variant], folder: Path) -> dict[str, str]:
     """The programs whose findings an edit has changed, by name, with what is different."""
     found = {}
-    # They are the same for all programs, and loading them takes longer than a check.
-    detectors = static.load_detectors(RULEBOOK.rules)
-    with mock.patch.object(static, "load_detectors", lambda _: detectors):
-        for group in _groups(chosen):
-            for variant, places in zip(group, _checked(group, folder), strict=True):
-                difference = variant.difference(places)
-                if difference:
-                    found[variant.program.name] = difference
+    for group in _groups(chosen):
+        for variant, places in zip(group, _checked(group, folder), strict=True):
+            difference = variant.difference(places)
+            if difference:
+                found[variant.program.name] = difference
     return found
 
 

@@ -54,7 +54,7 @@ def is_written_to(operands: tuple[ir.Expr | None, ...], frame: Frame, project: P
     name = operand.id if isinstance(operand, ir.Name) else operand.attr if isinstance(operand, ir.Attribute) else None
     return name is not None and any(
         spelling(target) == spelt
-        for module, spelt in project.sharing(frame.module, name)
+        for module, spelt in project.sharing(frame.module, name, isinstance(operand, ir.Attribute))
         for part in parts_with(module, spelt.lstrip("."))
         for target in part.writes.changed
     )

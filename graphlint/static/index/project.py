@@ -119,7 +119,7 @@ class Project:
         for path in self._bases.get(name.encode(), ()):
             yield self.module_at(path)
 
-    def sharing(self, module: Module, name: str) -> Iterator[tuple[Module, str]]:
+    def sharing(self, module: Module, name: str, is_attribute: bool) -> Iterator[tuple[Module, str]]:
         """Who may have what a module has under a name, and how it is spelt there, with a dot before an attribute.
 
         That is the module itself, the one that it has the name from, and whoever imports from one of them.
@@ -133,12 +133,13 @@ class Project:
             yield home, member
             yield home, f".{member}"
         index = module.index
-        if not (index.stars or name in index.imports or name in index.assignments):
-            return  # of a function or an object: no module has it
+        if not (is_attribute or index.stars or name in index.imports or name in index.assignments):
+            return  # a name of a function, which no module has
         for path in self.files:
             raw = self.raw(path) or b""
             for home, member in homes.items():
-                if member.encode() in raw and (user := self.module_at(path)) not in homes:
+                names_home = home.is_package or home.name.rpartition(".")[2].encode() in raw
+                if names_home and member.encode() in raw and (user := self.module_at(path)) not in homes:
                     yield from ((user, spelling) for spelling in _spellings(user, home.name, member))
 
     def has_package(self, name: str) -> bool:

@@ -90,6 +90,7 @@ class Interpreter:
         self.running: Counter[object] = Counter()
         self.outside = 0  # contexts that were made before a region since the search began with this function
         self.regions: dict[RegionKey, OpenRegion] = {}
+        self.places_of_regions: set[tuple[str, int]] = set()
         self._answer_models()
 
     def _answer_models(self) -> None:
@@ -191,6 +192,7 @@ class Interpreter:
             described = Region(kind, path, line, None, mode is Mode.SOFT)
             region = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
             self.regions.setdefault(key, region)
+            self.places_of_regions.add((path, line))
         if frame.in_region:
             frame.sink.calls.setdefault(region.context, frame.site(node))
         frame.regions.append(region)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
@@ -203,9 +204,9 @@ class Search:
     def _misses_entry(self, function: Function) -> bool:
         """Whether a function calls an entry where no region was found: behind a condition or a decorator."""
         calls = [part for part in walk(function.code.body) if isinstance(part, ir.Call)]
-        lines = {function.first_line + c.pos[0] for c in calls if self._is_entry(c, function.module)}
         path = str(function.module.path)
-        return bool(lines - {r.region.line for r in self.interpreter.regions.values() if r.region.path == path})
+        places = {(path, function.first_line + c.pos[0]) for c in calls if self._is_entry(c, function.module)}
+        return not places <= self.interpreter.places_of_regions
 
     def _is_entry(self, call: ir.Call, module: Module) -> bool:
         """Whether a call opens a region under a name that the file knows, or one that tells enough."""
@@ -229,7 +230,7 @@ class Search:
 
     def _opened(self, context: Context, before: int) -> list[OpenRegion]:
         """The regions that have been opened in this file since there were so many."""
-        return [r for r in list(self.interpreter.regions.values())[before:] if r.region.path == context.path]
+        return [r for r in islice(self.interpreter.regions.values(), before, None) if r.region.path == context.path]
 
     def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
         """Whether a method captures something that was handed to the constructor, and that only its users know."""
