@@ -22,12 +22,20 @@ TABLES = ("operations.toml", "lexicon.toml", "regions.toml")
 
 @dataclass(frozen=True)
 class Rulebook:
-    """All rules in the order of their codes, and what all directories say of operations, names and regions."""
+    """All rules in the order of their codes, and what all directories say of operations, names and regions.
+
+    It goes to another process as the directories that it comes from.
+    """
 
     rules: tuple[Rule, ...]
     catalogue: Catalogue
     lexicon: Lexicon
     entries: Entries
+    directories: tuple[Path, ...]
+    data_only: frozenset[Path]
+
+    def __reduce__(self) -> tuple[Callable[..., Rulebook], tuple[object, ...]]:
+        return _load_again, (self.directories, self.data_only)
 
     def rule(self, code: str) -> Rule:
         """The rule of a code (`GL101`) or of a name (`scalar-readback`)."""
@@ -82,9 +90,19 @@ def builtin_rules() -> Path:
 
 
 @functools.cache
+def builtin_rulebook() -> Rulebook:
+    """What ships with graphlint, loaded once."""
+    return load_rulebook(builtin_rules())
+
+
 def builtin_catalogue() -> Catalogue:
     """What ships with graphlint, for what knows of no session and its rulebook."""
-    return load_rulebook(builtin_rules()).catalogue
+    return builtin_rulebook().catalogue
+
+
+def _load_again(directories: tuple[Path, ...], data_only: frozenset[Path]) -> Rulebook:
+    is_builtin = directories == (builtin_rules(),)
+    return builtin_rulebook() if is_builtin else load_rulebook(*directories, data_only=data_only)
 
 
 def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Rulebook:
@@ -106,7 +124,8 @@ def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Ruleb
         [file for directory in directories if (file := directory / name).is_file()] for name in TABLES
     )
     catalogue = load_catalogue(*operations, effects=by_effect(rules))
-    return Rulebook(tuple(rules), catalogue, load_lexicon(*names), load_entries(*regions))
+    lexicon, entries = load_lexicon(*names), load_entries(*regions)
+    return Rulebook(tuple(rules), catalogue, lexicon, entries, directories, frozenset(data_only))
 
 
 def by_effect(rules: Iterable[Rule]) -> dict[str, Rule]:

@@ -44,7 +44,7 @@ from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.paths import normal
-from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
+from graphlint.rulebook import Rulebook, builtin_rulebook
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
@@ -144,7 +144,7 @@ def _reach(
 def survey(paths: Sequence[Path], config: Config) -> Survey:
     """What is captured in these paths, and what may be. Raises UsageError."""
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files, load_rulebook(builtin_rules()), {})
+    interpreter = _interpreter(files, builtin_rulebook(), {})
     search = Search(interpreter, files)
     search.lexical()
     search.marked()

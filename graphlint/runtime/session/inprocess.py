@@ -14,7 +14,7 @@ from graphlint.config import Config, selected_codes
 from graphlint.deadline import deadline
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Span, Summary, TargetReport
-from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint.rulebook import builtin_rulebook, builtin_rules, load_rulebook
 from graphlint.runtime.examine.target import Runs, Target, made
 from graphlint.runtime.judge.findings import NOWHERE, Findings
 from graphlint.runtime.session.forked import run_forked
@@ -110,7 +110,7 @@ def emulated(work: Callable[[], Any], name: str, home: Span, seconds: float) -> 
     given: list[Any] = []
     started = time.perf_counter()
     ending = run_forked(lambda send: send((work(),)), seconds, given.extend)
-    findings = (failure(ending, name, home, load_rulebook(builtin_rules())),) if ending.how else ()
+    findings = (failure(ending, name, home, builtin_rulebook()),) if ending.how else ()
     summary = Summary(seconds=time.perf_counter() - started)
     return next(iter(given), None), Report("emulator", findings, summary, targets=(TargetReport(name),))
 

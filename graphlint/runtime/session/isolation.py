@@ -36,7 +36,9 @@ class Ending:
 def server() -> Any:
     """Where processes come from: one that has loaded torch and no CUDA, so that each is there in a moment."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "graphlint.runtime.session.isolation"])
+    context.set_forkserver_preload(
+        ["torch", "graphlint.runtime.session.isolation", "graphlint.runtime.session.preloaded"]
+    )
     return context
 
 
