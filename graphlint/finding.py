@@ -21,7 +21,11 @@ class Severity(enum.IntEnum):
 
 
 class Confidence(enum.IntEnum):
-    """How sure the witness is that this very line does it."""
+    """How sure the witness is that this very line does it.
+
+    Of what stands in source: `HIGH` happens whenever the region runs, `MEDIUM` under the conditions that are shown, or
+    with values of the likely kind, `LOW` needs something that nothing in the source supports.
+    """
 
     LOW = 1
     MEDIUM = 2
@@ -62,6 +66,15 @@ class Region:
     soft: bool = field(default=False, compare=False)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Condition:
+    """What has to hold on the way to a finding: an expression that nothing decides, and where it stands."""
+
+    text: str
+    path: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class Fix:
     """A replacement of the text at `span`; `safe` says that it cannot change what the program computes."""
@@ -73,7 +86,10 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule at one place, with every region that reaches it, and the shortest way there from the first of them."""
+    """One rule at one place, with every region that reaches it, and the way there from the first of them.
+
+    It is the way with the fewest conditions, which are in `when`, and of these the shortest.
+    """
 
     code: str
     rule: str
@@ -86,6 +102,7 @@ class Finding:
     why: str = ""
     regions: tuple[Region, ...] = ()
     chain: tuple[Hop, ...] = ()
+    when: tuple[Condition, ...] = ()
     fix: Fix | None = None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphlint.finding import Finding, Report, Severity
-from graphlint.report.place import shown_path, shown_region
+from graphlint.report.place import shown_condition, shown_path, shown_region
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -33,6 +33,8 @@ def body(finding: Finding, base: Path) -> Iterator[str]:
     yield finding.message
     if finding.regions:
         yield f"region: {shown_region(finding.regions[0], base)}"
+    for one in finding.when:
+        yield f"when: {shown_condition(one, base)}"
     for hop in finding.chain:
         yield f"by way of {shown_path(hop.path, base)}:{hop.line} in {hop.function}"
     yield f"help: {finding.help}"

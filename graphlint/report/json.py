@@ -45,6 +45,7 @@ def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
         "chain": [
             {"path": shown_path(hop.path, base), "line": hop.line, "function": hop.function} for hop in finding.chain
         ],
+        "when": [{"text": one.text, "path": shown_path(one.path, base), "line": one.line} for one in finding.when],
         "fix": fix_entry(finding.fix, base) if finding.fix else None,
     }
 

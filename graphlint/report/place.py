@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from graphlint.finding import Region
+from graphlint.finding import Condition, Region
 
 
 def shown_path(path: str, base: Path) -> str:
@@ -18,6 +18,11 @@ def shown_region(region: Region, base: Path) -> str:
     """What opens the region, and where."""
     entry = f" {region.entry}" if region.entry else ""
     return f"{region.kind}{entry} at {shown_path(region.path, base)}:{region.line}"
+
+
+def shown_condition(condition: Condition, base: Path) -> str:
+    """What has to hold, and where that is asked."""
+    return f"{condition.text} ({shown_path(condition.path, base)}:{condition.line})"
 
 
 def counted(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from graphlint.finding import Finding, Fix, Region, Report, Span
-from graphlint.report.place import shown_path, shown_region
+from graphlint.report.place import shown_condition, shown_path, shown_region
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"
@@ -57,6 +57,9 @@ def descriptor(finding: Finding) -> Node:
 
 
 def result(finding: Finding, rule: int, identity: str, base: Path) -> Node:
+    properties: Node = {"confidence": str(finding.confidence), "help": finding.help}
+    if finding.when:
+        properties["when"] = [shown_condition(one, base) for one in finding.when]
     entry: Node = {
         "ruleId": finding.code,
         "ruleIndex": rule,
@@ -64,7 +67,7 @@ def result(finding: Finding, rule: int, identity: str, base: Path) -> Node:
         "message": {"text": finding.message},
         "locations": [location(finding.span, finding.function, base)],
         "partialFingerprints": {"graphlint/v1": identity},
-        "properties": {"confidence": str(finding.confidence), "help": finding.help},
+        "properties": properties,
     }
     if finding.regions:
         entry["codeFlows"] = [code_flow(finding, base)]

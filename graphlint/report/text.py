@@ -9,9 +9,10 @@ from pathlib import Path
 
 from graphlint.finding import Confidence, Finding, Region, Report, Severity, TargetReport
 from graphlint.report.frame import Row, cells, code_frame, source_lines
-from graphlint.report.place import counted, shown_path, shown_region
+from graphlint.report.place import counted, shown_condition, shown_path, shown_region
 
 NAMED_REGIONS = 3
+NAMED_CONDITIONS = 3
 BOLD = "1"
 CYAN = "1;36"
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
@@ -34,7 +35,7 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
     paint = colored if color else plain
     read = functools.cache(source_lines)
     blocks = []
-    for finding in report.findings:
+    for finding in sorted(report.findings, key=lambda finding: finding.when[:1]):  # those of one condition together
         frame = code_frame(finding.span, read(base / finding.span.path))
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
     head = [HEADS[report.witness]] if report.witness in HEADS else []
@@ -71,9 +72,19 @@ def notes(finding: Finding, base: Path) -> Iterator[tuple[str, list[str]]]:
             hops = [(hop.path, hop.line, hop.function) for hop in finding.chain]
             hops.append((finding.span.path, finding.span.line, finding.function))
             yield "way", [cells(f"{shown_path(path, base)}:{line} in {function}") for path, line, function in hops]
+        if finding.when:
+            yield "when", list(conditions(finding, base))
         if others:
             yield "also", [cells(other_regions(others, base))]
     yield "help", [one_line(finding.help)]
+
+
+def conditions(finding: Finding, base: Path) -> Iterator[str]:
+    """What has to hold for the line to run, as far as it fits."""
+    for one in finding.when[:NAMED_CONDITIONS]:
+        yield one_line(shown_condition(one, base))
+    if len(finding.when) > NAMED_CONDITIONS:
+        yield f"and {counted(len(finding.when) - NAMED_CONDITIONS, 'more condition')}"
 
 
 def softness(region: Region) -> str:
@@ -92,6 +103,9 @@ def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
     found = Counter(finding.severity for finding in report.findings)
     parts = [counted(found[severity], str(severity)) for severity in sorted(found, reverse=True)]
     result = f"found {', '.join(parts)}" if parts else "nothing found"
+    conditional = sum(bool(finding.when) for finding in report.findings)
+    if conditional:
+        result += f" ({len(report.findings) - conditional} whenever a region runs, {conditional} under conditions)"
     yield f"{paint(result, BOLD)}: {', '.join(looked_at(report))}"
     for target in report.targets:
         if not target.problem:

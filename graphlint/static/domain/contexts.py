@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterator
+import heapq
+import itertools
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
+from graphlint.static.domain.assumptions import Assumption, assume
 from graphlint.static.domain.program import Class, Function, Instance
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Const, ExternalObject, Value
 
 FOREIGN = Const("foreign capture")
+Assumptions: TypeAlias = tuple[Assumption, ...]
 
 
 class Mode(enum.Enum):
@@ -34,6 +38,12 @@ class Occurrence:
     confidence: Confidence
     message: str | None = None
     help: str | None = None
+    assumed: Assumptions = ()
+
+    @property
+    def sure(self) -> Confidence:
+        """How sure it is, as far as this context tells."""
+        return Confidence(min(self.confidence, Confidence.MEDIUM)) if self.assumed else self.confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,7 @@ class Site:
     name: str
     function: Function
     node: ir.Node | None
+    assumed: Assumptions = ()
 
     @property
     def hop(self) -> Hop:
@@ -76,11 +87,21 @@ class Context:
     closes: int = 0
 
     def add(self, occurrence: Occurrence) -> None:
-        """Keep the surer of two of one effect at one place."""
+        """Keep the surer of two of one effect at one place, or the one that needs fewer assumptions."""
         key = (occurrence.effect, occurrence.span)
         known = self.occurrences.get(key)
-        if known is None or known.confidence < occurrence.confidence:
+        if known is None or _doubt(known) > _doubt(occurrence):
             self.occurrences[key] = occurrence
+
+    def reach(self, callee: Context, site: Site) -> None:
+        """Keep the call of a context that needs the fewest assumptions."""
+        known = self.calls.get(callee)
+        if known is None or len(site.assumed) < len(known.assumed):
+            self.calls[callee] = site
+
+
+def _doubt(occurrence: Occurrence) -> tuple[int, int]:
+    return -occurrence.sure, len(occurrence.assumed)
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +133,8 @@ class Frame:
 
     `around` are the context managers in force that matter to what runs inside, those of the callers included.
     `tests` are the conditions of the statements that hold the one that runs. `suspended` are the regions that are open
-    where the generators yield that calls have given.
+    where the generators yield that calls have given. `assumed` is what is assumed where it runs now, `known` how the
+    tests came out that were asked last, and `before` how much was assumed where each of the regions began.
     """
 
     function: Function
@@ -129,7 +151,10 @@ class Frame:
     scopes: dict[str, str] = field(default_factory=dict)
     suspended: dict[ir.Expr, list[OpenRegion]] = field(default_factory=dict)
     constructing: Instance | None = None
-    doubtful: bool = False  # whether what runs now stands behind a comparison that is not known
+    assumed: Assumptions = ()
+    doubtful: bool = False  # whether nothing supports what is assumed
+    known: dict[ir.Expr, bool | None] = field(default_factory=dict)
+    before: dict[OpenRegion, int] = field(default_factory=dict)
     found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for
 
     @property
@@ -156,6 +181,21 @@ class Frame:
         return self.regions[-1].context if self.regions else self.context
 
     @property
+    def assumptions(self) -> Assumptions:
+        """What is assumed since the innermost region began, or the function."""
+        return self.assumed[self.before.get(self.regions[-1], 0) :] if self.regions else self.assumed
+
+    def assume(self, test: ir.Expr, outcome: bool) -> None:
+        """What follows runs where a test comes out like this."""
+        self.assumed = (*self.assumed, *assume(self.function, test, outcome, self.known))
+
+    def enter(self, regions: Iterable[OpenRegion]) -> None:
+        """Regions begin here."""
+        for region in regions:
+            self.before[region] = len(self.assumed)
+            self.regions.append(region)
+
+    @property
     def surroundings(self) -> frozenset[Value]:
         """What is in force for a function that is called now."""
         foreign = [ExternalObject(region.region.kind) for region in self.regions if region.foreign]
@@ -168,28 +208,26 @@ class Frame:
 
     def site(self, node: ir.Node | None) -> Site:
         """A call at a node of this function."""
-        return Site(self.context.path, self.context.function, self.function, node)
+        return Site(self.context.path, self.context.function, self.function, node, self.assumptions)
 
     def span(self, node: ir.Node) -> Span:
         first = self.function.first_line
         line, column, end_line, end_column = node.pos
         return Span(self.context.path, first + line, column + 1, first + end_line, end_column + 1)
 
-    def source(self, node: ir.Node) -> str:
-        """The source text of a node on one line, cut where it gets long."""
-        first = self.function.first_line
-        line, column, end_line, end_column = node.pos
-        text = " ".join(self.module.source_at(first + line, column, first + end_line, end_column).split())
-        return text if len(text) <= 72 else text[:69] + "..."
-
 
 def reachable(start: Context) -> Iterator[tuple[Context, tuple[Site, ...]]]:
-    """Every context that a context reaches, nearest first, with the calls on the shortest way."""
-    seen = {start}
-    queue: list[tuple[Context, tuple[Site, ...]]] = [(start, ())]
-    for context, way in queue:
+    """Every context that a context reaches, with the calls on the way of the fewest assumptions, or the shortest."""
+    seen: set[Context] = set()
+    numbers = itertools.count()
+    queue: list[tuple[int, int, int, Context, tuple[Site, ...]]] = [(0, 0, next(numbers), start, ())]
+    while queue:
+        assumed, hops, _, context, way = heapq.heappop(queue)
+        if context in seen:
+            continue
+        seen.add(context)
         yield context, way
         for callee, site in context.calls.items():
             if callee not in seen:
-                seen.add(callee)
-                queue.append((callee, (*way, site)))
+                nearer = (assumed + len(site.assumed), hops + 1, next(numbers))
+                heapq.heappush(queue, (*nearer, callee, (*way, site)))

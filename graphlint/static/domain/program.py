@@ -50,6 +50,13 @@ class Function(Value):
         """Whether it is defined inside another one, as a part of which it counts."""
         return "<locals>" in self.qualname
 
+    def source(self, node: ir.Node) -> str:
+        """The source text of a node on one line, cut where it gets long."""
+        line, column, end_line, end_column = node.pos
+        text = self.module.source_at(self.first_line + line, column, self.first_line + end_line, end_column)
+        text = " ".join(text.split())
+        return text if len(text) <= 72 else text[:69] + "..."
+
 
 @dataclass(frozen=True, slots=True)
 class Bound(Value):

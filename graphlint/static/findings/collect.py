@@ -1,11 +1,11 @@
-"""Regions and what they reach in, findings out: one for each rule and place, with every region and the shortest way."""
+"""Regions and what they reach in, findings out: one for each rule and place, with every region and the surest way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from graphlint.finding import Confidence, Finding, Hop, Region, Severity, Span
+from graphlint.finding import Condition, Confidence, Finding, Hop, Region, Severity, Span
 from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion, reachable
@@ -13,13 +13,25 @@ from graphlint.static.domain.contexts import Occurrence, OpenRegion, reachable
 
 @dataclass
 class _Placed:
-    """An event with the regions that reach it, and the shortest way, which leads from the nearest of them."""
+    """An event with the regions that reach it, and the way from the first of them that needs the fewest conditions."""
 
     occurrence: Occurrence
     function: str
     chain: tuple[Hop, ...]
+    when: tuple[Condition, ...]
     nearest: Region
     regions: set[Region] = field(default_factory=set)
+
+    @property
+    def confidence(self) -> Confidence:
+        """What happens under conditions does not happen whenever the region runs."""
+        sure = self.occurrence.confidence
+        return Confidence(min(sure, Confidence.MEDIUM)) if self.when else sure
+
+    @property
+    def rank(self) -> tuple[int, int, int, Region]:
+        """The least is the one to tell of."""
+        return -self.confidence, len(self.when), len(self.chain), self.nearest
 
 
 @dataclass
@@ -39,9 +51,13 @@ class Reached:
             self.functions.add(context.function)
             self.paths.add(context.path)
             self.unresolved.update((span, callee.text) for span, callee in context.unresolved.items())
-            chain = tuple(site.hop for site in way) if context.occurrences else ()
-            for occurrence in context.occurrences.values():
-                self._add(occurrence, opened.region, context.function, chain)
+            if context.occurrences:
+                chain = tuple(site.hop for site in way)
+                before = [assumption for site in way for assumption in site.assumed]
+            for key, occurrence in context.occurrences.items():
+                when = dict.fromkeys(assumption.condition for assumption in (*before, *occurrence.assumed))
+                known = replace(occurrence, assumed=())
+                self._add(key, _Placed(known, context.function, chain, tuple(when), opened.region, {opened.region}))
 
     def merge(self, other: Reached) -> None:
         """Add what other regions reach."""
@@ -50,19 +66,14 @@ class Reached:
         self.paths |= other.paths
         self.unresolved |= other.unresolved
         for key, place in other.places.items():
-            self._add(place.occurrence, place.nearest, place.function, place.chain)
-            self.places[key].regions |= place.regions
+            self._add(key, place)
 
-    def _add(self, occurrence: Occurrence, region: Region, function: str, chain: tuple[Hop, ...]) -> None:
-        key = (occurrence.effect, occurrence.span)
-        place = self.places.get(key)
-        if place is None:
-            place = self.places[key] = _Placed(occurrence, function, chain, region)
-        if occurrence.confidence > place.occurrence.confidence:
-            place.occurrence = occurrence
-        if (len(chain), region) < (len(place.chain), place.nearest):
-            place.chain, place.nearest = chain, region
-        place.regions.add(region)
+    def _add(self, key: tuple[str, Span], place: _Placed) -> None:
+        known = self.places.get(key)
+        best = place if known is None or place.rank < known.rank else known
+        if known is not None:
+            best.regions = known.regions | place.regions
+        self.places[key] = best
 
 
 def gather(regions: Iterable[OpenRegion]) -> Reached:
@@ -89,7 +100,7 @@ def _finding(place: _Placed, rule: Rule) -> Finding:
         code=rule.code,
         rule=rule.slug,
         severity=severity,
-        confidence=Confidence(occurrence.confidence),
+        confidence=place.confidence,
         span=occurrence.span,
         function=place.function,
         message=(occurrence.message or rule.message).format(operation=occurrence.operation),
@@ -97,4 +108,5 @@ def _finding(place: _Placed, rule: Rule) -> Finding:
         why=rule.why,
         regions=(place.nearest, *sorted(place.regions - {place.nearest})),
         chain=place.chain,
+        when=place.when,
     )

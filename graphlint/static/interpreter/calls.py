@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
+from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import Context, Frame, Mode, Unresolved, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
@@ -65,7 +66,7 @@ class Calls:
         targets = list(members(target))
         if len(targets) > 1:
             functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))][:MAX_TARGETS]
-            return union(self.call(t, arguments, node, frame) for t in functions) if functions else UNKNOWN
+            return self._call_each(functions, arguments, node, frame) if functions else UNKNOWN
         target = targets[0]
         interpreter = self.interpreter
         match target:
@@ -91,12 +92,23 @@ class Calls:
                 self.unresolved(node, frame)
         return UNKNOWN
 
+    def _call_each(self, targets: list[Value], arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Call whatever a callee may be; each is one of several that it is."""
+        before, results = frame.assumed, []
+        for target in targets:
+            name = named(target)
+            if name is not None and node is not None and len(targets) > 1:
+                frame.assumed = (*before, Assumption(frame.function, node.func, form=f"{{}} is {name}"))
+            results.append(self.call(target, arguments, node, frame))
+            frame.assumed = before
+        return union(results)
+
     def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
         """Count a call that could not be followed."""
         if node is not None and frame.in_region:
             dotted = node.func.value if isinstance(node.func, ir.Attribute) else None
             owner = frame.env.get(dotted.id, UNKNOWN) if isinstance(dotted, ir.Name) else UNKNOWN
-            found = Unresolved(frame.source(node.func), node.func, owner)
+            found = Unresolved(frame.function.source(node.func), node.func, owner)
             frame.sink.unresolved.setdefault(frame.span(node), found)
 
     def _call_bound(self, target: Bound, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -137,12 +149,12 @@ class Calls:
         depth = frame.depth + (not function.is_nested)
         context = self.interpreter.run(function, bound, frame.mode, depth, constructing, frame.surroundings)
         if frame.in_region:
-            frame.sink.calls.setdefault(context, frame.site(node))
+            frame.sink.reach(context, frame.site(node))
         if node is not None and context.open_at_yield:
             frame.suspended[node] = context.open_at_yield
         for _ in range(context.closes):
             self.interpreter.close_region(frame)
-        frame.regions.extend(context.left_open)
+        frame.enter(context.left_open)
         return context
 
     def run_promised(
@@ -246,6 +258,20 @@ class Calls:
     def _is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""
         return package_of(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)
+
+
+def named(target: Value) -> str | None:
+    """What a callable of the project is called."""
+    match target:
+        case Function():
+            return target.qualname
+        case Class():
+            return target.definition.name
+        case Instance():
+            return target.cls.name
+        case Bound() | Partial():
+            return named(target.function)
+    return None
 
 
 def _merged(partial: Partial, arguments: Arguments) -> Arguments:

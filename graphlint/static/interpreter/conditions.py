@@ -30,7 +30,7 @@ class Conditions:
         goes_on = node.operator == "and"
         if outcome is not None and outcome is not goes_on:
             return left
-        with self._behind(node, outcome, goes_on, frame):
+        with self._behind(node, goes_on, frame):
             right = self.interpreter.eval(node.right, frame)
         if outcome is goes_on:
             return right
@@ -39,13 +39,15 @@ class Conditions:
 
     def conditional(self, node: ir.Conditional, frame: Frame) -> Value:
         outcome = self.condition(node.test, frame)
-        before = frame.env
+        before, assumed = frame.env, frame.assumed
         results = []
         for answer, branch in ((True, node.body), (False, node.orelse)):
             if outcome is not None and outcome is not answer:
                 continue
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
+            frame.assume(node.test, answer)
             results.append(self.interpreter.eval(branch, frame))
+            frame.assumed = assumed
             before = frame.env = _with_new_names(before, frame.env)
         return union(results)
 
@@ -53,11 +55,14 @@ class Conditions:
         """The truth of a condition if it is known; a device tensor asked for its truth is an event."""
         match node:
             case ir.Boolean():
-                return self._both(node, frame, asker)
+                outcome = self._both(node, frame, asker)
             case ir.Unary(operator="not"):
-                outcome = self.condition(node.operand, frame, asker)
-                return None if outcome is None else not outcome
-        return self.test(node, self.interpreter.eval(node, frame), frame, asker)
+                given = self.condition(node.operand, frame, asker)
+                outcome = None if given is None else not given
+            case _:
+                return self.test(node, self.interpreter.eval(node, frame), frame, asker)
+        frame.known[node] = outcome
+        return outcome
 
     def _both(self, node: ir.Boolean, frame: Frame, asker: str) -> bool | None:
         """The truth of two conditions, joined by `and` or `or`."""
@@ -65,7 +70,7 @@ class Conditions:
         left = self.condition(node.left, frame, asker)
         if left is not None and left is not goes_on:
             return left
-        with self._behind(node, left, goes_on, frame):
+        with self._behind(node, goes_on, frame):
             right = self.condition(node.right, frame, asker)
         if left is goes_on:
             return right
@@ -73,6 +78,7 @@ class Conditions:
 
     def test(self, node: ir.Expr, value: Value, frame: Frame, asker: str = "condition") -> bool | None:
         """The truth of an evaluated expression."""
+        frame.known[node] = None
         if device_tensor(value) is not None:
             self.interpreter.observe(frame, node, Truth(value, asker, isinstance(node, ir.Name)))
             return None
@@ -80,21 +86,24 @@ class Conditions:
         for name in ("__bool__", "__len__"):
             if given is None:
                 given = self.interpreter.methods.special(value, name, Arguments(), node, frame)
-        return truth(value) if given is None else truth(given)
+        frame.known[node] = outcome = truth(value if given is None else given)
+        return outcome
 
     @contextmanager
-    def _behind(self, node: ir.Boolean, outcome: bool | None, goes_on: bool, frame: Frame) -> Iterator[None]:
-        """The right side of `and` and `or`: what the left side says holds there; if that is not known, it is a doubt.
+    def _behind(self, node: ir.Boolean, goes_on: bool, frame: Frame) -> Iterator[None]:
+        """The right side of `and` and `or`: what the left side says holds there, and is assumed if it is not known.
 
-        `x is not None and x.any()` leaves none: the left side only says what kind of value the right side asks.
+        Of a comparison that is not known nothing supports that it holds, but for one that only says of what kind the
+        value is that the right side asks, as in `x is not None and x.any()`.
         """
-        before, doubtful = frame.env, frame.doubtful
+        before, assumed, doubtful = frame.env, frame.assumed, frame.doubtful
         frame.env = narrowing.narrow(self.interpreter, node.left, goes_on, frame)
-        if outcome is None and isinstance(node.left, ir.Compare):
+        frame.assume(node.left, goes_on)
+        if frame.known.get(node.left) is None and isinstance(node.left, ir.Compare):
             says_kind = node.left.comparisons[0][0] in ("is", "is not")
             frame.doubtful = doubtful or not says_kind or names_in(node.left).isdisjoint(names_in(node.right))
         yield
-        frame.env, frame.doubtful = _with_new_names(before, frame.env), doubtful
+        frame.env, frame.assumed, frame.doubtful = _with_new_names(before, frame.env), assumed, doubtful
 
 
 def _with_new_names(before: Env, after: Env) -> Env:

@@ -130,7 +130,7 @@ class Expressions:
         return UNKNOWN
 
     def _comprehension(self, node: ir.Comprehension, frame: Frame) -> Value:
-        before = frame.env
+        before, assumed = frame.env, frame.assumed
         frame.env = dict(before)
         known = self._known_comprehension(node, frame)
         if known is not None:
@@ -142,9 +142,10 @@ class Expressions:
             for test in tests:
                 self.interpreter.conditions.condition(test, frame)
                 frame.env = narrowing.narrow(self.interpreter, test, True, frame)
+                frame.assume(test, True)
         element = self.eval(node.element, frame)
         key = self.eval(node.key, frame) if node.key is not None else None
-        frame.env = before
+        frame.env, frame.assumed = before, assumed
         if key is not None:
             return Mapping((), element)
         return Sequence(node.kind, None, element)

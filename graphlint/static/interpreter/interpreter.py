@@ -194,8 +194,8 @@ class Interpreter:
             self.regions.setdefault(key, region)
             self.places_of_regions.add((path, line))
         if frame.in_region:
-            frame.sink.calls.setdefault(region.context, frame.site(node))
-        frame.regions.append(region)
+            frame.sink.reach(region.context, frame.site(node))
+        frame.enter((region,))
         return region
 
     def close_region(self, frame: Frame) -> None:
@@ -217,8 +217,8 @@ class Interpreter:
             confidence = report.confidence
             if frame.doubtful:
                 confidence = Confidence(max(confidence - 1, Confidence.LOW))
-            span, source = frame.span(node), frame.source(node)
-            frame.sink.add(Occurrence(effect, span, source, confidence, report.message, report.help))
+            said = frame.function.source(node), confidence, report.message, report.help
+            frame.sink.add(Occurrence(effect, frame.span(node), *said, frame.assumptions))
 
     # Where paths meet
 

@@ -39,10 +39,11 @@ class Loops:
 
     def _unrolled(self, node: ir.For, elements: tuple[Value, ...], frame: Frame) -> bool:
         """Run a loop over a few known constants as it would run."""
-        loop = Loop()
+        loop, assumed = Loop(), frame.assumed
         frame.loops.append(loop)
         goes_on = True
         for element in elements:
+            frame.assumed = assumed
             self.interpreter.assignment.store(node.target, element, frame)
             loop.continues.clear()
             goes_on = self.interpreter.block(node.body, frame)
@@ -52,6 +53,7 @@ class Loops:
                 break
             frame.env = self.interpreter.merge_all(ends)
         frame.loops.pop()
+        frame.assumed = assumed
         return self._leave(node.orelse, loop, frame, goes_on)
 
     def _leave(self, orelse: ir.Block, loop: Loop, frame: Frame, goes_on: bool) -> bool:
@@ -69,6 +71,7 @@ class Loops:
             outcomes.append(self.interpreter.conditions.condition(node.test, frame, asker="loop"))
             if outcomes[-1] is not False:
                 frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
+                frame.assume(node.test, True)
             return outcomes[-1] is not False
 
         return self._settle(node, frame, enter, lambda: outcomes[0] is True)
@@ -77,11 +80,11 @@ class Loops:
         self, node: ir.For | ir.While, frame: Frame, enter: Callable[[], bool], endless: Callable[[], bool]
     ) -> bool:
         """Run a body until its environment settles."""
-        env = frame.env
+        env, assumed = frame.env, frame.assumed
         loop = Loop()
         frame.loops.append(loop)
         for _ in range(MAX_ROUNDS):
-            frame.env = dict(env)
+            frame.env, frame.assumed = dict(env), assumed
             if not enter():
                 break
             loop.continues.clear()
@@ -91,7 +94,7 @@ class Loops:
                 break
             env = merged
         frame.loops.pop()
-        frame.env = env
+        frame.env, frame.assumed = env, assumed
         if endless():
             if not loop.breaks:
                 return False

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from graphlint.static.domain.contexts import Env, Frame, Mode
+from graphlint.static.domain.assumptions import Assumption
+from graphlint.static.domain.contexts import Assumptions, Env, Frame, Mode
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
@@ -96,15 +97,20 @@ class Statements:
         if outcome is not None and not frame.searches:
             frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
-        before = frame.env
-        frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
-        body_goes_on = self.block(node.body, frame)
-        after_body, frame.env = frame.env, before
-        frame.env = narrowing.narrow(self.interpreter, node.test, False, frame)
-        orelse_goes_on = self.block(node.orelse, frame)
-        if body_goes_on:
-            frame.env = self.interpreter.merge(after_body, frame.env) if orelse_goes_on else after_body
-        return body_goes_on or orelse_goes_on
+        before, assumed = frame.env, frame.assumed
+        ends: list[tuple[Env, Assumptions]] = []
+        for answer, branch, other in ((True, node.body, node.orelse), (False, node.orelse, node.body)):
+            frame.env, frame.assumed = before, assumed
+            frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
+            if not _fails(other):
+                frame.assume(node.test, answer)
+            if self.block(branch, frame):
+                ends.append((frame.env, frame.assumed))
+        if len(ends) == 1:  # what follows is behind the branch that goes on
+            frame.env, frame.assumed = ends[0]
+        elif ends:
+            frame.env, frame.assumed = self.interpreter.merge(ends[0][0], ends[1][0]), assumed
+        return bool(ends)
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
         around = frame.around
@@ -125,7 +131,7 @@ class Statements:
         return goes_on
 
     def _try(self, node: ir.Try, frame: Frame) -> bool:
-        before = dict(frame.env)
+        before, assumed = dict(frame.env), frame.assumed
         returned = len(frame.returns)
         body_goes_on = self.block(node.body, frame)
         after_body = frame.env
@@ -139,30 +145,38 @@ class Statements:
             frame.env = self.interpreter.merge(before, after_body)
             if handler.name is not None:
                 frame.env = {**frame.env, handler.name: Host("object")}
+            if handler.kind is not None:
+                frame.assumed = (*assumed, Assumption(frame.function, handler.kind, form="except {}"))
             if self.block(handler.body, frame):
                 ends.append(frame.env)
+        frame.assumed = assumed
         frame.env = self.interpreter.merge_all(ends) if ends else self.interpreter.merge(before, after_body)
         return self.block(node.final, frame) and bool(ends)
 
     def _match(self, node: ir.Match, frame: Frame) -> bool:
         subject = self.interpreter.eval(node.subject, frame)
-        before = frame.env
+        before, assumed = frame.env, frame.assumed
         ends: list[Env] = []
         exhausted = False
         for case in node.cases:
+            frame.assumed = assumed
             frame.env = {**before, **dict.fromkeys(case.binds, UNKNOWN)}
             if case.target is not None:
                 self.interpreter.assignment.store(case.target, subject, frame)
-            if (
-                case.literal is not None
-                and self.interpreter.comparisons.same(subject, self.interpreter.eval(case.literal, frame)) is False
-            ):
-                continue
+            if case.literal is not None:
+                is_it = self.interpreter.comparisons.same(subject, self.interpreter.eval(case.literal, frame))
+                if is_it is False:
+                    continue
+                if is_it is None:
+                    form = f"{{}} == {frame.function.source(case.literal)}"
+                    frame.assumed = (*assumed, Assumption(frame.function, node.subject, form=form))
             if case.guard is not None:
                 self.interpreter.conditions.condition(case.guard, frame)
+                frame.assume(case.guard, True)
             if self.block(case.body, frame):
                 ends.append(frame.env)
             exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))
+        frame.assumed = assumed
         if not exhausted:
             ends.append(before)
         if ends:
@@ -188,3 +202,8 @@ class Statements:
     def _define_class(self, node: ir.DefineClass, frame: Frame) -> bool:
         frame.env[node.name] = self.interpreter.names.local_class(node.name, frame)
         return True
+
+
+def _fails(block: ir.Block) -> bool:
+    """Whether a block ends in an error: a region that comes there does not run to its end."""
+    return bool(block) and isinstance(block[-1], ir.Raise)
