@@ -68,11 +68,15 @@ class Region:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Condition:
-    """What has to hold on the way to a finding: an expression that nothing decides, and where it stands."""
+    """What has to hold on the way to a finding: an expression that nothing decides, and where it stands.
+
+    `is_default` says that nothing which the source gives as a default speaks against it.
+    """
 
     text: str
     path: str
     line: int
+    is_default: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeAlias
 
 from graphlint.finding import Condition
 from graphlint.static.domain.program import Function
@@ -13,41 +16,112 @@ _NEGATED = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
     "is": "is not", "is not": "is", "in": "not in", "not in": "in",
 }  # fmt: skip
+_AS_IT_IS = "{}"
+_COMPARISONS: Mapping[str, Callable[[Any, Any], object]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "<=": operator.le,
+    "is": operator.is_, "is not": operator.is_not,
+    "in": lambda one, many: one in many, "not in": lambda one, many: one not in many,
+}  # fmt: skip
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what `not` in front would cut in two
 
 
+@dataclass(frozen=True)
 class Assumption:
-    """What an expression of a function came to, where it was not known what: true or false, or what `form` says."""
+    """What a test of a function came to, where it was not known what: true or false, or what `form` says of it.
 
-    def __init__(self, function: Function, node: ir.Expr, outcome: bool = True, form: str = "{}") -> None:
-        self.function = function
-        self.node = node
-        self.outcome = outcome
-        self.form = form
+    `known` are the parts of it that are known all the same.
+    """
+
+    function: Function = field(compare=False)
+    test: ir.Expr
+    outcome: bool = True
+    form: str = _AS_IT_IS
+    known: Mapping[ir.Expr, bool] = field(default_factory=dict, compare=False)
 
     @cached_property
-    def condition(self) -> Condition:
-        """The same for a report."""
-        line = self.function.first_line + self.node.pos[0]
-        words = self.form.format(_said(self.function, self.node, self.outcome))
-        return Condition(words, str(self.function.module.path), line)
+    def conditions(self) -> tuple[Condition, ...]:
+        """The same for a report, without what is known."""
+        return tuple(self._conditions(self.test, self.outcome))
 
-
-def assume(
-    function: Function, test: ir.Expr, outcome: bool, known: Mapping[ir.Expr, bool | None]
-) -> Iterator[Assumption]:
-    """What is assumed behind a test: what of it is not known by itself. `known` are the tests that were asked."""
-    if isinstance(test, ir.Unary) and test.operator == "not":
-        yield from assume(function, test.operand, not outcome, known)
-    elif isinstance(test, ir.Boolean):
-        sides = [side for side in (test.left, test.right) if known.get(side) is None]
-        if (test.operator == "and") is outcome or len(sides) == 1:
+    def _conditions(self, test: ir.Expr, outcome: bool) -> Iterator[Condition]:
+        function = self.function
+        sides = [side for side in parts(test) if side not in self.known]
+        if isinstance(test, ir.Unary) and test.operator == "not":
+            yield from self._conditions(test.operand, not outcome)
+        elif isinstance(test, ir.Boolean) and ((test.operator == "and") is outcome or len(sides) == 1):
             for side in sides:
-                yield from assume(function, side, outcome, known)
+                yield from self._conditions(side, outcome)
         else:
-            yield Assumption(function, test, outcome)
-    elif known.get(test) is None:
-        yield Assumption(function, test, outcome)
+            by_default = _by_default(function, test) if self.form == _AS_IT_IS else None
+            words = self.form.format(_said(function, test, outcome))
+            line = function.first_line + test.pos[0]
+            yield Condition(words, str(function.module.path), line, by_default is None or by_default is outcome)
+
+
+Assumptions: TypeAlias = tuple[Assumption, ...]
+
+
+def assume(function: Function, test: ir.Expr, outcome: bool, known: Mapping[ir.Expr, bool | None]) -> Assumptions:
+    """What is assumed behind a test that was asked; nothing if it is known. `known` tells how tests came out."""
+    if known.get(test) is not None:
+        return ()
+    told = {part: answer for part in _within(test) if (answer := known.get(part)) is not None}
+    return (Assumption(function, test, outcome, known=told),)
+
+
+def parts(test: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The tests that a test is made of."""
+    match test:
+        case ir.Boolean():
+            return test.left, test.right
+        case ir.Unary(operator="not"):
+            return (test.operand,)
+    return ()
+
+
+def _within(test: ir.Expr) -> Iterator[ir.Expr]:
+    for part in parts(test):
+        yield part
+        yield from _within(part)
+
+
+def _by_default(function: Function, test: ir.Expr) -> bool | None:
+    """What a test comes to where a flag or a choice has the default that the source gives it; None for any other."""
+    default = _default(function, test.left if isinstance(test, ir.Compare) else test)
+    if default is None:
+        return None
+    if not isinstance(test, ir.Compare):
+        return bool(default.value)
+    compare = _COMPARISONS.get(test.comparisons[0][0]) if len(test.comparisons) == 1 else None
+    others = _literals(test.comparisons[0][1])
+    if compare is None or others is None:
+        return None
+    try:
+        return bool(compare(default.value, others))
+    except TypeError:
+        return None
+
+
+def _default(function: Function, subject: ir.Expr) -> ir.Literal | None:
+    """The default of a parameter, or of a look-up by `get` or `getattr`. What is None by default is often given."""
+    given: ir.Expr | None = None
+    match subject:
+        case ir.Name(id=name):
+            given = next((p.default for p in function.code.parameters if p.name == name), None)
+        case ir.Call(func=ir.Attribute(attr="get"), arguments=(_, ir.Argument(value=given))):
+            pass
+        case ir.Call(func=ir.Name(id="getattr"), arguments=(_, _, ir.Argument(value=given))):
+            pass
+    return given if isinstance(given, ir.Literal) and given.value is not None else None
+
+
+def _literals(node: ir.Expr) -> object:
+    """The value of a literal, or of a display of them; None for anything else."""
+    if isinstance(node, ir.Literal):
+        return node.value
+    if isinstance(node, ir.Display) and all(isinstance(element, ir.Literal) for element in node.elements):
+        return tuple(element.value for element in node.elements if isinstance(element, ir.Literal))
+    return None
 
 
 def _said(function: Function, node: ir.Expr, outcome: bool) -> str:

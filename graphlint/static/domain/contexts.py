@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import enum
-import heapq
-import itertools
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
-from graphlint.static.domain.assumptions import Assumption, assume
+from graphlint.static.domain.assumptions import Assumptions, assume
 from graphlint.static.domain.program import Class, Function, Instance
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Const, ExternalObject, Value
 
 FOREIGN = Const("foreign capture")
-Assumptions: TypeAlias = tuple[Assumption, ...]
 
 
 class Mode(enum.Enum):
@@ -54,7 +51,6 @@ class Site:
     name: str
     function: Function
     node: ir.Node | None
-    assumed: Assumptions = ()
 
     @property
     def hop(self) -> Hop:
@@ -79,6 +75,7 @@ class Context:
     path: str
     occurrences: dict[tuple[str, Span], Occurrence] = field(default_factory=dict)
     calls: dict[Context, Site] = field(default_factory=dict)
+    ways: dict[Context, list[Assumptions]] = field(default_factory=dict)
     unresolved: dict[Span, Unresolved] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
     result: Value = UNKNOWN
@@ -93,11 +90,12 @@ class Context:
         if known is None or _doubt(known) > _doubt(occurrence):
             self.occurrences[key] = occurrence
 
-    def reach(self, callee: Context, site: Site) -> None:
-        """Keep the call of a context that needs the fewest assumptions."""
-        known = self.calls.get(callee)
-        if known is None or len(site.assumed) < len(known.assumed):
-            self.calls[callee] = site
+    def reach(self, callee: Context, site: Site, assumed: Assumptions) -> None:
+        """Keep where a context is called first, and everything that calls of it assume."""
+        self.calls.setdefault(callee, site)
+        ways = self.ways.setdefault(callee, [])
+        if assumed not in ways:
+            ways.append(assumed)
 
 
 def _doubt(occurrence: Occurrence) -> tuple[int, int]:
@@ -187,7 +185,7 @@ class Frame:
 
     def assume(self, test: ir.Expr, outcome: bool) -> None:
         """What follows runs where a test comes out like this."""
-        self.assumed = (*self.assumed, *assume(self.function, test, outcome, self.known))
+        self.assumed += assume(self.function, test, outcome, self.known)
 
     def enter(self, regions: Iterable[OpenRegion]) -> None:
         """Regions begin here."""
@@ -208,7 +206,7 @@ class Frame:
 
     def site(self, node: ir.Node | None) -> Site:
         """A call at a node of this function."""
-        return Site(self.context.path, self.context.function, self.function, node, self.assumptions)
+        return Site(self.context.path, self.context.function, self.function, node)
 
     def span(self, node: ir.Node) -> Span:
         first = self.function.first_line
@@ -216,18 +214,11 @@ class Frame:
         return Span(self.context.path, first + line, column + 1, first + end_line, end_column + 1)
 
 
-def reachable(start: Context) -> Iterator[tuple[Context, tuple[Site, ...]]]:
-    """Every context that a context reaches, with the calls on the way of the fewest assumptions, or the shortest."""
-    seen: set[Context] = set()
-    numbers = itertools.count()
-    queue: list[tuple[int, int, int, Context, tuple[Site, ...]]] = [(0, 0, next(numbers), start, ())]
-    while queue:
-        assumed, hops, _, context, way = heapq.heappop(queue)
-        if context in seen:
-            continue
-        seen.add(context)
-        yield context, way
-        for callee, site in context.calls.items():
-            if callee not in seen:
-                nearer = (assumed + len(site.assumed), hops + 1, next(numbers))
-                heapq.heappush(queue, (*nearer, callee, (*way, site)))
+def reachable(start: Context) -> Iterator[Context]:
+    """Every context that a context reaches, nearest first."""
+    seen = {start}
+    queue = [start]
+    for context in queue:
+        yield context
+        queue += [callee for callee in context.calls if callee not in seen]
+        seen.update(context.calls)

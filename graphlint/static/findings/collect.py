@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from graphlint.finding import Condition, Confidence, Finding, Hop, Region, Severity, Span
 from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
-from graphlint.static.domain.contexts import Occurrence, OpenRegion, reachable
+from graphlint.static.domain.contexts import Occurrence, OpenRegion
+from graphlint.static.findings.ways import Way, Ways
 
 
 @dataclass
@@ -24,9 +25,10 @@ class _Placed:
 
     @property
     def confidence(self) -> Confidence:
-        """What happens under conditions does not happen whenever the region runs."""
-        sure = self.occurrence.confidence
-        return Confidence(min(sure, Confidence.MEDIUM)) if self.when else sure
+        """What happens under conditions does not happen whenever the region runs, against defaults hardly ever."""
+        sure = [self.occurrence.confidence]
+        sure += [Confidence.MEDIUM if condition.is_default else Confidence.LOW for condition in self.when]
+        return min(sure)
 
     @property
     def rank(self) -> tuple[int, int, int, Region]:
@@ -44,20 +46,25 @@ class Reached:
     unresolved: dict[Span, str] = field(default_factory=dict)
     places: dict[tuple[str, Span], _Placed] = field(default_factory=dict)
 
-    def add(self, opened: OpenRegion) -> None:
+    def add(self, opened: OpenRegion, ways: Ways) -> None:
         """Add what one region reaches."""
         self.regions.add(opened.region)
-        for context, way in reachable(opened.context):
+        places: dict[tuple[tuple[str, Span], Confidence], tuple[Occurrence, str, list[Way]]] = {}
+        for context, found in ways.reach(opened.context):
             self.functions.add(context.function)
             self.paths.add(context.path)
             self.unresolved.update((span, callee.text) for span, callee in context.unresolved.items())
-            if context.occurrences:
-                chain = tuple(site.hop for site in way)
-                before = [assumption for site in way for assumption in site.assumed]
             for key, occurrence in context.occurrences.items():
-                when = dict.fromkeys(assumption.condition for assumption in (*before, *occurrence.assumed))
-                known = replace(occurrence, assumed=())
-                self._add(key, _Placed(known, context.function, chain, tuple(when), opened.region, {opened.region}))
+                alike = key, occurrence.confidence
+                _, _, known = places.get(alike, (occurrence, context.function, []))
+                for way in found:
+                    known = ways.joined(known, ways.on(way, occurrence.assumed))
+                places[alike] = occurrence, context.function, known
+        for (key, _), (occurrence, function, known) in places.items():
+            chain = tuple(site.hop for site in known[0].sites)
+            when = ways.conditions(known[0])
+            told = replace(occurrence, assumed=())
+            self._add(key, _Placed(told, function, chain, when, opened.region, {opened.region}))
 
     def merge(self, other: Reached) -> None:
         """Add what other regions reach."""
@@ -78,9 +85,9 @@ class Reached:
 
 def gather(regions: Iterable[OpenRegion]) -> Reached:
     """What all of these regions reach."""
-    reached = Reached()
+    reached, ways = Reached(), Ways()
     for opened in regions:
-        reached.add(opened)
+        reached.add(opened, ways)
     return reached
 
 

@@ -149,7 +149,7 @@ class Calls:
         depth = frame.depth + (not function.is_nested)
         context = self.interpreter.run(function, bound, frame.mode, depth, constructing, frame.surroundings)
         if frame.in_region:
-            frame.sink.reach(context, frame.site(node))
+            frame.sink.reach(context, frame.site(node), frame.assumptions)
         if node is not None and context.open_at_yield:
             frame.suspended[node] = context.open_at_yield
         for _ in range(context.closes):
@@ -190,7 +190,7 @@ class Calls:
         """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""
         if not frame.in_region:
             return
-        for applied in dict.fromkeys(cls for context, _ in reachable(frame.sink) for cls in context.applied):
+        for applied in dict.fromkeys(cls for context in reachable(frame.sink) for cls in context.applied):
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():

@@ -194,7 +194,7 @@ class Interpreter:
             self.regions.setdefault(key, region)
             self.places_of_regions.add((path, line))
         if frame.in_region:
-            frame.sink.reach(region.context, frame.site(node))
+            frame.sink.reach(region.context, frame.site(node), frame.assumptions)
         frame.enter((region,))
         return region
 

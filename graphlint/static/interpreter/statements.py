@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from graphlint.static.domain.assumptions import Assumption
-from graphlint.static.domain.contexts import Assumptions, Env, Frame, Mode
+from graphlint.static.domain.assumptions import Assumption, Assumptions
+from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union

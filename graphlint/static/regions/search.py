@@ -234,7 +234,7 @@ class Search:
 
     def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
         """Whether a method captures something that was handed to the constructor, and that only its users know."""
-        contexts = (reached for region in self._opened(context, before) for reached, _ in reachable(region.context))
+        contexts = (reached for region in self._opened(context, before) for reached in reachable(region.context))
         unresolved = [found for reached in contexts for found in reached.unresolved.values()]
         held = self.interpreter.heap.attributes(receiver) if unresolved else {}
         callees = (found.callee for found in unresolved if receiver in members(found.owner))

@@ -1,0 +1,89 @@
+"""The context of a region in, the ways to everything that it reaches out: what each assumes, and the calls on it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphlint.finding import Condition
+from graphlint.static.domain.assumptions import Assumption, Assumptions
+from graphlint.static.domain.contexts import Context, Site
+from graphlint.static.syntax import ir
+
+MAX_WAYS = 4  # to one place; more tell nothing that these do not
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a place is reached. What is assumed are numbers: those of a test and its opposite differ in the last bit."""
+
+    assumed: tuple[int, ...] = ()
+    sites: tuple[Site, ...] = ()
+
+    @property
+    def length(self) -> tuple[int, int]:
+        return len(self.assumed), len(self.sites)
+
+
+class Ways:
+    """The ways to what regions reach, those of the fewest assumptions."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[ir.Expr, str], int] = {}
+        self._conditions: dict[int, tuple[Condition, ...]] = {}
+
+    def reach(self, start: Context) -> Iterator[tuple[Context, list[Way]]]:
+        """Every context that one reaches, with the ways there."""
+        ways: dict[Context, list[Way]] = {start: [Way()]}
+        turn = 0
+        queue = [((0, 0), turn, start)]
+        while queue:
+            _, _, context = heapq.heappop(queue)
+            for callee, site in context.calls.items():
+                known = ways.get(callee, [])
+                more = known
+                for way in ways[context]:
+                    for assumed in context.ways[callee]:
+                        more = self.joined(more, self.on(way, assumed, site))
+                if more is not known:
+                    ways[callee] = more
+                    turn += 1
+                    heapq.heappush(queue, (more[0].length, turn, callee))
+        yield from ways.items()
+
+    def on(self, way: Way, assumed: Assumptions, *sites: Site) -> Way:
+        """A way that goes on."""
+        new = dict.fromkeys((*way.assumed, *map(self._number, assumed)))
+        return Way(tuple(new), (*way.sites, *sites))
+
+    def joined(self, ways: list[Way], way: Way) -> list[Way]:
+        """The ways with one more, the best first; the same list if it tells nothing new.
+
+        Two that only differ in how one test came out are one without it.
+        """
+        if not ways:
+            return [way]
+        new = set(way.assumed)
+        for other in ways:
+            if new.issuperset(other.assumed):
+                return ways
+            different = new.symmetric_difference(other.assumed)
+            if len(different) == 2 and max(different) ^ 1 == min(different):
+                rest = [one for one in ways if one is not other]
+                shorter = min(way, other, key=lambda one: len(one.sites))
+                return self.joined(rest, Way(tuple(n for n in way.assumed if n not in different), shorter.sites))
+        if len(ways) >= MAX_WAYS and way.length >= ways[-1].length:
+            return ways
+        return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
+
+    def conditions(self, way: Way) -> tuple[Condition, ...]:
+        """What has to hold on a way, for a report."""
+        return tuple(dict.fromkeys(condition for number in way.assumed for condition in self._conditions[number]))
+
+    def _number(self, assumption: Assumption) -> int:
+        key = assumption.test, assumption.form
+        number = self._numbers.setdefault(key, 2 * len(self._numbers)) + assumption.outcome
+        if number not in self._conditions:
+            self._conditions[number] = assumption.conditions
+        return number
