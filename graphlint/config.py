@@ -36,6 +36,7 @@ class Config:
     confidence: Confidence = Confidence.MEDIUM
     rules: tuple[Path, ...] = ()
     baseline: Path | None = None
+    assume: tuple[str, ...] = ()
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding of a selected code is certain enough, and not switched off in its file."""
@@ -184,6 +185,15 @@ def read_regions(value: object, where: str) -> tuple[str, ...]:
     return regions
 
 
+def read_assumptions(value: object, where: str) -> tuple[str, ...]:
+    texts = read_strings(value, where)
+    for text in texts:
+        if not re.fullmatch(r"(not )?[\w.]+:[^:]+", text):
+            said = "as in `serve.config:Options.backend == 'fa3'`"
+            raise UsageError(f"{where}: `{text}` is not `module:attribute` and what it is, {said}")
+    return texts
+
+
 def read_packages(value: object, where: str) -> tuple[str, ...]:
     packages = read_strings(value, where)
     for package in packages:
@@ -234,4 +244,5 @@ READERS: Mapping[str, Callable[[object, str], object]] = {
     "rules": read_strings,
     "confidence": read_confidence,
     "baseline": read_path,
+    "assume": read_assumptions,
 }

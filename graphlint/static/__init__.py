@@ -51,6 +51,7 @@ from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
 from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import declare
 from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around
@@ -86,6 +87,7 @@ def check(
     interpreter = _interpreter(files, rulebook, rulebook.detectors)
     project = interpreter.project
     _follow(project, config.follow_installed)
+    assume(interpreter, config.assume)
     for path in paths:
         if path.is_file():
             project.module_at(normal(path)).check_syntax()  # whoever names a file is told if it is broken

@@ -12,7 +12,7 @@ from examples import finding, report
 from jsonschema import Draft202012Validator
 
 from graphlint import __version__
-from graphlint.finding import Finding, Fix, Region, Report, Severity, Span
+from graphlint.finding import Condition, Finding, Fix, Region, Report, Severity, Span
 from graphlint.report import github, sarif
 from graphlint.report import json as json_report
 
@@ -27,6 +27,18 @@ def log(report: Report, base: Path) -> dict[str, Any]:
     Draft202012Validator(SCHEMA, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(document)
     (run,) = document["runs"]
     return dict(run)
+
+
+def test_all_conditions_are_in_every_format(tmp_path: Path) -> None:
+    """With the place where they are asked."""
+    when = tuple(Condition(f"flag_{n}", str(tmp_path / "serve" / "model.py"), n) for n in range(1, 6))
+    given = report(finding(when=when))
+    listed = [f"flag_{n} (serve/model.py:{n})" for n in range(1, 6)]
+    (entry,) = json.loads(json_report.render(given, base=tmp_path))["findings"]
+    assert [{"text": f"flag_{n}", "path": "serve/model.py", "line": n} for n in range(1, 6)] == entry["when"]
+    (result,) = log(given, tmp_path)["results"]
+    assert listed == result["properties"]["when"]
+    assert all(f"when: {one}" in github.render(given, base=tmp_path) for one in listed)
 
 
 def test_json_is_the_document_of_the_design(tmp_path: Path) -> None:
@@ -51,6 +63,7 @@ def test_json_is_the_document_of_the_design(tmp_path: Path) -> None:
                 "help": "keep the value on the device",
                 "regions": [{"kind": "torch.cuda.graph", "path": "/x/run.py", "line": 2, "entry": None}],
                 "chain": [{"path": "serve/run.py", "line": 3, "function": "serve.run:capture"}],
+                "when": [],
                 "fix": None,
             }
         ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from examples import finding, report, write_project
 
-from graphlint.finding import Confidence, Region, Report, Severity, Span, Summary, TargetReport
+from graphlint.finding import Condition, Confidence, Region, Report, Severity, Span, Summary, TargetReport
 from graphlint.report.text import render
 
 EXPECTED = """\
@@ -41,6 +41,28 @@ def frame(folder: Path, source: str, span: Span) -> list[str]:
 def test_a_finding_is_shown_whole(tmp_path: Path) -> None:
     """Header, place, frame, reason, way, help, summary."""
     assert EXPECTED == render(report(finding()), base=write_project(tmp_path))
+
+
+def test_conditions_are_told_three_at_most(tmp_path: Path) -> None:
+    """Below the way; the rest is counted."""
+    when = tuple(Condition(f"flag_{n}", str(tmp_path / "serve" / "model.py"), n) for n in range(1, 6))
+    text = render(report(finding(when=when, confidence=Confidence.MEDIUM)), base=write_project(tmp_path))
+    assert (
+        "  = when: flag_1 (serve/model.py:1)\n"
+        "          flag_2 (serve/model.py:2)\n"
+        "          flag_3 (serve/model.py:3)\n"
+        "          and 2 more conditions\n"
+        "  = help:"
+    ) in text
+
+
+def test_what_shares_a_condition_stands_together_behind_what_has_none(tmp_path: Path) -> None:
+    """The last line counts both."""
+    first, second = Condition("first", "serve/model.py", 1), Condition("second", "serve/model.py", 2)
+    wanted = {1: (second,), 2: (first, second), 3: (), 4: (first,)}
+    text = render(report(*(finding(line=n, when=when) for n, when in wanted.items())), base=tmp_path)
+    assert ["3", "2", "4", "1"] == re.findall(r"--> serve/model\.py:(\d)", text)
+    assert "found 4 errors (1 whenever a region runs, 3 under conditions): " in text
 
 
 def test_colour_only_adds_escapes(tmp_path: Path) -> None:

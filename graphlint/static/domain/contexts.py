@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
-from graphlint.static.domain.assumptions import Assumptions, assume
-from graphlint.static.domain.program import Class, Function, Instance
+from graphlint.static.domain.assumptions import Assumption, Assumptions, assume
+from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Const, ExternalObject, Value
@@ -212,6 +212,31 @@ class Frame:
         first = self.function.first_line
         line, column, end_line, end_column = node.pos
         return Span(self.context.path, first + line, column + 1, first + end_line, end_column + 1)
+
+
+def dispatched(values: Sequence[Value], node: ir.Expr | None, frame: Frame) -> Iterator[Value]:
+    """What a callee or a receiver may be, one by one: while each is looked at, it is assumed to be that one."""
+    before = frame.assumed
+    for value in values:
+        form = _is_that(value)
+        if node is not None and form is not None and len(values) > 1:
+            frame.assumed = (*before, Assumption(frame.function, node, form=form))
+        yield value
+        frame.assumed = before
+
+
+def _is_that(value: Value) -> str | None:
+    """What says of an expression that it is a function or an object of the project."""
+    match value:
+        case Instance():
+            return f"isinstance({{}}, {value.cls.name})"
+        case Class():
+            return f"{{}} is {value.definition.name}"
+        case Function():
+            return f"{{}} is {value.qualname}"
+        case Bound() | Partial():
+            return _is_that(value.function)
+    return None
 
 
 def reachable(start: Context) -> Iterator[Context]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
-from graphlint.static.domain.assumptions import Assumption
-from graphlint.static.domain.contexts import Context, Frame, Mode, Unresolved, reachable
+from graphlint.static.domain.contexts import Context, Frame, Mode, Unresolved, dispatched, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -66,7 +65,9 @@ class Calls:
         targets = list(members(target))
         if len(targets) > 1:
             functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))][:MAX_TARGETS]
-            return self._call_each(functions, arguments, node, frame) if functions else UNKNOWN
+            callee = node.func if node is not None else None
+            each = dispatched(functions, callee, frame)
+            return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
         target = targets[0]
         interpreter = self.interpreter
         match target:
@@ -91,17 +92,6 @@ class Calls:
             case Unknown() | Super() | ModuleValue():
                 self.unresolved(node, frame)
         return UNKNOWN
-
-    def _call_each(self, targets: list[Value], arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        """Call whatever a callee may be; each is one of several that it is."""
-        before, results = frame.assumed, []
-        for target in targets:
-            name = named(target)
-            if name is not None and node is not None and len(targets) > 1:
-                frame.assumed = (*before, Assumption(frame.function, node.func, form=f"{{}} is {name}"))
-            results.append(self.call(target, arguments, node, frame))
-            frame.assumed = before
-        return union(results)
 
     def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
         """Count a call that could not be followed."""
@@ -258,20 +248,6 @@ class Calls:
     def _is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""
         return package_of(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)
-
-
-def named(target: Value) -> str | None:
-    """What a callable of the project is called."""
-    match target:
-        case Function():
-            return target.qualname
-        case Class():
-            return target.definition.name
-        case Instance():
-            return target.cls.name
-        case Bound() | Partial():
-            return named(target.function)
-    return None
 
 
 def _merged(partial: Partial, arguments: Arguments) -> Arguments:

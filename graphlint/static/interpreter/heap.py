@@ -28,6 +28,7 @@ class Heap:
         self.versions: dict[Instance, int] = {}
         self.searched: set[tuple[Instance, str]] = set()
         self.assigned: dict[tuple[ClassDefinition, str], int] = {}
+        self.assumed: dict[tuple[ClassDefinition, str], Value] = {}  # what a configuration says of attributes
 
     def instance(self, cls: ClassDefinition, arguments: Arguments | None, in_region: bool) -> Instance:
         key = (cls, arguments, in_region)
@@ -107,6 +108,9 @@ class Heap:
 
     def load(self, instance: Instance, name: str, frame: Frame) -> Value:
         """An attribute of an object."""
+        for cls in self.interpreter.classes.order(instance.cls) if self.assumed else ():
+            if isinstance(cls, ClassDefinition) and (cls, name) in self.assumed:
+                return self.assumed[cls, name]
         assigned = frame.env.get((instance, name))
         if assigned is not None:
             return assigned

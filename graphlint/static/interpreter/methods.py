@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, dispatched
 from graphlint.static.domain.program import (
     APPLY,
     CONTENT,
@@ -39,7 +39,8 @@ class Methods:
         results: list[Value] = []
         targets = [m for m in members(receiver) if m != NONE] or [receiver]
         known = [m for m in targets if not isinstance(m, Unknown)]
-        for member in targets[:MAX_TARGETS]:
+        asked = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
+        for member in dispatched(targets[:MAX_TARGETS], asked, frame):
             if isinstance(member, Unknown) and known and name not in self.interpreter.catalogue.telling:
                 results.append(UNKNOWN)
             else:
@@ -76,9 +77,11 @@ class Methods:
             held = name in heap.attributes(receiver)
             overriding = None if held else self._overriding(receiver.cls, name)
             if overriding is not None:
+                asked = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
+                promised = {heap.promised(cls): method for method, cls in overriding.items()}
                 return union(
-                    self.interpreter.calls.call(method, arguments.prepend(heap.promised(cls)), node, frame)
-                    for method, cls in overriding.items()
+                    self.interpreter.calls.call(promised[instance], arguments.prepend(instance), node, frame)
+                    for instance in dispatched(list(promised), asked, frame)
                 )
         # An attribute that stands for the object itself would go round in circles.
         target = without(heap.load(receiver, name, frame), receiver)

@@ -1,0 +1,184 @@
+"""What has to hold on the way to a finding is told in the words of the source, and says how sure it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+from graphlint.errors import UsageError
+from graphlint.finding import Confidence
+
+HEAD = """
+import torch
+from serve import Options, ready
+
+def used(x):
+    return x.item()
+
+def step(options: Options, flag: bool, mode="fast", **keywords):
+    x = torch.ones(4, device="cuda")
+"""
+OTHER = """
+# file: serve.py
+class Options:
+    def __init__(self, kind, fast, scale):
+        self.kind = kind
+        self.fast = fast
+        self.scale = scale
+
+READY = object()
+
+def ready():
+    return READY
+"""
+
+
+def told(tmp_path: Path, body: str, **options: object) -> list[tuple[int, str, list[str]]]:
+    """(line in the body, confidence, conditions) of each finding in `step`."""
+    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines()) + OTHER
+    chosen = {"regions": ("main:step",), "confidence": Confidence.LOW} | options
+    report = analyse(tmp_path, text, **chosen).report
+    first = HEAD.count("\n")
+    return [
+        (
+            (f.chain[-1].line if f.span.line < first else f.span.line) - first,
+            str(f.confidence),
+            [condition.text for condition in f.when],
+        )
+        for f in report.findings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "conditions"),
+    [
+        ("x.item()", []),
+        ("if flag:\n    x.item()", ["flag"]),
+        ("if not flag:\n    x.item()", ["not flag"]),
+        ("if flag:\n    pass\nelse:\n    x.item()", ["not flag"]),
+        ("if not flag:\n    pass\nelse:\n    x.item()", ["flag"]),
+        ('if options.kind == "dynamic":\n    x.item()', ['options.kind == "dynamic"']),
+        ('if options.kind == "dynamic":\n    return x\nx.item()', ['options.kind != "dynamic"']),
+        ("if options.scale < 2 and flag:\n    x.item()", ["options.scale < 2", "flag"]),
+        ("if options.scale < 2 or flag:\n    return x\nx.item()", ["options.scale >= 2", "not flag"]),
+        ("if options.scale < 2 and flag:\n    return x\nx.item()", ["not (options.scale < 2 and flag)"]),
+        ("if options.kind is None or flag:\n    return x\nx.item()", ["options.kind is not None", "not flag"]),
+        ("if True and flag:\n    x.item()", ["flag"]),
+        ("if flag:\n    if options.fast:\n        x.item()", ["flag", "options.fast"]),
+        ("if flag:\n    x = x + 1\nx.item()", []),
+        ("if flag:\n    raise ValueError\nx.item()", []),
+        ("if flag:\n    raise ValueError\nelse:\n    x.item()", []),
+        ("for n in range(3):\n    if flag:\n        continue\n    x.item()", ["not flag"]),
+        ("for n in range(3):\n    if flag:\n        continue\nx.item()", []),
+        ("while options.fast:\n    x.item()", ["options.fast"]),
+        ("y = x.item() if flag else 0", ["flag"]),
+        ("y = 0 if flag else x.item()", ["not flag"]),
+        ("y = flag and x.item()", ["flag"]),
+        ("y = flag or x.item()", ["not flag"]),
+        ("y = [one.item() for one in [x, x] if flag]", ["flag"]),
+        ("try:\n    pass\nexcept KeyError:\n    x.item()", ["except KeyError"]),
+        ('match options.kind:\n    case "a":\n        x.item()', ['options.kind == "a"']),
+        ("if flag:\n    used(x)", ["flag"]),
+        ("if flag:\n    used(x)\nelse:\n    used(x)", []),
+        ("if flag:\n    used(x)\nelif options.fast:\n    used(x)\nelse:\n    used(x)", []),
+        ("if flag:\n    used(x)\nif options.fast and flag:\n    used(x)", ["flag"]),
+    ],
+)
+def test_a_finding_tells_the_conditions_on_its_way(tmp_path: Path, body: str, conditions: list[str]) -> None:
+    """Those that are not known, each once; what happens whichever way a test comes out has none."""
+    ((_, confidence, when),) = told(tmp_path, body)
+    assert conditions == when
+    assert ("high" if not conditions else "medium") == confidence
+
+
+@pytest.mark.parametrize(
+    ("body", "confidence"),
+    [
+        ('if mode == "slow":\n    x.item()', "low"),
+        ('if mode == "fast":\n    x.item()', "medium"),
+        ('if mode in ("slow", "fast"):\n    x.item()', "medium"),
+        ('if keywords.get("debug", False):\n    x.item()', "low"),
+        ('if not keywords.get("debug", False):\n    x.item()', "medium"),
+        ('if keywords.get("debug"):\n    x.item()', "medium"),
+        ('if getattr(options, "debug", False):\n    x.item()', "low"),
+    ],
+)
+def test_what_a_default_speaks_against_is_hardly_sure(tmp_path: Path, body: str, confidence: str) -> None:
+    """A flag or a choice that the source gives a value; what is None by default is often given."""
+    ((_, found, _),) = told(tmp_path, body)
+    assert confidence == found
+
+
+def test_each_of_several_callees_is_one_of_the_conditions(tmp_path: Path) -> None:
+    """An object of one class or another: what only one of them does happens where it is that one."""
+    program = """
+        import torch
+        class Plain:
+            def forward(self, x):
+                return x
+        class Reading:
+            def forward(self, x):
+                return x.item()
+        class Model:
+            def __init__(self, flag):
+                self.part = Plain() if flag else Reading()
+            def forward(self):
+                return self.part.forward(torch.ones(4, device="cuda"))
+        """
+    finding = analyse(tmp_path, program, regions=("main:Model.forward",)).finding
+    assert Confidence.MEDIUM is finding.confidence
+    assert ["isinstance(self.part, Reading)"] == [condition.text for condition in finding.when]
+
+
+def test_what_decides_whether_a_region_begins_is_no_condition(tmp_path: Path) -> None:
+    """It happens whenever the region runs."""
+    program = """
+        import torch
+        def main(flag):
+            x = torch.ones(4, device="cuda")
+            graph = torch.cuda.CUDAGraph()
+            if flag:
+                with torch.cuda.graph(graph):
+                    x.sum().item()
+        """
+    finding = analyse(tmp_path, program).finding
+    assert () == finding.when
+    assert Confidence.HIGH is finding.confidence
+
+
+@pytest.mark.parametrize(
+    ("assumed", "left"),
+    [
+        ((), [(2, ['options.kind == "a"']), (4, ["options.fast"])]),
+        (("serve:Options.kind == 'b'",), [(4, ["options.fast"])]),
+        (("serve:Options.kind in ('b', 'c')", "not serve:Options.fast"), []),
+        (("serve:Options.kind == 'a'", "serve:Options.fast"), [(2, []), (4, [])]),
+        (("serve:Options.kind in ('a', 'b')", "serve:Options.fast is None"), [(2, ['options.kind == "a"'])]),
+    ],
+)
+def test_a_configuration_decides_conditions(
+    tmp_path: Path, assumed: tuple[str, ...], left: list[tuple[int, list[str]]]
+) -> None:
+    """By what attributes of a class are: what they rule out goes, and what they decide is no condition."""
+    body = 'if options.kind == "a":\n    x.item()\nif options.fast:\n    x.item()'
+    assert left == [(line, when) for line, _, when in told(tmp_path, body, assume=assumed)]
+
+
+@pytest.mark.parametrize(
+    ("assumed", "said"),
+    [
+        ("service:Options.kind == 'b'", "no module `service` in the checked paths; did you mean `serve`?"),
+        ("serve:Option.kind == 'b'", "no class `Option` in `serve`; did you mean `Options`?"),
+        ("serve:Options.kin == 'b'", "nothing of `Options` is called `kin`"),
+        ("serve:REDY is None", "`serve` binds no `REDY`"),
+        ("serve:Options.kind < 3", "write it as in `serve.config:Options.backend == 'fa3'`"),
+        ("serve:Options.kind(3) == 2", "write it as in `serve.config:Options.backend == 'fa3'`"),
+    ],
+)
+def test_what_nothing_refers_to_cannot_be_assumed(tmp_path: Path, assumed: str, said: str) -> None:
+    """One line says what is not there."""
+    with pytest.raises(UsageError) as refused:
+        told(tmp_path, "x.item()", assume=(assumed,))
+    assert f"assume `{assumed}`: {said}" in str(refused.value)
