@@ -103,6 +103,16 @@ def test_a_finding_tells_the_conditions_on_its_way(tmp_path: Path, body: str, co
         ('if not keywords.get("debug", False):\n    x.item()', "medium"),
         ('if keywords.get("debug"):\n    x.item()', "medium"),
         ('if getattr(options, "debug", False):\n    x.item()', "low"),
+        ('kind = keywords.get("kind", "plain")\nif options.kind == "dynamic":\n    x.item()', "low"),
+        ('kind = keywords.get("kind", "plain")\nif options.kind == "plain":\n    x.item()', "medium"),
+        ('keywords.get("kind", keywords.get("type", "plain"))\nif "dyn" in keywords["kind"]:\n    x.item()', "low"),
+        ('keywords.get("kind", 1)\nkeywords.get("kind", "a")\nif options.kind == "b":\n    x.item()', "low"),
+        ('keywords.get("kind", "b")\nkeywords.get("kind", "a")\nif options.kind == "b":\n    x.item()', "medium"),
+        (
+            'keywords.get("kind", "a")\nOptions(kind="b", fast=1, scale=1)\nif options.kind == "b":\n    x.item()',
+            "medium",
+        ),
+        ('keywords.get("kind", "a")\nkeywords["kind"] = "b"\nif options.kind == "b":\n    x.item()', "medium"),
     ],
 )
 def test_what_a_default_speaks_against_is_hardly_sure(tmp_path: Path, body: str, confidence: str) -> None:

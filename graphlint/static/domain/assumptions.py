@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from graphlint.finding import Condition
+from graphlint.static.domain.defaults import by_default
 from graphlint.static.domain.program import Function
 from graphlint.static.syntax import ir
 
@@ -17,11 +17,6 @@ _NEGATED = {
     "is": "is not", "is not": "is", "in": "not in", "not in": "in",
 }  # fmt: skip
 _AS_IT_IS = "{}"
-_COMPARISONS: Mapping[str, Callable[[Any, Any], object]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "<=": operator.le,
-    "is": operator.is_, "is not": operator.is_not,
-    "in": lambda one, many: one in many, "not in": lambda one, many: one not in many,
-}  # fmt: skip
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what `not` in front would cut in two
 
 
@@ -52,10 +47,10 @@ class Assumption:
             for side in sides:
                 yield from self._conditions(side, outcome)
         else:
-            by_default = _by_default(function, test) if self.form == _AS_IT_IS else None
             words = self.form.format(_said(function, test, outcome))
             line = function.first_line + test.pos[0]
-            yield Condition(words, str(function.module.path), line, by_default is None or by_default is outcome)
+            is_default = self.form != _AS_IT_IS or by_default(function, test) in (None, outcome)
+            yield Condition(words, str(function.module.path), line, is_default)
 
 
 Assumptions: TypeAlias = tuple[Assumption, ...]
@@ -83,45 +78,6 @@ def _within(test: ir.Expr) -> Iterator[ir.Expr]:
     for part in parts(test):
         yield part
         yield from _within(part)
-
-
-def _by_default(function: Function, test: ir.Expr) -> bool | None:
-    """What a test comes to where a flag or a choice has the default that the source gives it; None for any other."""
-    default = _default(function, test.left if isinstance(test, ir.Compare) else test)
-    if default is None:
-        return None
-    if not isinstance(test, ir.Compare):
-        return bool(default.value)
-    compare = _COMPARISONS.get(test.comparisons[0][0]) if len(test.comparisons) == 1 else None
-    others = _literals(test.comparisons[0][1])
-    if compare is None or others is None:
-        return None
-    try:
-        return bool(compare(default.value, others))
-    except TypeError:
-        return None
-
-
-def _default(function: Function, subject: ir.Expr) -> ir.Literal | None:
-    """The default of a parameter, or of a look-up by `get` or `getattr`. What is None by default is often given."""
-    given: ir.Expr | None = None
-    match subject:
-        case ir.Name(id=name):
-            given = next((p.default for p in function.code.parameters if p.name == name), None)
-        case ir.Call(func=ir.Attribute(attr="get"), arguments=(_, ir.Argument(value=given))):
-            pass
-        case ir.Call(func=ir.Name(id="getattr"), arguments=(_, _, ir.Argument(value=given))):
-            pass
-    return given if isinstance(given, ir.Literal) and given.value is not None else None
-
-
-def _literals(node: ir.Expr) -> object:
-    """The value of a literal, or of a display of them; None for anything else."""
-    if isinstance(node, ir.Literal):
-        return node.value
-    if isinstance(node, ir.Display) and all(isinstance(element, ir.Literal) for element in node.elements):
-        return tuple(element.value for element in node.elements if isinstance(element, ir.Literal))
-    return None
 
 
 def _said(function: Function, node: ir.Expr, outcome: bool) -> str:

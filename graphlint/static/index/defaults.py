@@ -1,0 +1,83 @@
+"""A module in, the defaults out that it gives to names: in look-ups, in parameters, and in the bodies of classes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from graphlint.static.index.module import UNPARSABLE, Module, parse
+
+_LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
+
+
+@cache
+def defaults_in(module: Module) -> Mapping[str, object]:
+    """The flags and choices that have one default in a module, by the name of the attribute, key or parameter.
+
+    What is given another value somewhere in it has none.
+    """
+    try:
+        tree = parse(module.text)
+    except UNPARSABLE:
+        return {}
+    defaults: dict[str, object] = {}
+    values: dict[str, set[object]] = {}
+    for node in ast.walk(tree):
+        for name, default in _defaults(node):
+            if isinstance(default, (bool, str)):
+                defaults[name] = default
+                values.setdefault(name, set()).add(default)
+        for name, value in _given(node):
+            values.setdefault(name, set()).add(value)
+    return {name: default for name, default in defaults.items() if len(values[name] - {None}) == 1}
+
+
+def _defaults(node: ast.AST) -> Iterator[tuple[str, object]]:
+    match node:
+        case ast.Call():
+            yield from _looked_up(node)
+        case ast.arguments():
+            positional = [*node.posonlyargs, *node.args]
+            yield from _named(positional[len(positional) - len(node.defaults) :], node.defaults)
+            yield from _named(node.kwonlyargs, node.kw_defaults)
+        case ast.ClassDef(body=body):
+            for statement in body:
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                    yield statement.target.id, _value(statement.value)
+
+
+def _given(node: ast.AST) -> Iterator[tuple[str, object]]:
+    """The constants that are passed, stored or listed under a name."""
+    match node:
+        case ast.keyword(arg=str(name), value=ast.Constant(value=value)):
+            yield name, value
+        case ast.Dict(keys=keys, values=values):
+            for key, held in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value, _value(held)
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)], value=ast.Constant(value=value)):
+            yield name, value
+        case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str(name)))], value=ast.Constant(value=value)):
+            yield name, value
+
+
+def _looked_up(call: ast.Call) -> Iterator[tuple[str, object]]:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    at = _LOOK_UPS.get(name)
+    if at is not None and len(call.args) == at + 2 and isinstance(key := _value(call.args[at]), str):
+        yield key, _value(call.args[at + 1])
+
+
+def _named(parameters: list[ast.arg], defaults: list[ast.expr | None] | list[ast.expr]) -> Iterator[tuple[str, object]]:
+    for parameter, default in zip(parameters, defaults, strict=True):
+        yield parameter.arg, _value(default)
+
+
+def _value(node: ast.expr | None) -> object:
+    """The value of a constant, or what a look-up inside of a look-up falls back to."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Call):
+        return next((default for _, default in _looked_up(node)), None)
+    return None
