@@ -31,7 +31,7 @@ class Ways:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
-        self._conditions: dict[int, tuple[Condition, ...]] = {}
+        self._assumptions: dict[int, Assumption] = {}
 
     def reach(self, start: Context) -> Iterator[tuple[Context, list[Way]]]:
         """Every context that one reaches, with the ways there."""
@@ -79,11 +79,11 @@ class Ways:
 
     def conditions(self, way: Way) -> tuple[Condition, ...]:
         """What has to hold on a way, for a report."""
-        return tuple(dict.fromkeys(condition for number in way.assumed for condition in self._conditions[number]))
+        assumed = (self._assumptions[number] for number in way.assumed)
+        return tuple(dict.fromkeys(condition for assumption in assumed for condition in assumption.conditions))
 
     def _number(self, assumption: Assumption) -> int:
         key = assumption.test, assumption.form
         number = self._numbers.setdefault(key, 2 * len(self._numbers)) + assumption.outcome
-        if number not in self._conditions:
-            self._conditions[number] = assumption.conditions
+        self._assumptions.setdefault(number, assumption)
         return number
