@@ -126,7 +126,7 @@ def _reach(
         opened = interpreter.regions.values()
         for path in {Path(one.region.path) for one in opened}:
             interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
-        return gather(opened), interpreter.project.problems()
+        return gather(opened, interpreter.ran_outside), interpreter.project.problems()
 
     # The search for the regions that the code opens costs as much as a declared region, and shares little with it.
     half = (len(regions) + 1) // 2

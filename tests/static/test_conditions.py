@@ -121,6 +121,37 @@ def test_what_a_default_speaks_against_is_hardly_sure(tmp_path: Path, body: str,
     assert confidence == found
 
 
+@pytest.mark.parametrize(("warm_up", "confidence"), [("pass", "medium"), ("layer.forward(x)", "low")])
+@pytest.mark.parametrize("later", ["pass", "layer.forward(x)"])
+@pytest.mark.parametrize("unfilled", ["not self.ready", "self.scale is None"])
+def test_what_a_warm_up_fills_is_filled(
+    tmp_path: Path, unfilled: str, warm_up: str, later: str, confidence: str
+) -> None:
+    """State that a function fills when it runs first is there where it ran before the region."""
+    program = f"""
+        import torch
+        class Layer:
+            def __init__(self):
+                self.ready, self.scale = False, None
+            def fill(self, x):
+                self.ready, self.scale = True, x.sum().item()
+            def forward(self, x):
+                if {unfilled}:
+                    self.fill(x)
+                return x
+        def main():
+            layer = Layer()
+            x = torch.ones(4, device="cuda")
+            {warm_up}
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                layer.forward(x)
+            {later}
+        """
+    report = analyse(tmp_path, program, confidence=Confidence.LOW).report
+    assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
+
+
 def test_each_of_several_callees_is_one_of_the_conditions(tmp_path: Path) -> None:
     """An object of one class or another: what only one of them does happens where it is that one."""
     program = """

@@ -38,6 +38,18 @@ class Assumption:
         """The same for a report, without what is known."""
         return tuple(self._conditions(self.test, self.outcome))
 
+    @property
+    def is_unfilled(self) -> bool:
+        """Whether state that is filled once is not there: `self.x is None`, `not self.ready`, `key not in cache`."""
+        match self.test:
+            case ir.Unary(operator="not", operand=ir.Attribute() | ir.Call(func=ir.Name(id="hasattr"))):
+                return self.outcome
+            case ir.Compare(left=ir.Attribute(), comparisons=(("is", ir.Literal(value=None)),)):
+                return self.outcome
+            case ir.Compare(comparisons=(("not in", ir.Attribute() | ir.Name()),)):
+                return self.outcome
+        return False
+
     def _conditions(self, test: ir.Expr, outcome: bool) -> Iterator[Condition]:
         function = self.function
         sides = [side for side in parts(test) if side not in self.known]

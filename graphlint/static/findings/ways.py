@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import Assumption, Assumptions
@@ -29,7 +29,8 @@ class Way:
 class Ways:
     """The ways to what regions reach, those of the fewest assumptions."""
 
-    def __init__(self) -> None:
+    def __init__(self, ran_outside: Mapping[ir.Code, int]) -> None:
+        self._ran_outside = ran_outside
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
 
@@ -77,10 +78,18 @@ class Ways:
             return ways
         return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
 
-    def conditions(self, way: Way) -> tuple[Condition, ...]:
-        """What has to hold on a way, for a report."""
-        assumed = (self._assumptions[number] for number in way.assumed)
-        return tuple(dict.fromkeys(condition for assumption in assumed for condition in assumption.conditions))
+    def conditions(self, way: Way, ran_before: int) -> tuple[Condition, ...]:
+        """What has to hold on a way from a region before which so many functions had run, for a report."""
+        found: dict[Condition, None] = {}
+        for assumption in (self._assumptions[number] for number in way.assumed):
+            is_filled = assumption.is_unfilled and self._is_warm(way, assumption, ran_before)
+            found |= {replace(one, is_default=one.is_default and not is_filled): None for one in assumption.conditions}
+        return tuple(found)
+
+    def _is_warm(self, way: Way, assumption: Assumption, ran_before: int) -> bool:
+        """Whether what the region calls on a way ran before it: then its state is filled."""
+        functions = (assumption.function, *(site.function for site in way.sites[1:]))
+        return any(self._ran_outside.get(function.code, ran_before) < ran_before for function in functions)
 
     def _number(self, assumption: Assumption) -> int:
         key = assumption.test, assumption.form

@@ -86,6 +86,7 @@ class Interpreter:
         self.statements = Statements(self)
 
         self.contexts: dict[tuple[object, ...], Context] = {}
+        self.ran_outside: dict[ir.Code, int] = {}  # in the order of the first time
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
         self.outside = 0  # contexts that were made before a region since the search began with this function
@@ -160,6 +161,8 @@ class Interpreter:
             return context
         self.contexts[key] = context
         frame = Frame(function, context, mode, depth, around, dict(bound))
+        if mode is Mode.OUTSIDE:
+            self.ran_outside.setdefault(function.code, len(self.ran_outside))
         frame.constructing = constructing
         self.running[where] += 1
         self.execute(frame, function.code.body)
@@ -190,7 +193,8 @@ class Interpreter:
         is_known = frame.found_before is not None and key in frame.found_before
         if region is None or is_known:  # what a search for others makes of a known one is nobody's
             described = Region(kind, path, line, None, mode is Mode.SOFT)
-            region = OpenRegion(described, Context(frame.context.function, path), mode, foreign)
+            inside, ran_before = Context(frame.context.function, path), len(self.ran_outside)
+            region = OpenRegion(described, inside, mode, foreign, ran_before)
             self.regions.setdefault(key, region)
             self.places_of_regions.add((path, line))
         if frame.in_region:
