@@ -20,6 +20,6 @@ def shown_region(region: Region, base: Path) -> str:
     return f"{region.kind}{entry} at {shown_path(region.path, base)}:{region.line}"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 file`, `2 files`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

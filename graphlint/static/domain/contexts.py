@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.static.domain.program import Class, Function, Instance
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.values import UNKNOWN, Const, ExternalObject, Value
+from graphlint.values import UNKNOWN, Arguments, Const, ExternalObject, Value
 
 FOREIGN = Const("foreign capture")
 
@@ -53,11 +53,24 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """What a call that could not be followed calls, as it is written and as an expression; `owner` has it."""
+    """What a call that could not be followed calls, as it is written and as an expression; `owner` has it.
+
+    Where nobody knows what that is, `made` is the call itself: whoever comes to know can make it later.
+    """
 
     text: str
     callee: ir.Expr
     owner: Value
+    made: MadeCall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call, its arguments, and the frame that it is made in, as far as a callee sees it."""
+
+    node: ir.Call
+    arguments: Arguments
+    frame: Frame
 
 
 @dataclass(slots=True, eq=False)
@@ -165,6 +178,20 @@ class Frame:
     def is_foreign(self) -> bool:
         """Whether a capture is open that torch's allocator does not know of."""
         return FOREIGN in self.surroundings
+
+    def kept(self) -> Frame:
+        """What a callee sees of this frame, for a call that is made once the function has run."""
+        return replace(
+            self,
+            context=self.sink,
+            outer_mode=self.mode,
+            around=self.surroundings,
+            env={},
+            regions=[],
+            tests=list(self.tests),
+            suspended={},
+            constructing=None,
+        )
 
     def site(self, node: ir.Node | None) -> Site:
         """A call at a node of this function."""
