@@ -15,6 +15,7 @@ from graphlint.finding import Confidence, Finding
 from graphlint.globs import compile_globs, is_valid_glob
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
 from graphlint.rulebook.tables import describe
+from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
 
 ALLOCATIONS = ("default", "strict")
 CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
@@ -27,6 +28,7 @@ class Config:
 
     root: Path
     regions: tuple[str, ...] = ()
+    targets: tuple[Target, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -178,10 +180,8 @@ def check_glob(glob: str, where: str) -> None:
 def read_regions(value: object, where: str) -> tuple[str, ...]:
     regions = read_strings(value, where)
     for region in regions:
-        if not re.fullmatch(r"[^\s:]+:[^\s:]+", region):
-            raise UsageError(f"{where}: `{region}` is not `module:qualname`, as in `pkg.model:Decoder.step`")
-        if not all(is_valid_glob(side) for side in region.split(":")):
-            raise UsageError(f"{where}: `{region}` is not a valid glob")
+        if said := pattern_mistake(region):
+            raise UsageError(f"{where}: {said}")
     return regions
 
 
@@ -192,6 +192,31 @@ def read_assumptions(value: object, where: str) -> tuple[str, ...]:
             said = "as in `serve.config:Options.backend == 'fa3'`"
             raise UsageError(f"{where}: `{text}` is not `module:attribute` and what it is, {said}")
     return texts
+
+
+def read_targets(value: object, where: str) -> tuple[Target, ...]:
+    if not isinstance(value, list):
+        raise UsageError(f"{where}: expected a list of tables, found {describe(value)}")
+    return tuple(read_target(row, where) for row in value)
+
+
+def read_target(row: object, where: str) -> Target:
+    if not isinstance(row, dict):
+        raise UsageError(f"{where}: expected a list of tables, found {describe(row)} in it")
+    for key in row:
+        if key not in TARGET:
+            raise UsageError(f"unknown key `{key}` in {where}{nearest(key, TARGET)}")
+    for key in TARGET_REQUIRED:
+        if not row.get(key):
+            raise UsageError(f"{where}: key `{key}` of a target is missing")
+    runs = [row["runs"]] if isinstance(row["runs"], str) else row["runs"]
+    (at,) = read_regions([row["at"]], f"`at` of {where}")
+    call = row.get("call")
+    if call is not None and (not isinstance(call, str) or (said := call_mistake(call))):
+        raise UsageError(
+            f"`call` of {where}: {said if isinstance(call, str) else f'expected a string, found {describe(call)}'}"
+        )
+    return Target(at, read_regions(runs, f"`runs` of {where}"), call)
 
 
 def read_packages(value: object, where: str) -> tuple[str, ...]:
@@ -235,6 +260,7 @@ def read_confidence(value: object, where: str) -> Confidence:
 
 READERS: Mapping[str, Callable[[object, str], object]] = {
     "regions": read_regions,
+    "targets": read_targets,
     "select": read_strings,
     "ignore": read_strings,
     "per-file-ignores": read_per_file_ignores,

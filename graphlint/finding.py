@@ -111,6 +111,23 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Hole:
+    """A call in a region whose callee nobody knows, so that nothing behind it was looked at.
+
+    `fitting` is how many classes of the code take its arguments, by a method of that name or by their `forward`. Where
+    targets say what it runs, `followed` is how many of their functions were looked at, and `left_out` how many not.
+    """
+
+    span: Span
+    callee: str
+    function: str
+    region: Region
+    fitting: int = 0
+    followed: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What a run looked at; the calls it could not follow are counted, never hidden."""
 
@@ -140,7 +157,8 @@ class Report:
     """Everything that a reporter needs: the witness, the findings in order of place, and the summary.
 
     `statistics` holds the callees that no call could be resolved to, with the number of call sites, most frequent
-    first; `targets` is what `verify` looked at. `version` is the graphlint that made the report.
+    first; `targets` is what `verify` looked at, `holes` what `check` could not look into. `version` is the graphlint
+    that made the report.
     """
 
     witness: str
@@ -148,4 +166,5 @@ class Report:
     summary: Summary
     statistics: tuple[tuple[str, int], ...] = ()
     targets: tuple[TargetReport, ...] = ()
+    holes: tuple[Hole, ...] = ()
     version: str = __version__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from graphlint.errors import UsageError
 from graphlint.report.place import counted, shown_region
 
 if TYPE_CHECKING:
+    from graphlint.rulebook.targets import Target
     from graphlint.static.regions.survey import Survey
 
 NAMED = 5  # regions in a comment
@@ -49,18 +50,39 @@ def _lines(survey: Survey, folder: Path) -> Iterator[str]:
             yield f"#   and {len(survey.regions) - NAMED} more"
     else:
         yield "# The code opens no capture region."
-    models = survey.models[:DECLARED]
-    mark = "# " if survey.regions or len(survey.models) > DECLARED else ""
-    if models:
-        yield f"# Models that nothing else here uses; {'declare' if mark else 'keep'} those that a framework captures:"
-    else:
-        yield '# What a framework captures is declared by its name: regions = ["serve.model:Decoder.forward"]'
-        return
-    yield f"{mark}regions = ["
-    yield from (f'{mark}    "{model}",' for model in models)
-    yield f"{mark}]"
+    yield from _regions(survey)
     if len(survey.models) > DECLARED:
         yield f"# {counted(len(survey.models) - DECLARED, 'other model')} could be declared as well."
-    if survey.packages:
+    if survey.models and survey.packages:
         yield "# They build on these packages; where they are installed, calls can be followed into them:"
         yield f"# follow-installed = {json.dumps(survey.packages)}"
+    yield from _targets(survey.targets)
+
+
+def _regions(survey: Survey) -> Iterator[str]:
+    """The list of what may be captured elsewhere; a remark is what is likelier to be captured by the code itself."""
+    models = survey.models[:DECLARED]
+    if not models and not survey.exports:
+        yield '# What a framework captures is declared by its name: regions = ["serve.model:Decoder.forward"]'
+        return
+    model = "# " if survey.regions or len(survey.models) > DECLARED else ""
+    export = "# " if survey.engine else ""
+    mark = model if not survey.exports else export if not models else model and export
+    if models:
+        yield f"# Models that nothing else here uses; {'declare' if model else 'keep'} those that a framework captures:"
+    if survey.exports:
+        yield f"# What others may capture, such as operators; {'declare' if export else 'keep'} what is meant for it:"
+    yield f"{mark}regions = ["
+    yield from (f'{model}    "{name}",' for name in models)
+    yield from (f'{export}    "{name}",' for name in survey.exports)
+    yield f"{mark}]"
+
+
+def _targets(targets: Iterable[Target]) -> Iterator[str]:
+    for number, target in enumerate(targets):
+        if number == 0:
+            yield "# Regions call what the code does not tell; these classes of it take the arguments:"
+        yield from ("", "[[tool.graphlint.targets]]", f"at = {json.dumps(target.at)}")
+        if target.call is not None:
+            yield f"call = {json.dumps(target.call)}"
+        yield f"runs = {json.dumps(target.runs[0] if len(target.runs) == 1 else target.runs)}"

@@ -10,6 +10,7 @@ from examples import write_page, write_rules
 from graphlint.config import Config, check_codes, extend_config, load_config, load_rules
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence
+from graphlint.rulebook.targets import Target
 
 
 def configure(folder: Path, text: str) -> Path:
@@ -35,11 +36,22 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         rules = ["lint"]
         [tool.graphlint.per-file-ignores]
         "tests/" = ["GL301"]
+        [[tool.graphlint.targets]]
+        at = "serve.runner:Runner.capture"
+        call = "self.model"
+        runs = "serve.models.*:*.forward"
+        [[tool.graphlint.targets]]
+        at = "serve.runner:Runner.capture"
+        runs = ["serve.heads:Head", "serve.tails:Tail"]
         """,
     )
     expected = Config(
         root=tmp_path,
         regions=("serve.model:Decoder.step", "serve.*:*.forward"),
+        targets=(
+            Target("serve.runner:Runner.capture", ("serve.models.*:*.forward",), "self.model"),
+            Target("serve.runner:Runner.capture", ("serve.heads:Head", "serve.tails:Tail")),
+        ),
         select=("GL1",),
         ignore=("GL102",),
         per_file_ignores=(("tests/", ("GL301",)),),
@@ -95,6 +107,19 @@ def test_a_named_file_takes_the_place_of_the_nearest(tmp_path: Path) -> None:
         ("regions = [1]", "expected a list of strings, found `1` in it"),
         ('regions = ["serve.model"]', "`serve.model` is not `module:qualname`"),
         ('regions = ["a:[b"]', "`a:[b` is not a valid glob"),
+        ('targets = "a:b"', "`targets` in [tool.graphlint]"),
+        ('targets = "a:b"', "expected a list of tables, found a string"),
+        ("targets = [1]", "expected a list of tables, found `1` in it"),
+        ('targets = [{at = "a:b"}]', "key `runs` of a target is missing"),
+        ('targets = [{at = "a:b", runs = []}]', "key `runs` of a target is missing"),
+        ('targets = [{at = "a", runs = "a:b"}]', "`at` of `targets` in [tool.graphlint]"),
+        ('targets = [{at = "a", runs = "a:b"}]', "`a` is not `module:qualname`"),
+        ('targets = [{at = 1, runs = "a:b"}]', "expected a list of strings, found `1` in it"),
+        ('targets = [{at = "a:b", runs = ["a:[b"]}]', "`a:[b` is not a valid glob"),
+        ('targets = [{at = "a:b", runs = "a:b", call = "f()"}]', "`f()` is not how a callee is spelt"),
+        ('targets = [{at = "a:b", runs = "a:b", call = 1}]', "expected a string, found `1`"),
+        ('targets = [{at = "a:b", run = "a:b"}]', "unknown key `run` in `targets`"),
+        ('targets = [{at = "a:b", run = "a:b"}]', "did you mean `runs`?"),
         ("select = true", "`select` in [tool.graphlint]"),
         ("ignore = {}", "expected a list of strings, found a table"),
         ('exclude = ["["]', "`exclude` in [tool.graphlint]"),

@@ -13,6 +13,7 @@ from graphlint.cli import commands
 from graphlint.config import Config, load_config
 from graphlint.errors import UsageError
 from graphlint.initial import DECLARED, propose
+from graphlint.rulebook.targets import Target
 from graphlint.static.regions.survey import Survey
 
 MODELS = """
@@ -146,3 +147,152 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, capsys: p
     out, _ = capsys.readouterr()
     assert out.startswith(f"--- {tmp_path}/pyproject.toml\n+++ ") and "\n+[tool.graphlint]\n" in out
     assert '[project]\nname = "x"\n' == (tmp_path / "pyproject.toml").read_text()
+
+
+ENGINE = """
+# file: serve/run.py
+import torch
+
+class Runner:
+    def __init__(self, config):
+        self.model = load(config)
+
+    def capture(self, ids):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            self.model(ids)
+# file: serve/models/__init__.py
+""" + "".join(
+    f"""
+# file: serve/models/m{number}.py
+from torch import nn
+
+class M{number}Layer(nn.Module):
+    def forward(self, ids):
+        return ids
+
+class M{number}ForCausalLM(nn.Module):
+    def __init__(self):
+        self.layer = M{number}Layer()
+
+    def forward(self, ids):
+        return self.layer(ids).item()
+""".lstrip("\n")
+    for number in range(5)
+)
+
+
+def test_what_fits_a_call_that_nobody_knows_is_a_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Many models are one pattern, which means none of their parts; the next check looks into them."""
+    init(write(tmp_path, "# file: serve/__init__.py" + ENGINE))
+    (target,) = load_config(tmp_path).targets
+    assert Target("serve.run:Runner.capture", ("serve.models.*:*ForCausalLM.forward",), "self.model") == target
+    capsys.readouterr()
+    assert 1 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+    out, _ = capsys.readouterr()
+    assert "found 5 errors" in out and "not looked at" not in out
+
+
+def test_few_classes_are_named_one_by_one(tmp_path: Path) -> None:
+    """Four can be read; what takes other arguments is left out."""
+    others = ENGINE.replace(
+        "def forward(self, ids):\n        return self.layer", "def forward(self, ids, x):\n        return self.layer", 3
+    )
+    found = survey(write(tmp_path, "# file: serve/__init__.py" + others))
+    runs = tuple(f"serve.models.m{number}:M{number}ForCausalLM.forward" for number in (3, 4))
+    assert [runs] == [target.runs for target in found.targets]
+
+
+LIBRARY = """
+# file: kernels/__init__.py
+from kernels.ops import masked as masked, scaled, named, Wrapper
+from kernels.ops import _hidden
+
+def version():
+    return "1"
+# file: kernels/ops.py
+import torch
+
+def masked(x):
+    assert (x >= 0).all()
+    return x
+
+def scaled(x: torch.Tensor, scale: float):
+    return x * scale
+
+def named(name: str):
+    return name.upper()
+
+def inner(x: torch.Tensor):
+    return x
+
+def _hidden(x: torch.Tensor):
+    return x
+
+class Wrapper:
+    def plan(self, sizes):
+        self.sizes = sizes
+
+    def run(self, q: torch.Tensor):
+        return q
+
+class Adam(torch.optim.Optimizer):
+    def step(self):
+        pass
+
+    def add(self, group):
+        pass
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+# file: tests/test_ops.py
+import torch
+
+def helper(x: torch.Tensor):
+    return x
+"""
+
+
+def test_what_a_library_offers_is_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Functions that packages export and that take tensors, what wrappers run, steps, and both passes."""
+    init(write(tmp_path, LIBRARY))
+    assert (
+        "kernels.ops:masked",
+        "kernels.ops:scaled",
+        "kernels.ops:Wrapper.run",
+        "kernels.ops:Adam.step",
+        "kernels.ops:Double.forward",
+        "kernels.ops:Double.backward",
+    ) == load_config(tmp_path).regions
+    capsys.readouterr()
+    assert 1 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+    assert "GL301" in capsys.readouterr().out
+
+
+def test_a_library_that_exports_nothing_offers_what_is_public(tmp_path: Path) -> None:
+    """Its modules are imported one by one."""
+    program = LIBRARY.replace("from kernels.ops import masked as masked, scaled, named, Wrapper\n", "")
+    assert "kernels.ops:inner" in survey(write(tmp_path, program)).exports
+
+
+OPERATOR = """
+# file: kernels/__init__.py
+from kernels.ops import scaled
+# file: kernels/ops.py
+import torch
+
+def scaled(x: torch.Tensor):
+    return x * 2
+"""
+
+
+def test_what_an_engine_offers_is_a_remark(tmp_path: Path) -> None:
+    """It has more models than operators, and its own regions decide what is captured."""
+    init(write(tmp_path, "# file: serve/__init__.py" + ENGINE + OPERATOR.lstrip("\n")))
+    assert '#     "kernels.ops:scaled",\n' in (tmp_path / "pyproject.toml").read_text("utf-8")
+    assert () == load_config(tmp_path).regions

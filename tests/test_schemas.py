@@ -12,6 +12,7 @@ from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_rules
 from graphlint.rulebook.catalogue import load_catalogue
 from graphlint.rulebook.entries import load_entries
+from graphlint.rulebook.targets import Target
 
 OPERATIONS = """\
     [methods]
@@ -73,6 +74,15 @@ REGIONS = """\
     names = ["acme.compile"]
     takes = ["function"]
     graphing = { mode = ["fast"] }
+
+    [[target]]
+    at = "acme.runner:Runner.capture"
+    runs = "acme.models.*:*Model.forward"
+
+    [[target]]
+    at = "acme.runner:Runner.capture"
+    runs = ["acme.heads:Head.forward"]
+    call = "self.head"
 """
 
 
@@ -164,6 +174,15 @@ def test_a_mistake_in_a_table_of_operations(tmp_path: Path, old: str, new: str, 
         ("{ mode = [\"fast\"] }", "[\"fast\"]", 23, "`graphing`: expected a table, found a list"),
         ("[\"fast\"]", "\"fast\"", 23, "`mode`: expected a list of strings"),
         ("takes = [\"function\"]", "takes = [1]", 22, "`takes`: expected a list of strings"),
+        ("runs = \"acme.models.*:*Model.forward\"", "", 25, "key `runs` of this target is missing"),
+        ("\"acme.models.*:*Model.forward\"", "1", 27, "`runs`: expected a list of strings"),
+        ("\"acme.models.*:*Model.forward\"", "[]", 25, "key `runs` of this target is missing"),
+        ("acme.models.*:*Model.forward", "acme.models", 27, "`runs`: `acme.models` is not `module:qualname`"),
+        ("acme.heads:Head.forward", "acme.heads:[Head", 31, "`runs`: `acme.heads:[Head` is not a valid glob"),
+        ("[\"acme.heads:Head.forward\"]\n", "[\"a:b\", 1]\n", 31, "`runs`: expected a list of strings"),
+        ("call = \"self.head\"", "call = 1", 32, "`call`: expected a string, found `1`"),
+        ("\"self.head\"", "\"self.head()\"", 32, "`call`: `self.head()` is not how a callee is spelt"),
+        ("call = ", "calls = ", 32, "unknown key `calls`; did you mean `call`?"),
         ("[[entry]]\nkind = \"acme.captured\"", "[[region]]\nkind = \"acme.captured\"", 1, "unknown key `region`"),
     ],
 )  # fmt: skip
@@ -190,6 +209,9 @@ def test_tables_without_a_mistake_are_read(tmp_path: Path) -> None:
     entries = load_entries(write(tmp_path / "regions.toml", REGIONS))
     assert entries.find("acme.graphs.captured") is entries.find("acme.captured") is not None
     assert [b"acme"] == entries.marks
+    at = "acme.runner:Runner.capture"
+    model, head = ("acme.models.*:*Model.forward",), ("acme.heads:Head.forward",)
+    assert (Target(at, model), Target(at, head, "self.head")) == entries.targets
 
 
 def test_a_later_table_of_operations_adds_and_replaces(tmp_path: Path) -> None:

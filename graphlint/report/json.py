@@ -6,7 +6,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from graphlint.finding import Finding, Fix, Report
+from graphlint.finding import Finding, Fix, Hole, Region, Report
 from graphlint.report.place import shown_path
 
 
@@ -18,6 +18,8 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
         "findings": [finding_entry(finding, base) for finding in report.findings],
         "summary": dataclasses.asdict(report.summary),
     }
+    if report.holes:
+        document["holes"] = [hole_entry(hole, base) for hole in report.holes]
     if report.targets:
         document["targets"] = [dataclasses.asdict(one) for one in report.targets]
     return json.dumps(document, indent=2) + "\n"
@@ -38,15 +40,33 @@ def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
         "function": finding.function,
         "message": finding.message,
         "help": finding.help,
-        "regions": [
-            {"kind": region.kind, "path": shown_path(region.path, base), "line": region.line, "entry": region.entry}
-            for region in finding.regions
-        ],
+        "regions": [region_entry(region, base) for region in finding.regions],
         "chain": [
             {"path": shown_path(hop.path, base), "line": hop.line, "function": hop.function} for hop in finding.chain
         ],
         "when": [{"text": one.text, "path": shown_path(one.path, base), "line": one.line} for one in finding.when],
         "fix": fix_entry(finding.fix, base) if finding.fix else None,
+    }
+
+
+def region_entry(region: Region, base: Path) -> dict[str, object]:
+    return {"kind": region.kind, "path": shown_path(region.path, base), "line": region.line, "entry": region.entry}
+
+
+def hole_entry(hole: Hole, base: Path) -> dict[str, object]:
+    span = hole.span
+    return {
+        "path": shown_path(span.path, base),
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "callee": hole.callee,
+        "function": hole.function,
+        "region": region_entry(hole.region, base),
+        "fitting": hole.fitting,
+        "followed": hole.followed,
+        "left_out": hole.left_out,
     }
 
 

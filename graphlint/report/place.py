@@ -25,6 +25,6 @@ def shown_condition(condition: Condition, base: Path) -> str:
     return f"{condition.text} ({shown_path(condition.path, base)}:{condition.line})"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 file`, `2 files`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from graphlint.finding import Confidence, Finding, Region, Report, Severity, TargetReport
+from graphlint.finding import Confidence, Finding, Hole, Region, Report, Severity, TargetReport
 from graphlint.report.frame import Row, cells, code_frame, source_lines
 from graphlint.report.place import counted, shown_condition, shown_path, shown_region
 
 NAMED_REGIONS = 3
 NAMED_CONDITIONS = 3
+NAMED_HOLES = 5
 BOLD = "1"
 CYAN = "1;36"
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
@@ -27,6 +28,8 @@ HEADS = {
     "shapes": "shapes only: no numbers are computed, so nothing is compared with eager; " + EMULATED,
 }
 
+FILLED = "say what they run in `[[tool.graphlint.targets]]`; `graphlint init` proposes classes that fit"
+
 Paint = Callable[[str, str], str]
 
 
@@ -40,7 +43,26 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
     head = [HEADS[report.witness]] if report.witness in HEADS else []
     head += dict.fromkeys(one.unseen for one in report.targets if one.unseen)
+    head += ["\n".join(hole_lines(report.holes, paint, base))] if report.holes else []
     return "\n\n".join([*head, *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+
+
+def hole_lines(holes: Sequence[Hole], paint: Paint, base: Path) -> Iterator[str]:
+    """What regions call that nobody knows: how little was looked at stands before what was found."""
+    for hole in sorted(holes, key=lambda hole: hole.followed > 0)[:NAMED_HOLES]:
+        place = f"{cells(shown_path(hole.span.path, base))}:{hole.span.line}"
+        call = f"`{one_line(hole.callee)}(...)` at {place}, in {cells(shown_region(hole.region, base))}"
+        if hole.followed:
+            ran = f"{hole.followed} of {hole.fitting} functions that it may run"
+            yield f"{paint('looked at in part', BOLD)}: {call}: {ran}"
+        else:
+            fitting = counted(hole.fitting, "class", "classes") if hole.fitting else "no class"
+            fit = f"{fitting} here {'fit' if hole.fitting > 1 else 'fits'}"
+            said = f"nobody knows what it runs, and none of that was looked at; {fit}"
+            yield f"{paint('not looked at', BOLD)}: {call}: {said}"
+    if len(holes) > NAMED_HOLES:
+        yield f"and {counted(len(holes) - NAMED_HOLES, 'more call')} like these; `--format json` lists them all"
+    yield FILLED
 
 
 def finding_lines(finding: Finding, frame: list[Row], paint: Paint, base: Path) -> Iterator[str]:
@@ -102,10 +124,13 @@ def other_regions(regions: Sequence[Region], base: Path) -> str:
 def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
     found = Counter(finding.severity for finding in report.findings)
     parts = [counted(found[severity], str(severity)) for severity in sorted(found, reverse=True)]
+    unseen = sum(not hole.followed for hole in report.holes)
     result = f"found {', '.join(parts)}" if parts else "nothing found"
     conditional = sum(bool(finding.when) for finding in report.findings)
     if conditional:
         result += f" ({len(report.findings) - conditional} whenever a region runs, {conditional} under conditions)"
+    if unseen:
+        result += f", and {counted(unseen, 'call')} not looked into"
     yield f"{paint(result, BOLD)}: {', '.join(looked_at(report))}"
     for target in report.targets:
         if not target.problem:

@@ -1,4 +1,4 @@
-"""Tables of regions in, how capture regions are spelt out: by qualified name, and by last name where that tells."""
+"""Tables of regions in, how capture regions are spelt and what engines run in theirs out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from graphlint.errors import nearest
 from graphlint.rulebook.tables import Table, read_table
+from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
 
 FORMS = ("context", "begin", "end", "callable", "decorator", "compile")
 KEYS: Mapping[str, type] = {
@@ -46,9 +47,13 @@ class Entry:
 
 
 class Entries:
-    """The capture entries by qualified name, and by last name where that tells enough; the last of a name counts."""
+    """The capture entries by qualified name, and by last name where that tells enough; the last of a name counts.
 
-    def __init__(self, entries: tuple[Entry, ...]) -> None:
+    `targets` are what known engines run where their code does not tell.
+    """
+
+    def __init__(self, entries: tuple[Entry, ...], targets: tuple[Target, ...] = ()) -> None:
+        self.targets = targets
         self.by_name = {name: entry for entry in entries for name in entry.names}
         self.by_last_name = {_last(name): entry for entry in entries if entry.telling for name in entry.names}
         self.declaring = {_last(name) for entry in entries if entry.form == "decorator" for name in entry.names}
@@ -77,16 +82,40 @@ class Entries:
 
 def load_entries(*files: Path) -> Entries:
     """Read the tables; an entry of a later one takes the place of earlier ones of its names. Raises UsageError."""
-    rows = [row for file in files for row in _rows(read_table(file))]
+    tables = [read_table(file) for file in files]
+    for table in tables:
+        table.known(table.data, ("entry", "target"))
+    rows = [row for table in tables for row in _rows(table)]
     marks = {mark for _, _, entry in rows for mark in entry.marks}
     for table, place, entry in rows:
         _check_marks(table, place, entry, marks)
-    return Entries(tuple(entry for _, _, entry in rows))
+    targets = tuple(target for table in tables for target in _targets(table))
+    return Entries(tuple(entry for _, _, entry in rows), targets)
+
+
+def _targets(table: Table) -> Iterator[Target]:
+    rows = table.data.get("target", [])
+    table.expect(rows, list, "target")
+    for place, row in enumerate(rows):
+        table.expect(row, dict, "target", place)
+        table.known(row, TARGET, "target", place)
+        for key in TARGET_REQUIRED:
+            if not row.get(key):
+                raise table.error(f"key `{key}` of this target is missing", "target", place)
+        table.expect(row["at"], str, "target", place, "at")
+        table.expect(row.get("call", ""), str, "target", place, "call")
+        is_one = isinstance(row["runs"], str)
+        runs = (row["runs"],) if is_one else table.strings(row["runs"], "target", place, "runs")
+        for key, pattern in (("at", row["at"]), *(("runs", one) for one in runs)):
+            if said := pattern_mistake(pattern):
+                raise table.error(f"`{key}`: {said}", "target", place, key, at=pattern)
+        if "call" in row and (said := call_mistake(row["call"])):
+            raise table.error(f"`call`: {said}", "target", place, "call")
+        yield Target(row["at"], runs, row.get("call"))
 
 
 def _rows(table: Table) -> Iterator[tuple[Table, int, Entry]]:
     """The entries of a table, each with its place in it."""
-    table.known(table.data, ("entry",))
     rows = table.data.get("entry", [])
     table.expect(rows, list, "entry")
     for place, row in enumerate(rows):

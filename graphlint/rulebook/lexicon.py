@@ -20,7 +20,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "devices": ("device", "host", "neither"),
     "callables": ("applied", "called", "branches", "backward"),
     "containers": ("dict", "list", "sequential"),
-    "modules": ("attributes", "base", "called", "namespaces"),
+    "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
     "methods": (
         "children", "evaluates", "moves", "named_parameters", "parameters", "registers", "registers_tensors", "states",
         "trains",

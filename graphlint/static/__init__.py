@@ -46,6 +46,7 @@ from graphlint.finding import Report, Summary
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook, builtin_rulebook
 from graphlint.rulebook.detectors import Detectors
+from graphlint.rulebook.targets import Target
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
@@ -53,8 +54,10 @@ from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import declare
+from graphlint.static.regions.holes import tell_holes
 from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around
+from graphlint.static.regions.targets import Targets, capturing, rows_for
 from graphlint.static.syntax.paths import discover
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
@@ -91,7 +94,7 @@ def check(
     for path in paths:
         if path.is_file():
             project.module_at(normal(path)).check_syntax()  # whoever names a file is told if it is broken
-    reached, problems = _reach(interpreter, config.regions, files, progress)
+    reached, problems = _reach(interpreter, config, files, progress)
     found = collect_findings(reached, rulebook)
     findings, suppressed = settle_findings(found, reached.paths, problems, project, config, rulebook)
     summary = Summary(
@@ -102,7 +105,8 @@ def check(
         suppressed=suppressed,
         seconds=time.perf_counter() - started,
     )
-    return Report("static", findings, summary, tuple(Counter(reached.unresolved.values()).most_common()))
+    statistics = tuple(Counter(reached.unresolved.values()).most_common())
+    return Report("static", findings, summary, statistics, holes=tuple(reached.holes.values()))
 
 
 def _follow(project: Project, packages: Iterable[str]) -> None:
@@ -117,29 +121,47 @@ def _follow(project: Project, packages: Iterable[str]) -> None:
 
 
 def _reach(
-    interpreter: Interpreter, regions: Sequence[str], files: list[Path], progress: Callable[[int, int], None] | None
+    interpreter: Interpreter, config: Config, files: list[Path], progress: Callable[[int, int], None] | None
 ) -> tuple[Reached, Problems]:
     """What the regions reach that are declared, marked, or opened by the code, and which files are broken."""
 
-    def declared(patterns: Sequence[str]) -> tuple[Reached, Problems]:
+    def declared(patterns: Sequence[str], known: Sequence[Target]) -> tuple[Reached, Problems]:
         declare(interpreter, patterns, files)
-        opened = interpreter.regions.values()
-        for path in {Path(one.region.path) for one in opened}:
-            interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
-        return gather(opened, interpreter.ran_outside), interpreter.project.problems()
+        targets = Targets(interpreter, files, config.targets, known)
+        reached, problems = _followed(interpreter, targets)
+        reached.holes |= tell_holes(interpreter, files, targets.left)
+        return reached, problems
 
-    # The search for the regions that the code opens costs as much as a declared region, and shares little with it.
-    half = (len(regions) + 1) // 2
-    other_half = begin(partial(declared, regions[:half])) if half else None
+    # The search for the regions that the code opens costs as much as a declared region, and shares little with it; as
+    # much as what a known engine runs in the regions that it opens, which are searched for first.
+    half = (len(config.regions) + 1) // 2
+    known = interpreter.entries.targets
+    others = [begin(partial(declared, config.regions[:half], known))] if half else []
     search = Search(interpreter, files, progress)
+    search.first(capturing(interpreter, search.candidates))
+    met = [] if config.targets else rows_for(interpreter)
+    if met:
+        others.append(begin(partial(_followed, interpreter, Targets(interpreter, files, (), met))))
     search.lexical()
     search.marked()
-    reached, problems = declared(regions[half:])
-    if other_half is not None:
-        also_reached, also_problems = other_half()
+    reached, problems = declared(config.regions[half:], [row for row in known if row not in met])
+    for other in others:
+        also_reached, also_problems = other()
         reached.merge(also_reached)
         problems |= also_problems
     return reached, problems
+
+
+def _followed(interpreter: Interpreter, targets: Targets) -> tuple[Reached, Problems]:
+    """What the regions reach that are known by now, and what is run in them."""
+    targets.run()
+    opened = interpreter.regions.values()
+    for path in {Path(one.region.path) for one in opened}:
+        interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
+    reached = gather(opened, interpreter.ran_outside)
+    reached.followed = set(targets.followed)
+    reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}
+    return reached, interpreter.project.problems()
 
 
 @_without_collector()

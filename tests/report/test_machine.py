@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -12,7 +13,7 @@ from examples import finding, report
 from jsonschema import Draft202012Validator
 
 from graphlint import __version__
-from graphlint.finding import Condition, Finding, Fix, Region, Report, Severity, Span
+from graphlint.finding import Condition, Finding, Fix, Hole, Region, Report, Severity, Span
 from graphlint.report import github, sarif
 from graphlint.report import json as json_report
 
@@ -76,6 +77,30 @@ def test_json_is_the_document_of_the_design(tmp_path: Path) -> None:
             "seconds": 0.42,
         },
     } == json.loads(json_report.render(report(inside), base=tmp_path))
+
+
+def test_json_lists_every_hole(tmp_path: Path) -> None:
+    """With its place, its region, what fits, and what was run of it; without one there is no such list."""
+    region = Region("torch.cuda.graph", str(tmp_path / "serve" / "run.py"), 3)
+    span = Span(str(tmp_path / "serve" / "run.py"), 4, 9, 4, 19)
+    hole = Hole(span, "self.model", "serve.run:capture", region, fitting=3, followed=2, left_out=1)
+    document = json.loads(json_report.render(dataclasses.replace(report(), holes=(hole,)), base=tmp_path))
+    assert document["holes"] == [
+        {
+            "path": "serve/run.py",
+            "line": 4,
+            "column": 9,
+            "end_line": 4,
+            "end_column": 19,
+            "callee": "self.model",
+            "function": "serve.run:capture",
+            "region": {"kind": "torch.cuda.graph", "path": "serve/run.py", "line": 3, "entry": None},
+            "fitting": 3,
+            "followed": 2,
+            "left_out": 1,
+        }
+    ]
+    assert "holes" not in json.loads(json_report.render(report(), base=tmp_path))
 
 
 def test_json_holds_the_fix(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from examples import finding, report, write_project
 
-from graphlint.finding import Condition, Confidence, Region, Report, Severity, Span, Summary, TargetReport
+from graphlint.finding import Condition, Confidence, Hole, Region, Report, Severity, Span, Summary, TargetReport
 from graphlint.report.text import render
 
 EXPECTED = """\
@@ -198,6 +200,40 @@ def test_a_run_without_regions_says_how_to_declare_one(tmp_path: Path) -> None:
     assert text.startswith("nothing found: 3 files, 0 regions")
     assert "no capture region was found; name what is captured with `--region module:qualname`\n" in text
     assert "--region" not in render(report(), base=tmp_path)
+
+
+def hole(line: int, **changes: Any) -> Hole:
+    region = Region("torch.cuda.graph", "serve/run.py", 3)
+    return Hole(Span("serve/run.py", line, 9, line, 19), "self.model", "serve.run:capture", region, **changes)
+
+
+def test_what_was_not_looked_at_stands_first(tmp_path: Path) -> None:
+    """Each call with its place, its region and what would fit; then what to do. It is not nothing that was found."""
+    holes = (hole(4, fitting=12), hole(5, fitting=1), hole(6), hole(7, fitting=40, followed=30, left_out=10))
+    lines = render(dataclasses.replace(report(), holes=holes), base=tmp_path).splitlines()
+    said = "in torch.cuda.graph at serve/run.py:3: nobody knows what it runs, and none of that was looked at"
+    assert [
+        f"not looked at: `self.model(...)` at serve/run.py:4, {said}; 12 classes here fit",
+        f"not looked at: `self.model(...)` at serve/run.py:5, {said}; 1 class here fits",
+        f"not looked at: `self.model(...)` at serve/run.py:6, {said}; no class here fits",
+        "looked at in part: `self.model(...)` at serve/run.py:7, in torch.cuda.graph at serve/run.py:3: "
+        "30 of 40 functions that it may run",
+        "say what they run in `[[tool.graphlint.targets]]`; `graphlint init` proposes classes that fit",
+    ] == lines[:5]
+    assert lines[-1].startswith("nothing found, and 3 calls not looked into: 3 files")
+
+
+def test_five_calls_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    """Those that were looked at in part come last."""
+    holes = (hole(1, fitting=2, followed=1, left_out=1), *(hole(line) for line in range(2, 8)))
+    lines = render(dataclasses.replace(report(), holes=holes), base=tmp_path).splitlines()
+    assert ["2", "3", "4", "5", "6"] == [line.partition("run.py:")[2].partition(",")[0] for line in lines[:5]]
+    assert "and 2 more calls like these; `--format json` lists them all" == lines[5]
+
+
+def test_without_such_calls_nothing_is_said_of_them(tmp_path: Path) -> None:
+    """The report begins with what was found."""
+    assert "looked" not in render(report(), base=tmp_path)
 
 
 def test_targets_of_verify_are_measured_in_the_last_lines() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
@@ -12,7 +12,7 @@ from graphlint.static.domain.assumptions import Assumption, Assumptions, assume
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.values import UNKNOWN, Const, ExternalObject, Value
+from graphlint.values import UNKNOWN, Arguments, Const, ExternalObject, Value
 
 FOREIGN = Const("foreign capture")
 
@@ -60,11 +60,24 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """What a call that could not be followed calls, as it is written and as an expression; `owner` has it."""
+    """What a call that could not be followed calls, as it is written and as an expression; `owner` has it.
+
+    Where nobody knows what that is, `made` is the call itself: whoever comes to know can make it later.
+    """
 
     text: str
     callee: ir.Expr
     owner: Value
+    made: MadeCall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call, its arguments, and the frame that it is made in, as far as a callee sees it."""
+
+    node: ir.Call
+    arguments: Arguments
+    frame: Frame
 
 
 @dataclass(slots=True, eq=False)
@@ -208,6 +221,23 @@ class Frame:
         """Whether a capture is open that torch's allocator does not know of."""
         return FOREIGN in self.surroundings
 
+    def kept(self) -> Frame:
+        """What a callee sees of this frame, for a call that is made once the function has run."""
+        return replace(
+            self,
+            context=self.sink,
+            outer_mode=self.mode,
+            around=self.surroundings,
+            env={},
+            regions=[],
+            tests=list(self.tests),
+            assumed=self.assumptions,
+            known={},
+            before={},
+            suspended={},
+            constructing=None,
+        )
+
     def site(self, node: ir.Node | None) -> Site:
         """A call at a node of this function."""
         return Site(self.context.path, self.context.function, self.function, node)
@@ -243,11 +273,13 @@ def _is_that(value: Value) -> str | None:
     return None
 
 
-def reachable(start: Context) -> Iterator[Context]:
-    """Every context that a context reaches, nearest first."""
+def reachable(start: Context) -> Iterator[tuple[Context, tuple[Site, ...]]]:
+    """Every context that a context reaches, nearest first, with the calls on the shortest way."""
     seen = {start}
-    queue = [start]
-    for context in queue:
-        yield context
-        queue += [callee for callee in context.calls if callee not in seen]
-        seen.update(context.calls)
+    queue: list[tuple[Context, tuple[Site, ...]]] = [(start, ())]
+    for context, way in queue:
+        yield context, way
+        for callee, site in context.calls.items():
+            if callee not in seen:
+                seen.add(callee)
+                queue.append((callee, (*way, site)))

@@ -54,8 +54,8 @@ class Evaluator(Protocol):
     def decorate(self, decorator: Value, value: Value, frame: Frame) -> Value:
         """What a decorator makes of a function."""
 
-    def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
-        """Count a call that could not be followed."""
+    def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
+        """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
 
     # Values, names and the heap
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from graphlint.finding import Condition, Confidence, Finding, Hop, Region, Severity, Span
+from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region, Severity, Span
 from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion
@@ -45,6 +45,8 @@ class Reached:
     functions: set[str] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     unresolved: dict[Span, str] = field(default_factory=dict)
+    holes: dict[Span, Hole] = field(default_factory=dict)
+    followed: set[Span] = field(default_factory=set)  # holes that targets have filled, at least in part
     places: dict[tuple[str, Span], _Placed] = field(default_factory=dict)
 
     def add(self, opened: OpenRegion, ways: Ways) -> None:
@@ -72,7 +74,11 @@ class Reached:
         self.regions |= other.regions
         self.functions |= other.functions
         self.paths |= other.paths
-        self.unresolved |= other.unresolved
+        # What one process could not follow, another one may have.
+        self.followed |= other.followed
+        unresolved, holes = self.unresolved | other.unresolved, self.holes | other.holes
+        self.unresolved = {span: text for span, text in unresolved.items() if span not in self.followed}
+        self.holes = {span: hole for span, hole in holes.items() if hole.followed or span not in self.followed}
         for key, place in other.places.items():
             self._add(key, place)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
-from graphlint.static.domain.contexts import Context, Frame, Mode, Unresolved, dispatched, reachable
+from graphlint.static.domain.contexts import Context, Frame, MadeCall, Mode, Unresolved, dispatched, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -90,15 +90,17 @@ class Calls:
             case Sequence(kind="sequential"):
                 return interpreter.instances.call_chain(target, arguments, node, frame)
             case Unknown() | Super() | ModuleValue():
-                self.unresolved(node, frame)
+                self.unresolved(node, frame, arguments)
         return UNKNOWN
 
-    def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
-        """Count a call that could not be followed."""
+    def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
+        """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
         if node is not None and frame.in_region:
             dotted = node.func.value if isinstance(node.func, ir.Attribute) else None
-            owner = frame.env.get(dotted.id, UNKNOWN) if isinstance(dotted, ir.Name) else UNKNOWN
-            found = Unresolved(frame.function.source(node.func), node.func, owner)
+            around = dict(frame.function.closure) | frame.env
+            owner = around.get(dotted.id, UNKNOWN) if isinstance(dotted, ir.Name) else UNKNOWN
+            made = MadeCall(node, arguments, frame.kept()) if arguments is not None else None
+            found = Unresolved(frame.function.source(node.func), node.func, owner, made)
             frame.sink.unresolved.setdefault(frame.span(node), found)
 
     def _call_bound(self, target: Bound, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -180,7 +182,7 @@ class Calls:
         """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""
         if not frame.in_region:
             return
-        for applied in dict.fromkeys(cls for context in reachable(frame.sink) for cls in context.applied):
+        for applied in dict.fromkeys(cls for context, _ in reachable(frame.sink) for cls in context.applied):
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
@@ -226,8 +228,11 @@ class Calls:
             handled = interpreter.modules.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.tensors.call_operation(name, receiver, arguments, node, frame)
-        if handled is None and isinstance(receiver, ExternalObject) and not self._is_familiar(receiver.cls):
-            self.unresolved(node, frame)
+        if handled is None and isinstance(receiver, ExternalObject):
+            if self._is_any_module(receiver):
+                self.unresolved(node, frame, arguments)
+            elif not self._is_familiar(receiver.cls):
+                self.unresolved(node, frame)
         return UNKNOWN if handled is None else handled
 
     def call_external_object(
@@ -239,11 +244,18 @@ class Calls:
         if operation is not None:
             return self.interpreter.tensors.apply(operation, target, arguments, node, frame)
         lexicon = self.interpreter.lexicon
+        if self._is_any_module(target):
+            self.unresolved(node, frame, arguments)
+            return self.interpreter.tensors.like_arguments(arguments, frame)
         if lexicon.is_module(target.cls) or self.interpreter.instances.is_chain(target.cls):
             return self.interpreter.tensors.like_arguments(arguments, frame)
         if not lexicon.is_catalogued(target.cls):
             self.unresolved(node, frame)
         return UNKNOWN
+
+    def _is_any_module(self, target: ExternalObject) -> bool:
+        """Whether an annotation promised no more than a module: it is called by what its class is derived from."""
+        return target.cls in self.interpreter.lexicon.modules["base"] and not target.arguments
 
     def _is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""

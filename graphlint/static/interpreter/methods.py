@@ -89,7 +89,7 @@ class Methods:
             content = heap.attributes(receiver).get(CONTENT)
             if content is not None or name == "get":
                 return self._call_external_super(receiver, name, arguments, node, frame)
-            self.interpreter.calls.unresolved(node, frame)
+            self.interpreter.calls.unresolved(node, frame, arguments)
             return UNKNOWN
         return self.interpreter.calls.call(target, arguments, node, frame)
 

@@ -79,7 +79,7 @@ class Tensors:
         telling = name in self.catalogue.telling
         if operation is None or (not telling and not self._has_tensor(arguments)):
             if operation is None:
-                self.evaluator.unresolved(node, frame)
+                self.evaluator.unresolved(node, frame, arguments)
             is_telling = operation is not None and name in self.lexicon.unknown["methods"]
             return results.plain(operation.returns) if operation is not None and is_telling else UNKNOWN
         if telling:

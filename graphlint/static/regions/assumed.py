@@ -12,7 +12,7 @@ from graphlint.errors import UsageError, nearest
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import stores
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.declarations import nested_class
+from graphlint.static.regions.patterns import nested_class
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import Const, Sequence, Value, union

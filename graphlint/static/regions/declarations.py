@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from fnmatch import fnmatchcase, translate
 from functools import reduce
 from pathlib import Path
 
-from graphlint.errors import UsageError, nearest
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion
-from graphlint.static.domain.program import Bound, Function
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.inputs import entry_arguments
+from graphlint.static.regions.patterns import Named, find_functions
 from graphlint.static.syntax import ir
 from graphlint.values import External, Value, members
 
@@ -23,99 +20,24 @@ from graphlint.values import External, Value, members
 def declare(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]) -> None:
     """Run the declared regions. Raises UsageError for a pattern that names nothing."""
     for pattern in patterns:
-        module_name, colon, qualname = pattern.partition(":")
-        if not colon or not module_name or not qualname:
-            raise UsageError(f"region `{pattern}`: write it as module:qualname, as in `serve.model:Decoder.forward`")
-        modules = _modules(interpreter, module_name, files, pattern)
-        found = [(module, target) for module in modules for target in targets(interpreter, module, qualname)]
-        if not found:
-            known = [name for module in modules for name in _qualnames(module)]
-            raise UsageError(
-                f"region `{pattern}`: nothing in `{module_name}` is called `{qualname}`{nearest(qualname, known)}"
-            )
-        for module, target in found:
-            run_declared(interpreter, module, target)
+        for named in find_functions(interpreter, pattern, files, "region"):
+            run_declared(interpreter, named)
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """What a declared region names: the qualified name, its definition, and the class whose object it runs on."""
-
-    qualname: str
-    definition: Definition
-    defined_in: ClassDefinition | None
-    owner: ClassDefinition | None
-
-
-def _modules(interpreter: Interpreter, name: str, files: list[Path], pattern: str) -> list[Module]:
-    project = interpreter.project
-    if any(c in name for c in "*?["):
-        matches = re.compile(translate(name))
-        found = [module for path in files if matches.match((module := project.module_at(path)).name)]
-    else:
-        named = project.module(name)
-        found = [named] if named is not None else []
-    if not found:
-        known = [project.module_at(path).name for path in files]
-        raise UsageError(f"region `{pattern}`: no module `{name}` in the checked paths{nearest(name, known)}")
-    return found
-
-
-def _qualnames(module: Module) -> list[str]:
-    names = [definition.qualname for definition in module.index.all_functions()]
-    return [*names, *(cls.qualname for cls in module.index.classes.values())]
-
-
-def targets(interpreter: Interpreter, module: Module, qualname: str) -> list[_Target]:
-    """The functions that a qualified name, or a glob over them, means; a method may be that of a base class."""
-    index = module.index
-    if any(c in qualname for c in "*?["):
-        matches = dict.fromkeys(d.qualname for d in index.all_functions() if fnmatchcase(d.qualname, qualname))
-        return [target for name in matches for target in targets(interpreter, module, name)]
-    if qualname in index.functions:
-        return [_Target(qualname, index.functions[qualname][-1], None, None)]
-    *path, last = qualname.split(".")
-    whole = nested_class(index.classes, [*path, last])
-    owner, names = (
-        (whole, ["forward", "__call__"]) if whole is not None else (nested_class(index.classes, path), [last])
-    )
-    for name in names:
-        found = interpreter.classes.find(owner, name) if owner is not None else None
-        if owner is not None and found is not None and isinstance(found[0], ClassDefinition):
-            definitions = found[0].methods.get(name)
-            if definitions:
-                return [_Target(f"{owner.qualname}.{name}", definitions[-1], found[0], owner)]
-    return []
-
-
-def nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
-    cls = None
-    for name in path:
-        cls = classes.get(name)
-        if cls is None:
-            return None
-        classes = cls.classes
-    return cls
-
-
-def run_declared(interpreter: Interpreter, module: Module, target: _Target) -> None:
-    definition = target.definition
-    code = definition.code
-    if code is None:
+def run_declared(interpreter: Interpreter, named: Named) -> None:
+    definition, signature = named.definition, named.signature()
+    if signature is None:
         return
-    entry, path = f"{module.name}:{target.qualname}", str(definition.module.path)
+    entry, path = named.entry, str(definition.module.path)
     region = OpenRegion(Region("declared", path, definition.line, entry), Context(entry, path), Mode.CAPTURE)
     interpreter.regions[("declared", path, definition.line, entry)] = region
     frame = interpreter.names.module_frame(definition.module, definition.segment.first)
     frame.context = Context(entry, path)
     frame.regions.append(region)
     # The signature is that of the function as it is written; the call goes through its decorators.
-    signature = Function(code, definition.module, definition.qualname, definition.segment.first, target.defined_in)
-    method = interpreter.names.definition(definition, target.defined_in)
-    receiver: Value | None = None
-    if target.owner is not None and not isinstance(method, Bound):
-        receiver = interpreter.heap.instance(target.owner, None, False)
+    method, receiver = named.callee(interpreter)
     arguments = entry_arguments(interpreter, signature, receiver)
+    code = signature.code
     call = ir.Call(code.mark, ir.Name(code.mark, ""), ())
     interpreter.outside = 0
     interpreter.calls.call(method, arguments, call, frame)

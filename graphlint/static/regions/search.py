@@ -17,7 +17,8 @@ from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachabl
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.declarations import marked, nested_class, run_declared, targets
+from graphlint.static.regions.declarations import marked, run_declared
+from graphlint.static.regions.patterns import functions_in, nested_class
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.syntax.words import Words, by_shared_piece
@@ -36,6 +37,7 @@ class Search:
     progress: Callable[[int, int], None] | None = None
     done: set[Definition | Module] = field(default_factory=set)
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
+    passing_on: set[str] = field(default_factory=set)  # names in the files that were run first
 
     @cached_property
     def words(self) -> Words:
@@ -49,12 +51,17 @@ class Search:
         """The files that hold a mark."""
         return self._files_with(self.interpreter.entries.marks, self.files)
 
+    def first(self, paths: Iterable[Path]) -> None:
+        """Run these files before the others."""
+        for path in paths:
+            self.passing_on |= self._run_file(self.interpreter.project.module_at(path), self.words)
+
     def lexical(self) -> None:
         """Run every function that can open a region, its callers in the same file, and the users of helpers."""
         pending = dict.fromkeys(self.candidates, self.words)
         helpers: set[str] = set()
+        found = self.passing_on
         for _ in range(MAX_ROUNDS):
-            found: set[str] = set()
             for number, (path, words) in enumerate(pending.items()):
                 if self.progress is not None:
                     self.progress(number, len(pending))
@@ -68,6 +75,7 @@ class Search:
             users = self._files_with([name.encode() for name in new], self.files, pattern)[:MAX_USERS]
             methods = {method for name in new for method in self.methods.get(name, ())}
             pending = dict.fromkeys(users, Words(_any_of(new | methods)))
+            found = set()
 
     def marked(self) -> None:
         """Run what carries a decorator that declares a region, under whatever name the decorator goes."""
@@ -83,8 +91,8 @@ class Search:
             modules = [self.interpreter.project.module_at(path) for path in paths]
             for module in modules:
                 for qualname in marked(self.interpreter, module):
-                    for target in targets(self.interpreter, module, qualname):
-                        run_declared(self.interpreter, module, target)
+                    for named in functions_in(self.interpreter, module, qualname):
+                        run_declared(self.interpreter, named)
             new = {name for module in modules for name in _aliases(module, known)} - known
 
     def _files_with(
@@ -234,7 +242,7 @@ class Search:
 
     def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
         """Whether a method captures something that was handed to the constructor, and that only its users know."""
-        contexts = (reached for region in self._opened(context, before) for reached in reachable(region.context))
+        contexts = (reached for region in self._opened(context, before) for reached, _ in reachable(region.context))
         unresolved = [found for reached in contexts for found in reached.unresolved.values()]
         held = self.interpreter.heap.attributes(receiver) if unresolved else {}
         callees = (found.callee for found in unresolved if receiver in members(found.owner))

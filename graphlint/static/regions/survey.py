@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.finding import Region
+from graphlint.rulebook.targets import Target
 from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.exports import exported
+from graphlint.static.regions.holes import MAX_HOPS, find_holes, is_test
+from graphlint.static.regions.proposals import propose_targets
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -21,13 +25,18 @@ class Survey:
     """The regions that the code opens, models that no region and no other model uses, and the packages behind those.
 
     A model is `module:Class.forward`, the one that is built of most others first; the packages are those whose classes
-    models derive from, PyTorch left out.
+    models derive from, PyTorch left out. `targets` are what fits calls in regions that nobody knows the callee of,
+    `exports` what a library offers to those who may capture it. An `engine` has more models than these, and regions
+    that run what they are given.
     """
 
     files: int
     regions: tuple[Region, ...]
     models: tuple[str, ...]
     packages: tuple[str, ...]
+    targets: tuple[Target, ...] = ()
+    exports: tuple[str, ...] = ()
+    engine: bool = False
 
 
 def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
@@ -41,12 +50,22 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     packages: set[str] = set()
     for cls in models:
         entry = f"{cls.module.name}:{cls.qualname}.forward"
-        if cls.name not in used and entry not in reached.functions and not _is_test(cls.module.name):
+        if cls.name not in used and entry not in reached.functions and not is_test(cls.module.name):
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     ordered = sorted(found, key=lambda entry: (-found[entry], entry))
-    return Survey(len(files), tuple(sorted(reached.regions)), tuple(ordered), tuple(sorted(packages - known)))
+    offered = tuple(entry for entry in exported(interpreter, files) if entry not in reached.functions)
+    is_given = any(hole.hops <= MAX_HOPS for hole in find_holes(interpreter.regions.values()))
+    return Survey(
+        len(files),
+        tuple(sorted(reached.regions)),
+        tuple(ordered),
+        tuple(sorted(packages - known)),
+        propose_targets(interpreter, files, found.keys()),
+        offered,
+        is_given and len(found) > len(offered),
+    )
 
 
 def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -> set[str]:
@@ -77,7 +96,3 @@ def _names_in(cls: ClassDefinition) -> set[str]:
     """The names in the statement of a class besides its own; those of its bases are among them."""
     lines = cls.module.lines[cls.segment.first - 1 : cls.segment.last]
     return set(_WORD.findall("\n".join(lines))) - {cls.name}
-
-
-def _is_test(module: str) -> bool:
-    return any(part in ("test", "tests", "conftest") or part.startswith("test_") for part in module.split("."))

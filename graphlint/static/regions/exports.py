@@ -1,0 +1,120 @@
+"""Files of a library in, the functions out that those who call it may capture: operators, steps, autograd functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.holes import is_test
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import names_in, walk
+from graphlint.values import UNKNOWN, External, Tensor, members
+
+MAX_HANDS = 6  # modules that hand on a name, one after the other
+RUN = "run"  # what a wrapper that is planned first and run later calls its second part
+PASSES = ("forward", "backward")
+
+
+def exported(interpreter: Interpreter, files: Sequence[Path]) -> tuple[str, ...]:
+    """What may be captured by those who use these files, as `module:qualname`."""
+    modules = [interpreter.project.module_at(path) for path in files]
+    public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
+    packages = [module for module in public if module.is_package]
+    found = dict.fromkeys(_operators(interpreter, packages))
+    if not found:
+        found = dict.fromkeys(_operators(interpreter, public))
+    found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
+    return tuple(found)
+
+
+def _operators(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
+    """The functions that take tensors, and the `run` of classes, among what modules define or import in public."""
+    for module in modules:
+        for name in [
+            *module.index.functions,
+            *module.index.classes,
+            *(module.index.imports if module.is_package else ()),
+        ]:
+            found = None if name.startswith("_") else _origin(interpreter, module, name)
+            if isinstance(found, Definition) and _takes_tensors(interpreter, found, None):
+                yield f"{found.module.name}:{found.qualname}"
+            elif isinstance(found, ClassDefinition):
+                runs = found.methods.get(RUN)
+                if runs and _takes_tensors(interpreter, runs[-1], found):
+                    yield f"{found.module.name}:{found.qualname}.{RUN}"
+
+
+def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
+    """What a name stands for that modules may import from each other."""
+    for _ in range(MAX_HANDS):
+        if name in module.index.functions:
+            return module.index.functions[name][-1]
+        if name in module.index.classes:
+            return module.index.classes[name]
+        imports = module.index.imports.get(name, ())
+        handed = next((one for one in imports if one.member is not None), None)
+        source = interpreter.project.module(handed.module) if handed is not None else None
+        if handed is None or handed.member is None or source is None or is_test(source.name):
+            return None
+        module, name = source, handed.member
+    return None
+
+
+def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
+    """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised."""
+    code = definition.code
+    if code is None:
+        return False
+    parameters = code.parameters[1:] if owner is not None else code.parameters
+    if any(parameter.annotation is not None for parameter in parameters):
+        function = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+        promised = (interpreter.refine(UNKNOWN, parameter, function) for parameter in parameters)
+        return any(isinstance(member, Tensor) for value in promised for member in members(value))
+    names = {parameter.name for parameter in parameters}
+    return any(_treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
+
+
+def _treats_as_tensor(interpreter: Interpreter, node: object, names: set[str], module: Module) -> bool:
+    """Whether a node hands one of these names to the library of tensors, or asks of it what only tensors have."""
+    match node:
+        case ir.Call():
+            callee = interpreter.names.static_value(node.func, module)
+            name = callee.name if isinstance(callee, External) else ""
+            is_operation = interpreter.lexicon.is_catalogued(name) and _is_method(interpreter, name)
+            return is_operation and bool(names & names_in(node.arguments))
+        case ir.Attribute(value=(ir.Compare() | ir.Binary()) as computed):
+            return _is_method(interpreter, node.attr) and bool(names & names_in(computed))
+        case ir.Attribute(value=ir.Name(id=name)):
+            unknown = interpreter.lexicon.unknown
+            telling = interpreter.catalogue.telling
+            return name in names and any(node.attr in t for t in (telling, unknown["attributes"], unknown["methods"]))
+    return False
+
+
+def _is_method(interpreter: Interpreter, name: str) -> bool:
+    """Whether tensors have a method of this name: a function called like it works on them as well."""
+    return interpreter.catalogue.method(name.rpartition(".")[2]) is not None
+
+
+def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
+    """The steps of optimizers, and both passes of autograd functions."""
+    classes, lexicon = interpreter.classes, interpreter.lexicon
+    for module in modules:
+        raw = interpreter.project.raw(module.path) or b""
+        if b"Optimizer" not in raw and b"Function" not in raw:
+            continue
+        for cls in module.index.classes.values():
+            bases = classes.external_bases(cls)
+            names: Iterable[str] = ()
+            if any(base in lexicon.modules["optimizers"] for base in bases):
+                names = sorted(lexicon.modules["steps"])
+            elif any(lexicon.callables.get(base) == "applied" for base in bases):
+                names = PASSES
+            yield from (f"{module.name}:{cls.qualname}.{name}" for name in names if name in cls.methods)
+
+
+def _is_private(module: str) -> bool:
+    return any(part.startswith("_") and not part.startswith("__") for part in module.split("."))

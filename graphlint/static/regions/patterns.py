@@ -1,0 +1,130 @@
+"""Patterns of names in, the functions out that they mean: `module:qualname`, with globs on both sides of the colon."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase, translate
+from pathlib import Path
+
+from graphlint.errors import UsageError, nearest
+from graphlint.static.domain.program import Bound, Function, Instance
+from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function by the name that a pattern gave it: its definition, and the class whose object it runs on."""
+
+    module: Module
+    qualname: str
+    definition: Definition
+    defined_in: ClassDefinition | None = None
+    owner: ClassDefinition | None = None
+
+    @property
+    def entry(self) -> str:
+        return f"{self.module.name}:{self.qualname}"
+
+    @property
+    def runs_as(self) -> str:
+        """What a context of it is called: by where it is written, not by the class that has it."""
+        return f"{self.definition.module.name}:{self.definition.qualname}"
+
+    def signature(self) -> Function | None:
+        """The function as it is written, without its decorators."""
+        code, found = self.definition.code, self.definition
+        if code is None:
+            return None
+        return Function(code, found.module, found.qualname, found.segment.first, self.defined_in)
+
+    def callee(self, interpreter: Interpreter) -> tuple[Value, Instance | None]:
+        """What a call of it goes to, with its decorators, and the object that it is called on."""
+        method = interpreter.names.definition(self.definition, self.defined_in)
+        if self.owner is None or isinstance(method, Bound):
+            return method, None
+        return method, interpreter.heap.instance(self.owner, None, False)
+
+
+def find_functions(interpreter: Interpreter, pattern: str, files: Sequence[Path], what: str) -> list[Named]:
+    """The functions that a pattern means. Raises UsageError, which says what the pattern is for, if there are none."""
+    module_name, colon, qualname = pattern.partition(":")
+    if not colon or not module_name or not qualname:
+        raise UsageError(f"{what} `{pattern}`: write it as module:qualname, as in `serve.model:Decoder.forward`")
+    found = matching(interpreter, pattern, files)
+    if found:
+        return found
+    modules = _modules(interpreter, module_name, files)
+    if not modules:
+        known = [interpreter.project.module_at(path).name for path in files]
+        raise UsageError(
+            f"{what} `{pattern}`: no module `{module_name}` in the checked paths{nearest(module_name, known)}"
+        )
+    known = [name for module in modules for name in _qualnames(module)]
+    raise UsageError(f"{what} `{pattern}`: nothing in `{module_name}` is called `{qualname}`{nearest(qualname, known)}")
+
+
+def matching(interpreter: Interpreter, pattern: str, files: Sequence[Path]) -> list[Named]:
+    """The functions that a pattern means, if there are any."""
+    module_name, _, qualname = pattern.partition(":")
+    modules = _modules(interpreter, module_name, files)
+    return [named for module in modules for named in functions_in(interpreter, module, qualname)]
+
+
+def is_named(name: str, pattern: str) -> bool:
+    """Whether a pattern means what is called `module:qualname`."""
+    sides = zip(name.split(":"), pattern.split(":"), strict=True)
+    return all(fnmatchcase(side, glob) for side, glob in sides)
+
+
+def functions_in(interpreter: Interpreter, module: Module, qualname: str) -> list[Named]:
+    """The functions of a module that a qualified name, or a glob, means; a method may be that of a base class."""
+    index = module.index
+    if _is_glob(qualname):
+        matches = dict.fromkeys(d.qualname for d in index.all_functions() if fnmatchcase(d.qualname, qualname))
+        return [named for name in matches for named in functions_in(interpreter, module, name)]
+    if qualname in index.functions:
+        return [Named(module, qualname, index.functions[qualname][-1])]
+    *path, last = qualname.split(".")
+    whole = nested_class(index.classes, [*path, last])
+    owner, names = (
+        (whole, ["forward", "__call__"]) if whole is not None else (nested_class(index.classes, path), [last])
+    )
+    for name in names:
+        found = interpreter.classes.find(owner, name) if owner is not None else None
+        if owner is not None and found is not None and isinstance(found[0], ClassDefinition):
+            definitions = found[0].methods.get(name)
+            if definitions:
+                return [Named(module, f"{owner.qualname}.{name}", definitions[-1], found[0], owner)]
+    return []
+
+
+def nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
+    cls = None
+    for name in path:
+        cls = classes.get(name)
+        if cls is None:
+            return None
+        classes = cls.classes
+    return cls
+
+
+def _is_glob(name: str) -> bool:
+    return any(c in name for c in "*?[")
+
+
+def _modules(interpreter: Interpreter, name: str, files: Sequence[Path]) -> list[Module]:
+    project = interpreter.project
+    if _is_glob(name):
+        matches = re.compile(translate(name))
+        return [module for path in files if matches.match((module := project.module_at(path)).name)]
+    named = project.module(name)
+    return [named] if named is not None else []
+
+
+def _qualnames(module: Module) -> list[str]:
+    names = [definition.qualname for definition in module.index.all_functions()]
+    return [*names, *(cls.qualname for cls in module.index.classes.values())]

@@ -1,0 +1,73 @@
+"""Holes and the classes that fit them in, the targets that are proposed for a configuration out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from graphlint.rulebook.targets import Target, call_mistake
+from graphlint.static.index.module import ClassDefinition
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes
+from graphlint.static.regions.patterns import is_named
+from graphlint.static.regions.targets import telling
+
+LISTED = 4  # classes that are named one by one; more of them are grouped by how they are called
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")
+
+
+def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Collection[str]) -> tuple[Target, ...]:
+    """A target for each place near a region that no table knows; of modules, those that are `whole` models count."""
+    candidates = Candidates(interpreter, files)
+    found: dict[tuple[str, str | None], Target] = {}
+    for hole in find_holes(interpreter.regions.values()):
+        if hole.hops > MAX_HOPS or telling(interpreter, hole):
+            continue
+        at = hole.functions[-1].partition(".<locals>")[0]
+        call = ".".join(hole.names)
+        key = (at, call if not call_mistake(call) else None)
+        fitting = candidates.fitting(hole)
+        runs = tuple(_patterns(_whole(fitting, whole), fitting))
+        if runs:
+            found.setdefault(key, Target(at, runs, key[1]))
+    return tuple(found.values())
+
+
+def _whole(fitting: list[tuple[ClassDefinition, str]], whole: Collection[str]) -> list[tuple[ClassDefinition, str]]:
+    """The models that nothing else is built of, if any of them fits."""
+    return [one for one in fitting if _entry(*one) in whole] or fitting
+
+
+def _patterns(chosen: list[tuple[ClassDefinition, str]], fitting: list[tuple[ClassDefinition, str]]) -> Iterator[str]:
+    """The chosen by name if they are few; else by what those of one package end in, as far as that means no others."""
+    entries = {_entry(cls, method) for cls, method in chosen}
+    if len(entries) <= LISTED:
+        yield from sorted(entries)
+        return
+    groups: Counter[str] = Counter()
+    for cls, method in chosen:
+        package = cls.module.name.rpartition(".")[0]
+        for ending in _endings(cls.name):
+            groups[f"{package}.*:*{ending}.{method}" if package else f"*:*{ending}.{method}"] += 1
+    known = {_entry(cls, method) for cls, method in fitting}
+    left = set(entries)
+    for pattern, _ in sorted(groups.items(), key=lambda group: (-group[1], -len(group[0]))):
+        meant = {entry for entry in known if is_named(entry, pattern)}
+        new = meant & left
+        if len(new) > 1 and len(meant & entries) * 2 > len(meant):
+            yield pattern
+            left -= new
+    if len(left) == len(entries):
+        yield from sorted(left)
+
+
+def _endings(name: str) -> Iterator[str]:
+    """What the name of a class may share with others: its last words, the longest first."""
+    words = _WORD.findall(name)
+    yield from ("".join(words[start:]) for start in range(1, len(words)))
+
+
+def _entry(cls: ClassDefinition, method: str) -> str:
+    return f"{cls.module.name}:{cls.qualname}.{method}"

@@ -1,0 +1,179 @@
+"""Holes and the functions that tables and configurations name for them in; the calls are made, as if they were known.
+
+Each function is run with the arguments of the real call, so what their kinds are is known and not guessed. Those that
+share layers share the contexts of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from graphlint.finding import Span
+from graphlint.rulebook.targets import Target
+from graphlint.static.domain.program import Function
+from graphlint.static.index.headers import header
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.models.inputs import on_device
+from graphlint.static.regions.holes import Followed, Hole, accepts, find_holes
+from graphlint.static.regions.patterns import Named, find_functions, functions_in, is_named, matching
+from graphlint.values import UNKNOWN, Arguments, Value, union
+
+MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run
+BUDGET = 4000  # contexts that the functions of known engines may take
+
+Find = Callable[[str], list[Named]]
+
+
+@dataclass
+class Targets:
+    """Makes the calls of holes with the functions that targets name for them."""
+
+    interpreter: Interpreter
+    files: Sequence[Path]
+    declared: Sequence[Target] = ()
+    known: Sequence[Target] = ()
+    left: list[Hole] = field(default_factory=list)
+    followed: dict[Span, Followed] = field(default_factory=dict)
+    done: set[Target] = field(default_factory=set)  # those that have named what is run: what that calls is not theirs
+
+    def run(self) -> None:
+        """Run all that is declared, and of what is known of engines as much as the budget allows.
+
+        Raises UsageError for a declared pattern that names nothing; a row for an engine that is not there says nothing.
+        """
+        limit = BUDGET
+        found = holes = find_holes(self.interpreter.regions.values())
+        for _ in range(MAX_ROUNDS):
+            before = len(self.done)
+            for target in self.declared:
+                self._run(target, holes, self._find, None)
+            left = [hole for hole in holes if hole.span not in self.followed]
+            limit += len(self.interpreter.contexts)
+            for target in self.known if left else ():
+                self._run(target, left, self._match, limit)
+            limit -= len(self.interpreter.contexts)
+            if len(self.done) == before:
+                break
+            holes = find_holes(self.interpreter.regions.values())
+        self.left = [hole for hole in found if hole.span not in self.followed]
+
+    def _find(self, pattern: str) -> list[Named]:
+        return find_functions(self.interpreter, pattern, self.files, "target")
+
+    def _match(self, pattern: str) -> list[Named]:
+        return matching(self.interpreter, pattern, self.files)
+
+    def _run(self, target: Target, holes: Iterable[Hole], find: Find, limit: int | None) -> None:
+        """Run the functions of a target for the holes that it means, up to this number of contexts in all."""
+        if target in self.done:
+            return
+        places = {named.runs_as for named in find(target.at)} if limit is None else set[str]()
+        meant = [hole for hole in holes if _lies_in(hole, target.at, places) and _is_spelt(hole, target.call)]
+        if not meant and limit is not None:
+            return
+        functions = [named for pattern in target.runs for named in find(pattern)]
+        for named in _spread(functions) if meant else ():
+            for hole in _fitting(named, meant, target.call is not None):
+                self.done.add(target)
+                told = self.followed.setdefault(hole.span, Followed(hole))
+                if limit is not None and len(self.interpreter.contexts) > limit:
+                    told.left_out += named.entry not in told.run
+                else:
+                    _call(self.interpreter, named, hole)
+                    told.run.add(named.entry)
+
+
+def telling(interpreter: Interpreter, hole: Hole) -> list[Target]:
+    """The rows of tables that say what a hole runs."""
+    return [row for row in interpreter.entries.targets if _lies_in(hole, row.at, ()) and _is_spelt(hole, row.call)]
+
+
+def rows_for(interpreter: Interpreter) -> list[Target]:
+    """The rows of tables that say what is run in the regions that are known by now."""
+    holes = find_holes(interpreter.regions.values())
+    return list(dict.fromkeys(row for hole in holes for row in telling(interpreter, hole)))
+
+
+def capturing(interpreter: Interpreter, files: Iterable[Path]) -> list[Path]:
+    """The files in which known engines capture what rows of tables name."""
+    rows = [row.at.partition(":") for row in interpreter.entries.targets]
+    modules = [interpreter.project.module_at(path) for path in files]
+    return [
+        module.path
+        for module in modules
+        if any(fnmatchcase(module.name, name) and functions_in(interpreter, module, at) for name, _, at in rows)
+    ]
+
+
+def _lies_in(hole: Hole, at: str, places: Container[str]) -> bool:
+    """Whether a hole lies in a function of this name or below, or in one that is written at one of these places."""
+    functions = {name.partition(".<locals>")[0] for name in hole.functions}
+    return any(name in places or is_named(name, at) for name in functions)
+
+
+def _is_spelt(hole: Hole, call: str | None) -> bool:
+    """Whether the callee is spelt like that, as far as it is told."""
+    asked = tuple(call.removeprefix("self.").split(".")) if call is not None else ()
+    return not asked or hole.names[-len(asked) :] == asked
+
+
+def _fitting(named: Named, holes: Iterable[Hole], is_spelt: bool) -> Iterator[Hole]:
+    """The holes whose arguments a function takes: all that are spelt as asked, else those at the nearest place."""
+    taken = header(named.definition)
+    if taken is None:
+        return
+    bound = 0 if named.owner is None else 1
+    method = named.qualname.rpartition(".")[2]
+    fitting = [hole for hole in holes if accepts(taken, hole.made.arguments, bound)]
+    alike = [hole for hole in fitting if hole.method in (None, method)] or fitting
+    yield from (hole for hole in alike if is_spelt or hole.span == alike[0].span)
+
+
+def _spread(functions: Iterable[Named]) -> list[Named]:
+    """The functions, those first whose files import most that the ones before do not: they share the rest."""
+    brought = {
+        named: {(one.module, one.member) for imports in named.module.index.imports.values() for one in imports}
+        for named in functions
+    }
+    ordered: list[Named] = []
+    while brought:
+        best = max(brought, key=lambda named: len(brought[named]))
+        new = brought.pop(best)
+        ordered.append(best)
+        for others in brought.values():
+            others -= new
+    return ordered
+
+
+def _call(interpreter: Interpreter, named: Named, hole: Hole) -> None:
+    signature = named.signature()
+    if signature is None:
+        return
+    callee, receiver = named.callee(interpreter)
+    arguments = _arguments(interpreter, signature, receiver, hole.made.arguments)
+    interpreter.outside = 0
+    interpreter.calls.call(callee, arguments, hole.made.node, hole.made.frame)
+    hole.context.unresolved.pop(hole.span, None)
+
+
+def _arguments(interpreter: Interpreter, function: Function, receiver: Value | None, given: Arguments) -> Arguments:
+    """The arguments of a call; what it may hand over besides is what the signature promises, on the device."""
+    whole = given if receiver is None else given.prepend(receiver)
+    parameters = function.code.parameters if receiver is None else function.code.parameters[1:]
+    if any(parameter.kind == "*" for parameter in parameters):
+        return whole
+    bound = interpreter.signatures.bind(function, whole)
+    is_open = given.star is not None or given.double_star is not None
+    keywords = {}
+    for place, parameter in enumerate(parameters):
+        if parameter.kind == "**":
+            continue
+        value = bound[parameter.name]
+        if is_open and place >= len(given.positional) and given.keyword(parameter.name) is None:
+            value = union((interpreter.refine(UNKNOWN, parameter, function), value))
+        keywords[parameter.name] = on_device(value)
+    others = ((name, value) for name, value in given.keywords if name not in keywords)
+    return Arguments(() if receiver is None else (receiver,), (*keywords.items(), *others), None, given.double_star)
