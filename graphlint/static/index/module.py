@@ -219,6 +219,17 @@ class Index:
             yield from inner.functions()
 
 
+def nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
+    """The class at the end of a path of names, each inside the one before; None if there is none."""
+    cls = None
+    for name in path:
+        cls = classes.get(name)
+        if cls is None:
+            return None
+        classes = cls.classes
+    return cls
+
+
 def index_module(module: Module, tree: ast.Module) -> Index:
     """What the statements at the top of a module bind."""
     index = Index()

@@ -15,6 +15,7 @@ from graphlint.static.index.module import Module
 Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
 
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
+_CALL = re.compile(rb"\b(_*[A-Z]\w*)\(")  # what is spelled as a class
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 
 
@@ -28,6 +29,7 @@ class Project:
         self.by_path: dict[Path, Module] = {}
         self.unreadable: dict[Path, str] = {}
         self._packages: dict[Path, bool] = {}
+        self._calls: dict[bytes, list[Path]] | None = None
         self._bases: dict[bytes, list[Path]] | None = None
         for folder in dict.fromkeys(file.parent for file in self.files):
             self.roots.setdefault(self.root_of(folder))
@@ -117,6 +119,16 @@ class Project:
                 for word in set(_BASE.findall(bases)):
                     self._bases.setdefault(word, []).append(path)
         for path in self._bases.get(name.encode(), ()):
+            yield self.module_at(path)
+
+    def calling(self, name: str) -> Iterator[Module]:
+        """The modules of the checked files in which a class may be called by its name."""
+        if self._calls is None:
+            self._calls = {}
+            for path in self.files:
+                for word in set(_CALL.findall(self.raw(path) or b"")):
+                    self._calls.setdefault(word, []).append(path)
+        for path in self._calls.get(name.encode(), ()):
             yield self.module_at(path)
 
     def sharing(self, module: Module, name: str, is_attribute: bool) -> Iterator[tuple[Module, str]]:

@@ -64,7 +64,9 @@ class Calls:
         """The result of calling a value."""
         targets = list(members(target))
         if len(targets) > 1:
-            functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))][:MAX_TARGETS]
+            functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))]
+            # A candidate that does not take these arguments is not what is called here.
+            functions = ([t for t in functions if self._takes(t, arguments)] or functions)[:MAX_TARGETS]
             return union(self.call(t, arguments, node, frame) for t in functions) if functions else UNKNOWN
         target = targets[0]
         interpreter = self.interpreter
@@ -90,6 +92,19 @@ class Calls:
             case Unknown() | Super() | ModuleValue():
                 self.unresolved(node, frame)
         return UNKNOWN
+
+    def _takes(self, target: Value, arguments: Arguments) -> bool:
+        """Whether a value, if it is of the project, can be called with these arguments."""
+        match target:
+            case Function():
+                return self.interpreter.signatures.fits(target, arguments)
+            case Bound(function=Function()):
+                return self._takes(target.function, arguments.prepend(target.receiver))
+            case Class():
+                constructor = self.interpreter.classes.method(target.definition, "__init__")
+                made = arguments.prepend(target)
+                return constructor is None or any(self._takes(member, made) for member in members(constructor))
+        return True
 
     def unresolved(self, node: ir.Call | None, frame: Frame) -> None:
         """Count a call that could not be followed."""

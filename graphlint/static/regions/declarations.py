@@ -13,7 +13,7 @@ from graphlint.errors import UsageError, nearest
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion
 from graphlint.static.domain.program import Bound, Function
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.inputs import entry_arguments
 from graphlint.static.syntax import ir
@@ -86,16 +86,6 @@ def targets(interpreter: Interpreter, module: Module, qualname: str) -> list[_Ta
             if definitions:
                 return [_Target(f"{owner.qualname}.{name}", definitions[-1], found[0], owner)]
     return []
-
-
-def nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
-    cls = None
-    for name in path:
-        cls = classes.get(name)
-        if cls is None:
-            return None
-        classes = cls.classes
-    return cls
 
 
 def run_declared(interpreter: Interpreter, module: Module, target: _Target) -> None:

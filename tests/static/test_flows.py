@@ -1,0 +1,88 @@
+"""What objects hold and calls lead to, as far as the program says it: no lost code, and no flow that cannot be."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+# `step`, or the `forward` of `Net`, is declared as a region; every `# expect:` must be reported, and nothing else.
+HEAD = "import functools\nimport torch\nfrom torch import nn\n\n"
+LOUD = """
+        class Loud(nn.Module):
+            def forward(self, x):
+                return x.item()  # expect: GL101
+        class Quiet(nn.Module):
+            def forward(self, x):
+                return x + 1
+        class Unused(nn.Module):
+            def forward(self, x):
+                return x.item()
+        """
+
+CALL_SITES = {
+    "modules that a function hands to a constructor": f"""{LOUD}
+        def build(config):
+            body = Loud() if config.loud else nn.Linear(4, 4)
+            return Net(body, head=Quiet())
+        class Net(nn.Module):
+            def __init__(self, body, head: nn.Module, unused=None):
+                super().__init__()
+                self.body, self.head = body, head
+            def forward(self, x):
+                return self.head(self.body(x))
+        """,
+    "one that a method of a builder hands over": f"""{LOUD}
+        class Builder:
+            def __init__(self, kind):
+                self.kind = kind
+            def build(self):
+                return Net(self.part())
+            def part(self):
+                return Loud()
+        class Net(nn.Module):
+            def __init__(self, body):
+                super().__init__()
+                self.body = body
+            def forward(self, x):
+                return self.body(x)
+        """,
+    "a class picked from a module by a name that is not known": """
+        import parts
+        def build(config):
+            return Net(getattr(parts, config.name)(4, bias=config.bias))
+        class Net(nn.Module):
+            def __init__(self, body):
+                super().__init__()
+                self.body = body
+            def forward(self, x):
+                return self.body(x)
+        # file: parts.py
+        class Biased:
+            def __init__(self, width, bias):
+                self.bias = bias
+            def __call__(self, x):
+                return x.item()  # expect: GL101
+        class Narrow:
+            def __init__(self, width):
+                self.width = width
+            def __call__(self, x):
+                return x.item()
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in CALL_SITES.items()])
+def test_what_a_constructor_is_given_is_known_by_its_call_sites(tmp_path: Path, program: str) -> None:
+    """A declared module calls what the project hands to its constructor, and nothing that it does not."""
+    assert_reported(tmp_path, program)
+
+
+def assert_reported(folder: Path, program: str) -> None:
+    """What is marked is reported, and nothing else."""
+    text = HEAD + textwrap.dedent(program)
+    region = "main:Net.forward" if "class Net" in text else "main:step"
+    analysis = analyse(folder, text, regions=(region,))
+    assert analysis.expected == analysis.found
