@@ -86,3 +86,53 @@ def assert_reported(folder: Path, program: str) -> None:
     region = "main:Net.forward" if "class Net" in text else "main:step"
     analysis = analyse(folder, text, regions=(region,))
     assert analysis.expected == analysis.found
+
+
+KEPT = {
+    "a buffer registered again": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("scale", torch.ones(4))
+            def forward(self, x):
+                self.register_buffer("scale", x * 2, persistent=False)  # expect: GL501
+                return x * self.scale
+        """,
+    "an attribute set by name": """
+        class Net(nn.Module):
+            def forward(self, x):
+                setattr(self, "last", x * 2)  # expect: GL501
+                return x
+        """,
+    "the data of a tensor that stays": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("scale", torch.ones(4))
+            def forward(self, x):
+                self.scale.data = x * 2  # expect: GL501
+                return x
+        """,
+    "what stood there before the region": """
+        class Net(nn.Module):
+            def forward(self, x):
+                setattr(self, "last", x)
+                self.register_buffer("first", x)
+                return x
+        """,
+    "a module that the region makes": """
+        def step(x):
+            made = nn.Module()
+            held = Held()
+            held.register_buffer("scale", x * 2)
+            return held.scale
+        class Held(nn.Module):
+            pass
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in KEPT.items()])
+def test_a_tensor_of_the_region_is_kept_however_it_is_stored(tmp_path: Path, program: str) -> None:
+    """Registering, setting by name and swapping the data store what the region allocated, as an assignment does."""
+    assert_reported(tmp_path, program)

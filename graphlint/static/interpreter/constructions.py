@@ -1,4 +1,4 @@
-"""A class in, the objects that the project hands to its constructor out: what is called there is known by its call sites."""
+"""A class in, the objects that the call sites of its constructor hand to it out."""
 
 from __future__ import annotations
 

@@ -56,10 +56,10 @@ class Modules:
         if isinstance(receiver, Instance):
             does = self.evaluator.lexicon.methods.get(method)
             if does in ("registers", "registers_tensors") and values:
-                self._register(receiver, does, arguments)
+                self._register(receiver, does, arguments, node, frame)
                 return NONE
             if method == "__setattr__" and len(values) == 2:
-                write_named(self.evaluator, receiver, values[0], values[1])
+                write_named(self.evaluator, receiver, values[0], values[1], node, frame)
                 return NONE
             if does == "children":
                 return Sequence("iterator", None, union(self.evaluator.held(receiver).values()))
@@ -91,7 +91,9 @@ class Modules:
         found = (find(f"{base}.{method}") for base in self.evaluator.lexicon.modules["base"])
         return any(operation is not None and operation.returns == "self" for operation in found)
 
-    def _register(self, receiver: Instance, does: str, arguments: Arguments) -> None:
+    def _register(
+        self, receiver: Instance, does: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> None:
         name = arguments.positional[0] if arguments.positional else (arguments.keyword("name") or UNKNOWN)
         value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
         for keyword in ("tensor", "param", "module"):
@@ -99,9 +101,10 @@ class Modules:
         if does == "registers_tensors" and value != NONE:
             tensor = next((m for m in members(value) if isinstance(m, Tensor)), None)
             optional = [NONE] if NONE in members(value) else []
-            shape = (tensor.ndim, tensor.dtype) if tensor is not None else (None, None)
-            value = union([Tensor(Place.DEVICE, *shape, Confidence.HIGH), *optional])
-        write_named(self.evaluator, receiver, name, value)
+            known = tensor or Tensor()
+            held = Tensor(Place.DEVICE, known.ndim, known.dtype, Confidence.HIGH, fresh=known.fresh)
+            value = union([held, *optional])
+        write_named(self.evaluator, receiver, name, value, node, frame)
 
     def _move(self, receiver: Value, named: Value | None, node: ir.Call | None, frame: Frame) -> Value:
         """`module.cuda()`: copies the parameters of a module of torch, if it is on the other side until then."""
@@ -141,10 +144,12 @@ class Modules:
         return len(moves) == 1 and module.id in frame.module.index.assignments
 
 
-def write_named(evaluator: Evaluator, receiver: Instance, name: Value, value: Value) -> None:
+def write_named(
+    evaluator: Evaluator, receiver: Instance, name: Value, value: Value, node: ir.Call | None, frame: Frame
+) -> None:
     """Set an attribute whose name is a value."""
     key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
-    evaluator.write_attribute(receiver, key, value)
+    evaluator.write_attribute(receiver, key, value, ir.Literal(ir.NOWHERE, None) if node is None else node, frame)
 
 
 def _is_made_in(code: ir.Code, name: str, moving: Collection[str]) -> bool:

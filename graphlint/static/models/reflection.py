@@ -126,7 +126,7 @@ class Reflection:
     def setattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         receiver, name, value, *_ = *arguments.positional, UNKNOWN, UNKNOWN, UNKNOWN
         if isinstance(receiver, Instance):
-            write_named(self.evaluator, receiver, name, value)
+            write_named(self.evaluator, receiver, name, value, node, frame)
         return NONE
 
 
