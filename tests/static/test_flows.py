@@ -136,3 +136,62 @@ KEPT = {
 def test_a_tensor_of_the_region_is_kept_however_it_is_stored(tmp_path: Path, program: str) -> None:
     """Registering, setting by name and swapping the data store what the region allocated, as an assignment does."""
     assert_reported(tmp_path, program)
+
+
+DECORATED = {
+    "a wrapper that passes through helpers": """
+        def named(wrapper, function):
+            return attached(functools.wraps(function)(wrapper), function)
+        def attached(wrapper, function):
+            if function.__name__:
+                wrapper.name = function.__name__
+            return wrapper
+        def logged(function):
+            def wrapper(*args):
+                result = function(*args)
+                print(result.cpu())  # expect: GL201
+                return result
+            return named(wrapper, function)
+        @logged
+        def step(x):
+            return x + 1
+        """,
+    "one of two wrappers, by a setting of the process": """
+        import os
+        LEVEL = int(os.environ.get("LEVEL", "0"))
+        def logged(function=None, *, name=None):
+            if LEVEL == 0:
+                return (lambda f: quiet(f)) if function is None else quiet(function)
+            return loud if function is None else loud(function)
+        def quiet(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                return function(*args)
+            return wrapper
+        def loud(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                return function(*args).cpu()  # expect: GL201
+            return wrapper
+        @logged(name="step")
+        def step(x):
+            return x + 1
+        """,
+    "a decorator that only registers": """
+        KNOWN = []
+        def registered(function):
+            return kept(function)
+        def kept(function):
+            KNOWN.append(function)
+            return function
+        @registered
+        def step(x):
+            return x.item()  # expect: GL101
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in DECORATED.items()])
+def test_what_a_decorator_puts_around_a_function_is_followed(tmp_path: Path, program: str) -> None:
+    """The wrapper may be one of several, and be handed through functions before it is returned."""
+    assert_reported(tmp_path, program)

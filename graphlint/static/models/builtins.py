@@ -61,6 +61,7 @@ class Builtins:
             "builtins.filter": iterables.filter,
             "builtins.dict": iterables.dict, "collections.OrderedDict": iterables.dict, "copy.copy": self._last,
             "typing.cast": self._last, "functools.partial": self._partial, "functools.wraps": self._wraps,
+            "functools.update_wrapper": self._first,
             "functools.lru_cache": self._cache("functools.lru_cache"),
             "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
             "functools.reduce": self._called,
@@ -246,7 +247,10 @@ class Builtins:
         return arguments.positional[-1] if arguments.positional else UNKNOWN
 
     def _wraps(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        return UNKNOWN
+        return Partial(External("functools.update_wrapper"), (), ())
+
+    def _first(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return next(iter(arguments.positional), UNKNOWN)
 
     def _branches(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         operand = self.evaluator.element(next(iter(arguments.positional[3:]), UNKNOWN))
