@@ -195,3 +195,44 @@ DECORATED = {
 def test_what_a_decorator_puts_around_a_function_is_followed(tmp_path: Path, program: str) -> None:
     """The wrapper may be one of several, and be handed through functions before it is returned."""
     assert_reported(tmp_path, program)
+
+
+INNER = {
+    "classes with a base, a captured name and one another": """
+        from base import Base
+        def made(scale):
+            class Part(nn.Module):
+                def forward(self, x):
+                    return scale(x)
+            class Runner(Base):
+                def __init__(self):
+                    self.part = Part()
+                def run(self, x):
+                    return super().run(self.part(x))
+            return Runner()
+        def loud(x):
+            return x.item()  # expect: GL101
+        def quiet(x):
+            return x
+        def step(x):
+            made(quiet).run(x)
+            return made(loud).run(x)
+        # file: base.py
+        class Base:
+            def run(self, x):
+                return x.cpu()  # expect: GL201
+        """,
+    "a class that nothing makes": """
+        def step(x):
+            class Part(nn.Module):
+                def forward(self, x):
+                    return x.item()
+            return x + 1
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in INNER.items()])
+def test_a_class_inside_of_a_function_is_followed(tmp_path: Path, program: str) -> None:
+    """It reads the names around it, and is a class like those at the top of a module."""
+    assert_reported(tmp_path, program)

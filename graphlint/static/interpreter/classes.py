@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.static.domain.program import Bound, Class, Function
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import (
@@ -47,7 +47,7 @@ class Classes:
         known = self.orders.get(cls)
         if known is None:
             self.orders[cls] = (cls,)  # for a class that inherits from itself by mistake
-            parents = [base for source in cls.bases for base in self._bases(source, cls.module)]
+            parents = [base for source in cls.bases for base in self._bases(source, cls)]
             chains: list[list[Base]] = [
                 list(self.order(base)) if isinstance(base, ClassDefinition) else [base] for base in parents
             ]
@@ -55,14 +55,16 @@ class Classes:
             self.orders[cls] = known
         return known
 
-    def _bases(self, source: str, module: Module) -> list[Base]:
+    def _bases(self, source: str, cls: ClassDefinition) -> list[Base]:
         node = lower_expression(source)
         if isinstance(node, ir.Subscript):
             node = node.value
         if node is None:
             return []
         found: list[Base] = []
-        for value in members(self.interpreter.names.static_value(node, module)):
+        for value in members(
+            self.interpreter.names.static_value(node, cls.module, self.interpreter.names.scopes.get(cls))
+        ):
             if isinstance(value, Class):
                 found.append(value.definition)
             elif isinstance(value, External):
