@@ -236,3 +236,26 @@ INNER = {
 def test_a_class_inside_of_a_function_is_followed(tmp_path: Path, program: str) -> None:
     """It reads the names around it, and is a class like those at the top of a module."""
     assert_reported(tmp_path, program)
+
+
+HELD = {
+    "the only object of a class, made when it is first asked for": """
+        class Tuner:
+            _instance = None
+            @classmethod
+            def get(cls):
+                if cls._instance is None:
+                    cls._instance = Tuner()
+                return cls._instance
+            def pick(self, x):
+                return x.item()  # expect: GL101
+        def step(x):
+            return Tuner.get().pick(x)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in HELD.items()])
+def test_what_an_object_holds_is_known(tmp_path: Path, program: str) -> None:
+    """Fields keep what they were given, by defaults, by constructors and by assignments."""
+    assert_reported(tmp_path, program)

@@ -19,6 +19,7 @@ from graphlint.values import (
     Tensor,
     Unknown,
     Value,
+    join,
     members,
     union,
 )
@@ -139,9 +140,18 @@ class Classes:
         return known
 
     def patch(self, cls: ClassDefinition, name: str, value: Value) -> None:
-        """An assignment to an attribute of a class; what is not known takes no method's place."""
+        """An assignment to an attribute of a class; what is not known takes no method's place.
+
+        Other values join what the body of the class says: the only object of a class is often kept so.
+        """
         if isinstance(value, _CALLABLE) and not (isinstance(value, Bound) and isinstance(value.receiver, Unknown)):
             self._patches.setdefault(cls, {})[name] = value
+        elif value != UNKNOWN:
+            known = self.class_attribute(cls, name)
+            found = self.find(cls, name)
+            owner = found[0] if found is not None else None
+            if known is not None and isinstance(owner, ClassDefinition):
+                self.attributes[owner, name] = join(known, value)
 
     def _real(self, definitions: list[Definition]) -> list[Definition]:
         """Without the setters of properties and the overloads: the first property, or the last function."""
