@@ -80,12 +80,13 @@ def test_what_a_constructor_is_given_is_known_by_its_call_sites(tmp_path: Path, 
     assert_reported(tmp_path, program)
 
 
-def assert_reported(folder: Path, program: str) -> None:
-    """What is marked is reported, and nothing else."""
+def assert_reported(folder: Path, program: str, unresolved: int | None = None) -> None:
+    """What is marked is reported, and nothing else; so many calls are counted as not followed."""
     text = HEAD + textwrap.dedent(program)
     region = "main:Net.forward" if "class Net" in text else "main:step"
     analysis = analyse(folder, text, regions=(region,))
     assert analysis.expected == analysis.found
+    assert unresolved in (None, analysis.report.summary.unresolved_calls)
 
 
 KEPT = {
@@ -258,4 +259,121 @@ HELD = {
 @pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in HELD.items()])
 def test_what_an_object_holds_is_known(tmp_path: Path, program: str) -> None:
     """Fields keep what they were given, by defaults, by constructors and by assignments."""
+    assert_reported(tmp_path, program)
+
+
+FOLLOWED = {
+    "an alias of apply": """
+        class Loud(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.item()  # expect: GL101
+        loud = Loud.apply
+        def step(x):
+            near = Loud.apply
+            return loud(x), near(x)
+        """,
+    "containers that are moved and cast": f"""{LOUD}
+        model = nn.Sequential(Loud(), nn.ReLU()).cuda().eval().half()
+        layers = nn.ModuleList([Loud() for _ in range(3)]).to("cuda")
+        def step(x):
+            return model(x), [layer(x) for layer in layers]
+        """,
+    "children by name": f"""{LOUD}
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.width = 4
+                self.part = Loud()
+            def forward(self, x):
+                for name, child in self.named_children():
+                    x = child(x)
+                return x
+        """,
+    "what itertools and deque hand on": """
+        import itertools
+        from collections import deque
+        def loud(x):
+            return x.item()  # expect: GL101
+        def quiet(x):
+            return x + 1
+        def copied(x):
+            return x.cpu()  # expect: GL201
+        def added(total, x):
+            return total + x.sum().item()  # expect: GL101
+        def step(x):
+            waiting = deque([quiet])
+            waiting.append(copied)
+            waiting.popleft()(x)
+            for function in itertools.chain([quiet], [quiet]):
+                function(x)
+            for function, y in itertools.product([quiet, loud], [x]):
+                function(y)
+            return functools.reduce(added, [x, x], 0)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in FOLLOWED.items()])
+def test_a_callable_is_followed_through_what_hands_it_on(tmp_path: Path, program: str) -> None:
+    """Aliases, containers of modules and iterators hand on what is called, and each call is resolved."""
+    assert_reported(tmp_path, program, unresolved=0)
+
+
+BOTH = {
+    "a mode that is not known": """
+        class Net(nn.Module):
+            def forward(self, x):
+                if self.training:
+                    return x.item()  # expect: GL101
+                return x.cpu()  # expect: GL201
+        """,
+    "a tensor beside a string, a dtype, a device": """
+        def step(x, mode, *, kind=torch.float32):
+            if x.sum() == "auto" or mode != "fast":
+                x = x + 1
+            if mode == torch.device("cuda") or x == kind:
+                x = x + 2
+            while x == mode:  # expect: GL302
+                x = x + 3
+            return x
+        """,
+    "a guard behind arguments and among others": """
+        def capturing(*args, **kwargs):
+            return torch.cuda.is_current_stream_capturing(*args, **kwargs)
+        def step(x):
+            if not capturing():
+                x.item()
+            if any([x is None, capturing()]):
+                return x
+            return x.cpu()
+        """,
+    "a class that replaces the method that runs": """
+        class Base:
+            def run(self, x):
+                return self.part(x)
+            def part(self, x):
+                raise NotImplementedError
+        class Loud(Base):
+            def part(self, x):
+                return x.item()  # expect: GL101
+        class Extended(Base):
+            def run(self, x):
+                return super().run(x)
+            def part(self, x):
+                return x.cpu()  # expect: GL201
+        class Other(Base):
+            def run(self, x):
+                return x
+            def part(self, x):
+                return x.tolist()
+        def step(x, base: Base):
+            return Base.run(base, x)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in BOTH.items()])
+def test_only_what_can_be_is_reported(tmp_path: Path, program: str) -> None:
+    """Both sides of what is not known are run, and no side of what cannot be."""
     assert_reported(tmp_path, program)

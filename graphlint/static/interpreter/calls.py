@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, Mode, Unresolved, reachable
-from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
+from graphlint.static.domain.program import APPLY, Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
@@ -116,6 +116,8 @@ class Calls:
 
     def _call_bound(self, target: Bound, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         function = target.function
+        if function == APPLY and isinstance(target.receiver, Class):
+            return self.interpreter.methods.apply(target.receiver.definition, arguments, node, frame)
         if isinstance(function, External):
             if function.name == "contextlib.contextmanager":
                 held = Partial(target.receiver, arguments.positional, arguments.keywords)

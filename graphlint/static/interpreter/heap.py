@@ -9,6 +9,7 @@ from graphlint.static.domain.program import ANY, Bound, Class, Function, Instanc
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import stores
 from graphlint.static.interpreter.names import loosened
+from graphlint.static.models import results
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Value, join, limit_depth, members, union
 
 if TYPE_CHECKING:
@@ -130,6 +131,9 @@ class Heap:
         if found is None:
             return None
         if isinstance(found[0], str):
+            operation = self.interpreter.catalogue.find(f"{found[0]}.{name}")
+            if operation is not None and operation.attribute:
+                return results.plain(operation.returns)
             return Bound(External(f"{found[0]}.{name}"), instance)
         method = self.interpreter.classes.method(instance.cls, name, after)
         if method is not None:

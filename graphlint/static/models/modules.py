@@ -61,13 +61,20 @@ class Modules:
             if method == "__setattr__" and len(values) == 2:
                 write_named(self.evaluator, receiver, values[0], values[1], node, frame)
                 return NONE
-            if does == "children":
-                return Sequence("iterator", None, union(self.evaluator.held(receiver).values()))
+            if does in ("children", "named_children"):
+                held = union(value for _, value in self._children(receiver))
+                return Sequence("iterator", None, Sequence("tuple", (Host("str"), held)) if "named" in does else held)
         if method == "enter_context" and values:
             return self.evaluator.enter(node, values[0], frame)
         if method == "forward" and isinstance(receiver, ExternalObject):
             return self.evaluator.call(receiver, arguments, node, frame)
         return self._call_module(method, receiver, arguments, node, frame) if self._is_module(receiver) else None
+
+    def _children(self, receiver: Instance) -> list[tuple[str, Value]]:
+        """The modules that an object holds, by their names."""
+        kinds = (ExternalObject, Instance, Sequence, Mapping)
+        held = self.evaluator.held(receiver).items()
+        return [(name, value) for name, value in held if any(isinstance(m, kinds) for m in members(value))]
 
     def _call_module(
         self, method: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -84,12 +91,7 @@ class Modules:
             case str(does):
                 return _CONTENTS.get(does)
             case _:
-                return receiver if self._returns_itself(method) else None
-
-    def _returns_itself(self, method: str) -> bool:
-        find = self.evaluator.catalogue.find
-        found = (find(f"{base}.{method}") for base in self.evaluator.lexicon.modules["base"])
-        return any(operation is not None and operation.returns == "self" for operation in found)
+                return receiver if gives_itself(self.evaluator, method) else None
 
     def _register(
         self, receiver: Instance, does: str, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -142,6 +144,14 @@ class Modules:
             if method.attr in moving and spelling(method.value) == module.id
         }
         return len(moves) == 1 and module.id in frame.module.index.assignments
+
+
+def gives_itself(evaluator: Evaluator, method: str) -> bool:
+    """Whether a method of modules, such as one that takes them to a device, gives the module itself."""
+    if evaluator.lexicon.methods.get(method) in ("evaluates", "moves", "trains"):
+        return True
+    found = (evaluator.catalogue.find(f"{base}.{method}") for base in evaluator.lexicon.modules["base"])
+    return any(operation is not None and operation.returns == "self" for operation in found)
 
 
 def write_named(
