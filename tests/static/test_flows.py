@@ -253,6 +253,71 @@ HELD = {
         def step(x):
             return Tuner.get().pick(x)
         """,
+    "defaults of fields, unless something assigns to them": """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Config:
+            width: int
+            loud: bool = False
+            quiet: bool = field(default=False)
+            sums: bool = False
+        def turn_on(config):
+            config.sums = True
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.config = Config(4)
+            def forward(self, x):
+                if self.config.loud or self.config.quiet:
+                    x.item()
+                if self.config.sums:
+                    x.cpu()  # expect: GL201
+                return x
+        """,
+    "None that nobody replaces": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.hook, self.set_later, self.set_by_name, self.set_outside = None, None, None, None
+            def later(self, hook):
+                self.set_later = hook
+            def named(self, hook):
+                self.register_buffer("set_by_name", hook)
+            def forward(self, x):
+                if self.hook is not None:
+                    return x.tolist()
+                if self.set_later is not None:
+                    x.item()  # expect: GL101
+                if self.set_by_name is not None:
+                    x.item()  # expect: GL101
+                if self.set_outside is not None:
+                    x.cpu()  # expect: GL201
+                return x
+        # file: other.py
+        def outside(net, hook):
+            net.set_outside = hook
+        """,
+    "members of an enum and their methods": """
+        from enum import Enum, auto
+        class Mode(Enum):
+            DECODE = auto()
+            EXTEND = auto()
+            def is_extend(self):
+                return self in (Mode.EXTEND,)
+            @property
+            def decodes(self):
+                return self is Mode.DECODE
+        def run(x, mode):
+            if mode.is_extend():
+                x.item()
+            if mode.decodes:
+                x.cpu()  # expect: GL201
+            return x
+        def asked(x, mode: Mode):
+            return x.item() if mode.is_extend() else x  # expect: GL101
+        def step(x, mode: Mode):
+            return asked(run(x, Mode.DECODE), mode)
+        """,
 }
 
 

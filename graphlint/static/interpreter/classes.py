@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Bound, Class, Function
 from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.syntax import ir
@@ -12,6 +13,7 @@ from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import (
     NONE,
     UNKNOWN,
+    Arguments,
     Const,
     External,
     ExternalObject,
@@ -41,6 +43,7 @@ class Classes:
         self.orders: dict[ClassDefinition, tuple[Base, ...]] = {}
         self._patches: dict[ClassDefinition, dict[str, Value]] = {}
         self.attributes: dict[tuple[ClassDefinition, str], Value] = {}
+        self.members: dict[External, ClassDefinition] = {}  # of enums
         self.overrides: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
 
     def order(self, cls: ClassDefinition) -> tuple[Base, ...]:
@@ -179,7 +182,9 @@ class Classes:
 
     def _evaluate_class_attribute(self, owner: ClassDefinition, name: str) -> Value:
         if self.is_enum(owner) and name in owner.assignments:
-            return External(f"{owner.module.name}:{owner.qualname}.{name}")
+            member = External(f"{owner.module.name}:{owner.qualname}.{name}")
+            self.members[member] = owner
+            return member
         names = self.interpreter.names
         value: Value = UNKNOWN
         for segment in owner.assignments.get(name, ()):
@@ -194,6 +199,28 @@ class Classes:
                 return promised if value in (UNKNOWN, NONE) else _general(value)
             return _general(value)
         return value
+
+    def field_default(self, cls: ClassDefinition, name: str) -> Value | None:
+        """What an annotated field holds where its object is made without it; None if it has no default."""
+        found = self.find(cls, name)
+        owner = found[0] if found is not None else None
+        if not isinstance(owner, ClassDefinition):
+            return None
+        for segment in owner.assignments.get(name, ()):
+            frame = self.interpreter.names.module_frame(owner.module, segment.first)
+            for statement in owner.module.lowered(segment):
+                value = statement.value if isinstance(statement, ir.Assign) else None
+                if value is not None:
+                    return self._made_default(value, frame)
+        return None
+
+    def _made_default(self, node: ir.Expr, frame: Frame) -> Value:
+        """`x: int = 1`, `x: int = field(default=1)` and `x: list = field(default_factory=list)`."""
+        keywords = {a.keyword: a.value for a in node.arguments} if isinstance(node, ir.Call) else {}
+        if "default_factory" in keywords:
+            factory = self.interpreter.eval(keywords["default_factory"], frame)
+            return self.interpreter.call(factory, Arguments(), None, frame)
+        return self.interpreter.eval(keywords.get("default", node), frame)
 
     def annotated(self, cls: ClassDefinition, name: str) -> Value:
         """What a class says of an attribute; its methods call by that name what they keep in it."""

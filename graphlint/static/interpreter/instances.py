@@ -71,6 +71,11 @@ class Instances:
         for name, value in zip(dict.fromkeys(fields), arguments.positional, strict=False):
             attributes[name] = value
         attributes.update(dict(arguments.keywords))
+        if instance.arguments is not None and arguments.star is None and arguments.double_star is None:
+            for name in dict.fromkeys(fields):
+                default = heap.field(instance.cls, name) if name not in attributes else None
+                if default is not None:
+                    attributes[name] = default
         if classes.external_bases(instance.cls) and arguments.positional:
             attributes[CONTENT] = self.interpreter.builtins.content_of(arguments)
 
