@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
-from graphlint.static.index.parts import stores
+from graphlint.static.index.parts import rebound_in, stores
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models import results
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Value, join, limit_depth, members, union
@@ -77,10 +77,15 @@ class Heap:
         )
 
     def field(self, cls: ClassDefinition, name: str) -> Value | None:
-        """The default of an annotated field, as far as nothing assigns to it later; None if it has none."""
+        """The default of an annotated field, as far as nothing assigns to it later; None if it has none.
+
+        Where a module replaces its globals, an object with defaults may be the first of several under one name.
+        """
         value = self.interpreter.classes.field_default(cls, name)
         if isinstance(value, Const) and (
-            self._times_assigned(cls, name) or self.interpreter.project.is_set_from_outside(name)
+            rebound_in(cls.module)
+            or self._times_assigned(cls, name)
+            or self.interpreter.project.is_set_from_outside(name)
         ):
             return loosened(value)
         return value

@@ -1,4 +1,7 @@
-"""Python's own functions, and those that the lexicon knows: guards, containers, what calls what it is given."""
+"""Python's own functions, and those that the lexicon knows: guards, containers, what calls what it is given.
+
+Long, because Python has many functions, and each of them gives something else.
+"""
 
 from __future__ import annotations
 
