@@ -33,7 +33,7 @@ class Condition:
     bool, not-bool        a mask: a tensor of booleans; a tensor of another dtype
     cuda, cpu             names a device of that type: a string, `torch.device`, index (cuda), tensor type or tensor
     pinned, not-pinned    a host tensor in page-locked memory; a host tensor elsewhere
-    fresh                 made inside the capture region
+    fresh, not-fresh      made inside the capture region; there before it
     distinct              another object than the argument that `value` names
     not-dtype             a tensor of another dtype than `value`
     many                  has at least as many elements as `value` says: a number, or `a*x^b` for another argument x
@@ -65,7 +65,7 @@ SURROUNDING = frozenset({"within", "outside"})  # they speak of no argument
 PREDICATES = VALUED | SURROUNDING | {
     "absent", "given", "none", "true", "not-true", "false", "not-false", "negative", "device", "host", "tensor",
     "not-tensor", "number", "sequence", "not-sequence", "several", "bool", "not-bool", "cuda", "cpu", "pinned",
-    "not-pinned", "fresh", "sparse", "batched", "oblong",
+    "not-pinned", "fresh", "not-fresh", "sparse", "batched", "oblong",
 }  # fmt: skip
 SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?:\*(?P<argument>\w+)\^(?P<power>\d+(?:\.\d+)?))?")
 ALWAYS = "always"

@@ -22,8 +22,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
     "methods": (
-        "children", "evaluates", "moves", "named_parameters", "parameters", "registers", "registers_tensors", "states",
-        "trains",
+        "children", "evaluates", "moves", "named_children", "named_parameters", "parameters", "registers",
+        "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),

@@ -272,6 +272,10 @@ def _fresh(value: Value | None, condition: Condition) -> Confidence | None:
     return HIGH if value is not None and any(tensor.fresh for tensor in tensors_in(value)) else None
 
 
+def _not_fresh(value: Value | None, condition: Condition) -> Confidence | None:
+    return HIGH if value is not None and any(not tensor.fresh for tensor in tensors_in(value)) else None
+
+
 def _not_dtype(value: Value | None, condition: Condition) -> Confidence | None:
     found = [] if value is None else list(tensors_in(value))
     return None if found and all(tensor.dtype == condition.value for tensor in found) else HIGH
@@ -282,6 +286,6 @@ TESTS: dict[str, Callable[[Value | None, Condition], Confidence | None]] = {
     "not-false": _not_false, "equals": _equals, "negative": _negative, "device": _device, "host": _host,
     "tensor": _tensor, "not-tensor": _not_tensor, "number": _number, "sequence": _sequence,
     "not-sequence": _not_sequence, "bool": _bool, "not-bool": _not_bool, "cuda": _cuda, "cpu": _cpu, "pinned": _pinned,
-    "not-pinned": _not_pinned, "fresh": _fresh, "not-dtype": _not_dtype, "several": _several, "many": _unknown_size,
-    "long": _unknown_size, "batched": _unfollowed, "oblong": _unfollowed, "sparse": _unfollowed,
+    "not-pinned": _not_pinned, "fresh": _fresh, "not-fresh": _not_fresh, "not-dtype": _not_dtype, "several": _several,
+    "many": _unknown_size, "long": _unknown_size, "batched": _unfollowed, "oblong": _unfollowed, "sparse": _unfollowed,
 }  # fmt: skip

@@ -41,6 +41,8 @@ def _test(condition: Condition, bound: Bound, is_fresh: IsFresh | None) -> Calla
         return lambda whole, _: OF_ARGUMENTS[predicate](whole, condition, bound)
     if predicate == "fresh" and is_fresh is not None:
         return lambda _, one: _is_tensor(one) and is_fresh(one)
+    if predicate == "not-fresh" and is_fresh is not None:
+        return lambda _, one: _is_tensor(one) and not is_fresh(one)
     if predicate in UNKNOWN:
         return lambda *_: False
     return lambda _, one: OF_ELEMENTS[predicate](one, condition, bound)
@@ -128,7 +130,7 @@ def _device_type(value: Any) -> str:
     return text.partition(":")[0]
 
 
-UNKNOWN = frozenset({"fresh", "within", "outside"})  # what arguments alone do not tell
+UNKNOWN = frozenset({"fresh", "not-fresh", "within", "outside"})  # what arguments alone do not tell
 OF_ARGUMENTS: dict[str, Test] = {
     "absent": lambda value, *_: value is None,
     "given": lambda value, *_: value is not None,

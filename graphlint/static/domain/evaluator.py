@@ -77,8 +77,8 @@ class Evaluator(Protocol):
     def held(self, instance: Instance) -> dict[str, Value]:
         """What an object holds."""
 
-    def write_attribute(self, instance: Instance, name: str, value: Value) -> None:
-        """An assignment to an attribute, seen by whoever reads it later."""
+    def write_attribute(self, instance: Instance, name: str, value: Value, target: ir.Expr, frame: Frame) -> None:
+        """An assignment to an attribute, seen by whoever reads it later; `target` is what says so."""
 
     def outlives_region(self, target: ir.Expr, frame: Frame) -> bool:
         """Whether what a name or attribute holds is there before the region and after it."""

@@ -100,6 +100,16 @@ class Module:
                 found.append(cls)
         return found
 
+    def class_in(self, segment: Segment, prefix: str) -> ClassDefinition | None:
+        """The class statement of a segment inside a function, as the index has those at the top level."""
+        with contextlib.suppress(*UNPARSABLE):
+            tree = parse("if True:\n" + self.source_of(segment))
+            ast.increment_lineno(tree, segment.first - 2)
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef):
+                    return _Indexer(self, Index()).class_definition(node, prefix)
+        return None
+
     def lowered(self, segment: Segment) -> ir.Block:
         """The compact form of a segment; empty if libcst does not accept it."""
         try:
@@ -217,6 +227,17 @@ class Index:
             yield from definitions
         for inner in self.classes.values():
             yield from inner.functions()
+
+
+def nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
+    """The class at the end of a path of names, each inside the one before; None if there is none."""
+    cls = None
+    for name in path:
+        cls = classes.get(name)
+        if cls is None:
+            return None
+        classes = cls.classes
+    return cls
 
 
 def index_module(module: Module, tree: ast.Module) -> Index:

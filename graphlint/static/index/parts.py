@@ -21,6 +21,7 @@ _ASSIGNED = re.compile(
     r"|,[^=\n]*=(?!=)|,\s*\n|,[^\n]*(?:\#|[(\[,\\]\s*\n|\n\s*[,)\]=]))"  # a tuple, which may go over several lines
 )
 _FILLED = re.compile(r"[\s\\)\]]*[\[\#]")
+_CALLED = re.compile(r"[\s\\)]*\(")
 _FAR = 200  # characters between a dot and the name behind it
 _ASKS_FOR_GRADIENT = "requires_grad_"  # the only method with such a name that leaves the values as they are
 _WRAPPER = "if True:\n"  # gives an indented segment a parent
@@ -66,6 +67,15 @@ def anywhere(text: str, at: int, end: int) -> bool:
 def filled(text: str, at: int, end: int) -> bool:
     """Whether an item of a name may be assigned."""
     return _FILLED.match(text, end) is not None
+
+
+def called(text: str, at: int, end: int) -> bool:
+    """Whether a name may be called, and does not begin a definition or end a longer name."""
+    return (
+        _CALLED.match(text, end) is not None
+        and not (text[at - 1 : at].isalnum() or text[at - 1 : at] == "_")
+        and not text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith(("class ", "def "))
+    )
 
 
 def _is_assigned(text: str, at: int, end: int) -> bool:

@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +16,8 @@ from graphlint.static.index.module import Module
 Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
 
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
+_CALL = re.compile(rb"[A-Z]\w*(?=\()")  # what is spelled as a class; begins with plain letters
+_STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 
 
@@ -118,6 +121,29 @@ class Project:
                     self._bases.setdefault(word, []).append(path)
         for path in self._bases.get(name.encode(), ()):
             yield self.module_at(path)
+
+    def calling(self, name: str) -> Iterator[Module]:
+        """The modules of the checked files in which a class may be called by its name."""
+        for path in self._calls.get(name.lstrip("_").encode(), ()):
+            yield self.module_at(path)
+
+    def is_set_from_outside(self, attribute: str) -> bool:
+        """Whether an attribute of that name is assigned to anything but the object that a method is called on."""
+        return attribute.encode() in self._stored
+
+    @cached_property
+    def _calls(self) -> dict[bytes, list[Path]]:
+        """The files in which something is called that is spelled as a class, by its name without underscores."""
+        calls: dict[bytes, list[Path]] = {}
+        for path in self.files:
+            for word in set(_CALL.findall(self.raw(path) or b"")):
+                calls.setdefault(word, []).append(path)
+        return calls
+
+    @cached_property
+    def _stored(self) -> frozenset[bytes]:
+        """The attributes that are assigned from outside."""
+        return frozenset().union(*(_STORE.findall(self.raw(path) or b"") for path in self.files))
 
     def sharing(self, module: Module, name: str, is_attribute: bool) -> Iterator[tuple[Module, str]]:
         """Who may have what a module has under a name, and how it is spelt there, with a dot before an attribute.

@@ -85,14 +85,21 @@ class Assignment:
         for member in members(receiver):
             match member, target:
                 case Instance(), _:
-                    frame.env[(member, target.attr)] = value
-                    self.interpreter.heap.write(member, target.attr, value)
-                    if not member.in_region:
-                        self._keep(target, value, frame)
+                    self.write(member, target.attr, value, target, frame)
                 case Class(), _:
                     self.interpreter.classes.patch(member.definition, target.attr, value)
                 case Tensor(), ir.Attribute(value=ir.Name(id=name), attr="data"):
                     frame.env[name] = value
+                case Tensor(), ir.Attribute(value=ir.Attribute() as holder, attr="data"):
+                    if self.outlives_region(holder, frame):
+                        self._keep(target, value, frame)
+
+    def write(self, instance: Instance, name: str, value: Value, target: ir.Expr, frame: Frame) -> None:
+        """Assign to an attribute of an object, seen by whoever reads it later; `target` is what says so."""
+        frame.env[(instance, name)] = value
+        self.interpreter.heap.write(instance, name, value)
+        if not instance.in_region:
+            self._keep(target, value, frame)
 
     def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
         container = self.interpreter.eval(target.value, frame)

@@ -63,6 +63,8 @@ class Attributes:
         match value:
             case Instance():
                 return self._instance_attribute(value, name, frame)
+            case External() if value in interpreter.classes.members:
+                return self._enum_attribute(value, name, frame)
             case External() if name == "__name__":
                 return Const(value.name.rpartition(".")[2])
             case ModuleValue() | PackageValue() | External():
@@ -85,6 +87,17 @@ class Attributes:
             case Function() | Bound() | Partial():
                 return self._callable_attribute(value, name)
         return self._typical(name)
+
+    def _enum_attribute(self, value: External, name: str, frame: Frame) -> Value:
+        """An attribute of a member of an enum: its methods and properties ask which one it is."""
+        classes = self.interpreter.classes
+        cls = classes.members[value]
+        method = classes.method(cls, name)
+        if method is not None:
+            return union(self.interpreter.heap.bind(member, value, frame) for member in members(method))
+        if name == "name":
+            return Const(value.name.rpartition(".")[2])
+        return UNKNOWN
 
     @staticmethod
     def _callable_attribute(value: Function | Bound | Partial, name: str) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, MadeCall, Mode, Unresolved, dispatched, reachable
-from graphlint.static.domain.program import Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
+from graphlint.static.domain.program import APPLY, Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
@@ -64,7 +64,9 @@ class Calls:
         """The result of calling a value."""
         targets = list(members(target))
         if len(targets) > 1:
-            functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))][:MAX_TARGETS]
+            functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))]
+            # A candidate that does not take these arguments is not what is called here.
+            functions = ([t for t in functions if self._takes(t, arguments)] or functions)[:MAX_TARGETS]
             callee = node.func if node is not None else None
             each = dispatched(functions, callee, frame)
             return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
@@ -93,6 +95,19 @@ class Calls:
                 self.unresolved(node, frame, arguments)
         return UNKNOWN
 
+    def _takes(self, target: Value, arguments: Arguments) -> bool:
+        """Whether a value, if it is of the project, can be called with these arguments."""
+        match target:
+            case Function():
+                return self.interpreter.signatures.fits(target, arguments)
+            case Bound(function=Function()):
+                return self._takes(target.function, arguments.prepend(target.receiver))
+            case Class():
+                constructor = self.interpreter.classes.method(target.definition, "__init__")
+                made = arguments.prepend(target)
+                return constructor is None or any(self._takes(member, made) for member in members(constructor))
+        return True
+
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
         """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
         if node is not None and frame.in_region:
@@ -105,6 +120,8 @@ class Calls:
 
     def _call_bound(self, target: Bound, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         function = target.function
+        if function == APPLY and isinstance(target.receiver, Class):
+            return self.interpreter.methods.apply(target.receiver.definition, arguments, node, frame)
         if isinstance(function, External):
             if function.name == "contextlib.contextmanager":
                 held = Partial(target.receiver, arguments.positional, arguments.keywords)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Bound, Class, Function
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import (
     NONE,
     UNKNOWN,
+    Arguments,
     Const,
     External,
     ExternalObject,
@@ -19,6 +21,7 @@ from graphlint.values import (
     Tensor,
     Unknown,
     Value,
+    join,
     members,
     union,
 )
@@ -40,6 +43,7 @@ class Classes:
         self.orders: dict[ClassDefinition, tuple[Base, ...]] = {}
         self._patches: dict[ClassDefinition, dict[str, Value]] = {}
         self.attributes: dict[tuple[ClassDefinition, str], Value] = {}
+        self.members: dict[External, ClassDefinition] = {}  # of enums
         self.overrides: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
 
     def order(self, cls: ClassDefinition) -> tuple[Base, ...]:
@@ -47,7 +51,7 @@ class Classes:
         known = self.orders.get(cls)
         if known is None:
             self.orders[cls] = (cls,)  # for a class that inherits from itself by mistake
-            parents = [base for source in cls.bases for base in self._bases(source, cls.module)]
+            parents = [base for source in cls.bases for base in self._bases(source, cls)]
             chains: list[list[Base]] = [
                 list(self.order(base)) if isinstance(base, ClassDefinition) else [base] for base in parents
             ]
@@ -55,14 +59,16 @@ class Classes:
             self.orders[cls] = known
         return known
 
-    def _bases(self, source: str, module: Module) -> list[Base]:
+    def _bases(self, source: str, cls: ClassDefinition) -> list[Base]:
         node = lower_expression(source)
         if isinstance(node, ir.Subscript):
             node = node.value
         if node is None:
             return []
         found: list[Base] = []
-        for value in members(self.interpreter.names.static_value(node, module)):
+        for value in members(
+            self.interpreter.names.static_value(node, cls.module, self.interpreter.names.scopes.get(cls))
+        ):
             if isinstance(value, Class):
                 found.append(value.definition)
             elif isinstance(value, External):
@@ -137,9 +143,18 @@ class Classes:
         return known
 
     def patch(self, cls: ClassDefinition, name: str, value: Value) -> None:
-        """An assignment to an attribute of a class; what is not known takes no method's place."""
+        """An assignment to an attribute of a class; what is not known takes no method's place.
+
+        Other values join what the body of the class says: the only object of a class is often kept so.
+        """
         if isinstance(value, _CALLABLE) and not (isinstance(value, Bound) and isinstance(value.receiver, Unknown)):
             self._patches.setdefault(cls, {})[name] = value
+        elif value != UNKNOWN:
+            known = self.class_attribute(cls, name)
+            found = self.find(cls, name)
+            owner = found[0] if found is not None else None
+            if known is not None and isinstance(owner, ClassDefinition):
+                self.attributes[owner, name] = join(known, value)
 
     def _real(self, definitions: list[Definition]) -> list[Definition]:
         """Without the setters of properties and the overloads: the first property, or the last function."""
@@ -167,7 +182,9 @@ class Classes:
 
     def _evaluate_class_attribute(self, owner: ClassDefinition, name: str) -> Value:
         if self.is_enum(owner) and name in owner.assignments:
-            return External(f"{owner.module.name}:{owner.qualname}.{name}")
+            member = External(f"{owner.module.name}:{owner.qualname}.{name}")
+            self.members[member] = owner
+            return member
         names = self.interpreter.names
         value: Value = UNKNOWN
         for segment in owner.assignments.get(name, ()):
@@ -182,6 +199,28 @@ class Classes:
                 return promised if value in (UNKNOWN, NONE) else _general(value)
             return _general(value)
         return value
+
+    def field_default(self, cls: ClassDefinition, name: str) -> Value | None:
+        """What an annotated field holds where its object is made without it; None if it has no default."""
+        found = self.find(cls, name)
+        owner = found[0] if found is not None else None
+        if not isinstance(owner, ClassDefinition):
+            return None
+        for segment in owner.assignments.get(name, ()):
+            frame = self.interpreter.names.module_frame(owner.module, segment.first)
+            for statement in owner.module.lowered(segment):
+                value = statement.value if isinstance(statement, ir.Assign) else None
+                if value is not None:
+                    return self._made_default(value, frame)
+        return None
+
+    def _made_default(self, node: ir.Expr, frame: Frame) -> Value:
+        """`x: int = 1`, `x: int = field(default=1)` and `x: list = field(default_factory=list)`."""
+        keywords = {a.keyword: a.value for a in node.arguments} if isinstance(node, ir.Call) else {}
+        if "default_factory" in keywords:
+            factory = self.interpreter.eval(keywords["default_factory"], frame)
+            return self.interpreter.call(factory, Arguments(), None, frame)
+        return self.interpreter.eval(keywords.get("default", node), frame)
 
     def annotated(self, cls: ClassDefinition, name: str) -> Value:
         """What a class says of an attribute; its methods call by that name what they keep in it."""

@@ -13,13 +13,13 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.traversal import names_in, walk
-from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members, union
 from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-_TRANSPARENT_DEPTH = 1  # a decorator that does more than define and return a wrapper is taken as it stands
+_TRANSPARENT_DEPTH = 3  # a decorator may hand its wrapper to helpers; one that does more is taken as it stands
 METHOD_KINDS = frozenset(
     {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
 )
@@ -35,6 +35,7 @@ class Decorators:
 
     def apply(self, decorator: Value, value: Value, frame: Frame, node: ir.Expr | None = None) -> Value:
         """What a decorator makes of a function; the function itself where that is not known."""
+        results: list[Value] = []
         for member in members(decorator):
             if isinstance(member, External):
                 if member.name in METHOD_KINDS:
@@ -62,8 +63,8 @@ class Decorators:
                     return self.interpreter.calls.call(member, Arguments((value,)), call, self._outside(frame))
             made = self._decorated(member, value, frame)
             if made is not None:
-                return made
-        return value
+                results.append(made)
+        return union(results) if results else value
 
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
         if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or self.transparent.get(decorator):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
-from graphlint.static.index.parts import stores
+from graphlint.static.index.parts import rebound_in, stores
 from graphlint.static.interpreter.names import loosened
+from graphlint.static.models import results
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Value, join, limit_depth, members, union
 
 if TYPE_CHECKING:
@@ -59,8 +60,36 @@ class Heap:
     def _loosen(self, instance: Instance, attributes: dict[str, Value]) -> None:
         """What was None after construction may have been set since, as may a constant that is assigned elsewhere."""
         for name, value in attributes.items():
-            if value == NONE or (isinstance(value, Const) and self._times_assigned(instance.cls, name) > 1):
+            is_set = value == NONE and self._may_be_set(instance, name)
+            if is_set or (isinstance(value, Const) and self._times_assigned(instance.cls, name) > 1):
                 attributes[name] = loosened(value)
+
+    def _may_be_set(self, instance: Instance, name: str) -> bool:
+        """Whether anything but the constructor may assign an attribute that it leaves None."""
+        if instance.arguments is None and self.interpreter.classes.subclasses(instance.cls):
+            return True
+        order = self.interpreter.classes.order(instance.cls)
+        texts = [base.module.text for base in order if isinstance(base, ClassDefinition)]
+        by_name = ("setattr(", f'"{name}"', f"'{name}'")
+        return (
+            self._times_assigned(instance.cls, name) > 1
+            or self.interpreter.project.is_set_from_outside(name)
+            or any(spelling in text for spelling in by_name for text in texts)
+        )
+
+    def field(self, cls: ClassDefinition, name: str) -> Value | None:
+        """The default of an annotated field, as far as nothing assigns to it later; None if it has none.
+
+        Where a module replaces its globals, an object with defaults may be the first of several under one name.
+        """
+        value = self.interpreter.classes.field_default(cls, name)
+        if isinstance(value, Const) and (
+            rebound_in(cls.module)
+            or self._times_assigned(cls, name)
+            or self.interpreter.project.is_set_from_outside(name)
+        ):
+            return loosened(value)
+        return value
 
     def _times_assigned(self, cls: ClassDefinition, name: str) -> int:
         """At how many places an attribute is assigned, in the files of the class and of its bases.
@@ -134,6 +163,9 @@ class Heap:
         if found is None:
             return None
         if isinstance(found[0], str):
+            operation = self.interpreter.catalogue.find(f"{found[0]}.{name}")
+            if operation is not None and operation.attribute:
+                return results.plain(operation.returns)
             return Bound(External(f"{found[0]}.{name}"), instance)
         method = self.interpreter.classes.method(instance.cls, name, after)
         if method is not None:

@@ -8,6 +8,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import CONTENT, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.classes import Base
+from graphlint.static.interpreter.constructions import Constructions
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Arguments, ExternalObject, Sequence, Union, Unknown, Value, join, members
 
@@ -22,6 +23,7 @@ class Instances:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self.constructions = Constructions(interpreter)
 
     def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """An object of a project class; inside a region its constructor is part of the region."""
@@ -32,6 +34,8 @@ class Instances:
             result = self.interpreter.calls.call(metaclass, arguments.prepend(Class(cls)), node, frame)
             if any(not isinstance(m, Unknown) for m in members(result)):
                 return result
+        if not in_region:
+            self.constructions.note(cls, arguments)
         instance = heap.instance(cls, arguments, in_region)
         if in_region and instance not in heap.objects:
             heap.objects[instance] = {}
@@ -52,6 +56,8 @@ class Instances:
             self._fill_fields(instance, arguments)
         for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
+                if instance.arguments is None:
+                    arguments = Arguments((), self.constructions.given(cls, function), UNKNOWN, UNKNOWN)
                 self.interpreter.calls.call_function(function, arguments.prepend(instance), node, frame, instance)
         finish = interpreter.classes.method(cls, "__post_init__")
         if finish is not None:
@@ -65,6 +71,11 @@ class Instances:
         for name, value in zip(dict.fromkeys(fields), arguments.positional, strict=False):
             attributes[name] = value
         attributes.update(dict(arguments.keywords))
+        if instance.arguments is not None and arguments.star is None and arguments.double_star is None:
+            for name in dict.fromkeys(fields):
+                default = heap.field(instance.cls, name) if name not in attributes else None
+                if default is not None:
+                    attributes[name] = default
         if classes.external_bases(instance.cls) and arguments.positional:
             attributes[CONTENT] = self.interpreter.builtins.content_of(arguments)
 

@@ -113,7 +113,7 @@ class Interpreter:
         self.module_value = self.names.module_value
         self.instance = self.heap.instance
         self.held = self.heap.attributes
-        self.write_attribute = self.heap.write
+        self.write_attribute = self.assignment.write
         self.outlives_region = self.assignment.outlives_region
         self.put_back = self.assignment.put_back
         self.class_method = self.classes.method

@@ -19,6 +19,7 @@ from graphlint.static.domain.program import (
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import names_in
 from graphlint.values import NONE, UNKNOWN, Arguments, External, ExternalObject, Tensor, Unknown, Value, members, union
 from graphlint.values.queries import without
 
@@ -65,7 +66,7 @@ class Methods:
             case ModuleValue() | External() | Class() | Function() | Bound() | Partial():
                 target = interpreter.attributes.load(receiver, name, frame)
                 if isinstance(receiver, Class) and isinstance(target, Bound) and target.function == APPLY:
-                    return self._apply(receiver.definition, arguments, node, frame)
+                    return self.apply(receiver.definition, arguments, node, frame)
                 return interpreter.calls.call(target, arguments, node, frame)
         return interpreter.containers.call_method(receiver, name, arguments, node, frame)
 
@@ -75,7 +76,7 @@ class Methods:
         heap = self.interpreter.heap
         if receiver.arguments is None:
             held = name in heap.attributes(receiver)
-            overriding = None if held else self._overriding(receiver.cls, name)
+            overriding = None if held else self._overriding(receiver.cls, name, frame.function)
             if overriding is not None:
                 asked = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
                 promised = {heap.promised(cls): method for method, cls in overriding.items()}
@@ -93,8 +94,11 @@ class Methods:
             return UNKNOWN
         return self.interpreter.calls.call(target, arguments, node, frame)
 
-    def _overriding(self, cls: ClassDefinition, name: str) -> dict[Value, ClassDefinition] | None:
-        """The methods that stand in for an abstract one of a base class, each with a class that has it."""
+    def _overriding(self, cls: ClassDefinition, name: str, running: Function) -> dict[Value, ClassDefinition] | None:
+        """The methods that stand in for an abstract one of a base class, each with a class that has it.
+
+        A class that has another method in place of the one that is running is not what it runs on.
+        """
         classes = self.interpreter.classes
         own = classes.method(cls, name)
         if own is not None and not all(isinstance(m, Function) and is_abstract(m.code) for m in members(own)):
@@ -104,9 +108,19 @@ class Methods:
         found: dict[Value, ClassDefinition] = {}
         for subclass in classes.subclasses(cls):
             method = classes.method(subclass, name)
-            if method is not None and method != own:
+            if method is not None and method != own and not self._replaces(subclass, cls, running):
                 found.setdefault(method, subclass)
         return found or None
+
+    def _replaces(self, subclass: ClassDefinition, cls: ClassDefinition, running: Function) -> bool:
+        """Whether a class has a method of its own for one of its base class that is running, and does not call it."""
+        if running.owner is None or running.owner not in self.interpreter.classes.order(cls):
+            return False
+        own = self.interpreter.classes.method(subclass, running.code.name)
+        functions = [member for member in members(own) if isinstance(member, Function)] if own is not None else []
+        return bool(functions) and all(
+            f.owner is not running.owner and "super" not in names_in(f.code.body) for f in functions
+        )
 
     def special(self, value: Value, name: str, arguments: Arguments, node: ir.Node, frame: Frame) -> Value | None:
         """What an operator gives that a class of the project defines; None where none does."""
@@ -160,7 +174,7 @@ class Methods:
                 return self.interpreter.calls.call_external_method(f"{base}.{name}", instance, arguments, node, frame)
         return UNKNOWN
 
-    def _apply(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+    def apply(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """`Function.apply` runs `forward`; its `backward` waits for the backward pass."""
         forward = self.interpreter.classes.method(cls, "forward")
         if forward is None:

@@ -17,6 +17,7 @@ from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequ
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
+MAX_SCOPES = 8  # surroundings of one class statement; behind that, the first stand for all
 MODULE_CODE = ir.Code(ir.NOWHERE, "<module>", (), ())
 _BUILTINS = frozenset(dir(builtins))
 # Names whose value does not depend on who runs the code.
@@ -35,6 +36,8 @@ class Names:
         self.project = interpreter.project
         self.globals: dict[tuple[Module, str], Value] = {}
         self.decorated: dict[Definition, Value] = {}
+        self.local: dict[tuple[Module, Segment], dict[object, ClassDefinition]] = {}
+        self.scopes: dict[ClassDefinition, dict[str, Value]] = {}  # what classes inside of functions read around them
 
     def load(self, name: str, frame: Frame) -> Value:
         """What a name means in a frame."""
@@ -206,7 +209,9 @@ class Names:
         code = definition.code
         if code is None:
             return UNKNOWN
-        raw = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+        scope = self.scopes.get(owner, {}) if owner is not None else {}
+        held = tuple(sorted((name, value) for name, value in scope.items() if name in code.loads))
+        raw = Function(code, definition.module, definition.qualname, definition.segment.first, owner, held)
         self.decorated[definition] = raw
         value: Value = raw
         frame = self.module_frame(definition.module, definition.segment.first)
@@ -215,19 +220,36 @@ class Names:
         self.decorated[definition] = value
         return value
 
-    def local_class(self, name: str, frame: Frame) -> Value:
-        """A class statement: those at the top level of a module are indexed, others are not followed."""
-        found = frame.module.index.classes.get(name)
-        return Class(found) if found is not None and frame.function.code is MODULE_CODE else UNKNOWN
+    def local_class(self, node: ir.DefineClass, frame: Frame) -> Value:
+        """A class statement: those at the top level of a module are indexed, others read what is around them."""
+        function, module = frame.function, frame.module
+        if function.code is MODULE_CODE:
+            found = module.index.classes.get(node.name)
+            return Class(found) if found is not None else UNKNOWN
+        first, _, last, _ = node.pos
+        segment = Segment(function.first_line + first, function.first_line + last)
+        around = dict(function.closure) | {name: held for name, held in frame.env.items() if isinstance(name, str)}
+        read = names_in(node)
+        scope = {name: held for name, held in around.items() if name in read}
+        made = self.local.setdefault((module, segment), {})
+        key = tuple(sorted(scope.items()))
+        if key not in made and len(made) < MAX_SCOPES:
+            definition = module.class_in(segment, f"{function.qualname}.<locals>.")
+            if definition is None:
+                return UNKNOWN
+            made[key] = definition
+            self.scopes[definition] = scope
+            scope[node.name] = Class(definition)
+        return Class(made[key] if key in made else next(iter(made.values())))
 
     # Dotted names
 
-    def static_value(self, node: ir.Expr, module: Module) -> Value:
-        """A dotted name at a module's top level."""
+    def static_value(self, node: ir.Expr, module: Module, scope: dict[str, Value] | None = None) -> Value:
+        """A dotted name at a module's top level, or of the scope around a class inside of a function."""
         if isinstance(node, ir.Name):
-            return self.resolve(module, node.id)
+            return scope[node.id] if scope and node.id in scope else self.resolve(module, node.id)
         if isinstance(node, ir.Attribute):
-            source = self.static_value(node.value, module)
+            source = self.static_value(node.value, module, scope)
             if isinstance(source, Class):
                 inner = source.definition.classes.get(node.attr)
                 return Class(inner) if inner is not None else UNKNOWN

@@ -56,6 +56,22 @@ class Signatures:
                 bound[name] = self._left_out(parameter, arguments, function)
         return bound
 
+    def fits(self, function: Function, arguments: Arguments) -> bool:
+        """Whether a call with these arguments is no TypeError, as far as they are known."""
+        if arguments.star is not None or arguments.double_star is not None:
+            return True
+        parameters = function.code.parameters
+        kinds = {parameter.kind for parameter in parameters}
+        positional = [p.name for p in parameters if p.kind == "positional"]
+        keywords = {name for name, _ in arguments.keywords}
+        given = keywords.union(positional[: len(arguments.positional)])
+        wanted = {p.name for p in parameters if p.kind in ("positional", "keyword") and p.default is None}
+        return (
+            ("*" in kinds or len(arguments.positional) <= len(positional))
+            and ("**" in kinds or keywords <= {parameter.name for parameter in parameters})
+            and wanted <= given
+        )
+
     def _left_out(self, parameter: ir.Parameter, arguments: Arguments, function: Function) -> Value:
         possible = []
         if parameter.kind == "positional" and arguments.star is not None:

@@ -200,7 +200,7 @@ class Statements:
         return True
 
     def _define_class(self, node: ir.DefineClass, frame: Frame) -> bool:
-        frame.env[node.name] = self.interpreter.names.local_class(node.name, frame)
+        frame.env[node.name] = self.interpreter.names.local_class(node, frame)
         return True
 
 

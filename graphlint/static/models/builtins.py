@@ -1,4 +1,7 @@
-"""Python's own functions, and those that the lexicon knows: guards, containers, what calls what it is given."""
+"""Python's own functions, and those that the lexicon knows: guards, containers, what calls what it is given.
+
+Long, because Python has many functions, and each of them gives something else.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,8 @@ Handler: TypeAlias = "Callable[[Arguments, ir.Call | None, Frame], Value | None]
 
 _HOST_MODULES = frozenset({"json", "math", "os", "platform", "random", "re", "sys", "time"})
 _SCALAR_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "float"}
+_PASSING = ("itertools.islice", "itertools.cycle", "itertools.accumulate")
+_GROUPING = ("itertools.combinations", "itertools.pairwise", "itertools.permutations")
 _HOST_RESULTS = {
     "len": "int", "id": "int", "hash": "int", "ord": "int", "chr": "str", "callable": "bool", "repr": "str",
     "issubclass": "bool", "input": "str", "open": "object", "vars": "object", "dir": "object", "format": "str",
@@ -61,9 +66,13 @@ class Builtins:
             "builtins.filter": iterables.filter,
             "builtins.dict": iterables.dict, "collections.OrderedDict": iterables.dict, "copy.copy": self._last,
             "typing.cast": self._last, "functools.partial": self._partial, "functools.wraps": self._wraps,
+            "functools.update_wrapper": self._wrapper,
             "functools.lru_cache": self._cache("functools.lru_cache"),
             "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
-            "functools.reduce": self._called,
+            "functools.reduce": iterables.reduce, "collections.deque": iterables.queue,
+            "itertools.chain": iterables.chain, "itertools.chain.from_iterable": iterables.flattened,
+            "itertools.product": iterables.zip, "itertools.zip_longest": iterables.zip,
+            **dict.fromkeys(_PASSING, iterables.passed), **dict.fromkeys(_GROUPING, iterables.grouped),
         }  # fmt: skip
         self._handlers |= self._told(evaluator.lexicon)
 
@@ -246,7 +255,12 @@ class Builtins:
         return arguments.positional[-1] if arguments.positional else UNKNOWN
 
     def _wraps(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        return UNKNOWN
+        return Partial(External("functools.update_wrapper"), (), ())
+
+    def _wrapper(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """`update_wrapper(wrapper, wrapped)` gives the wrapper, if it is known what that runs."""
+        wrapper = next(iter(arguments.positional), UNKNOWN)
+        return wrapper if isinstance(wrapper, (Function, Partial)) else UNKNOWN
 
     def _branches(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
         operand = self.evaluator.element(next(iter(arguments.positional[3:]), UNKNOWN))

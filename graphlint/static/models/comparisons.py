@@ -18,6 +18,7 @@ from graphlint.values import (
     UNKNOWN,
     Arguments,
     Const,
+    DeviceName,
     External,
     Host,
     Mapping,
@@ -76,13 +77,29 @@ class Comparisons:
             return self._contained(node, sign, left, right, frame)
         compared_with_none = sign in ("==", "!=") and NONE in (left, right)  # which is no operation of a tensor
         if not compared_with_none and any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
-            return self.tensors.compare(left, right, frame)
+            return self._of_tensors(left, right, sign, frame)
         if sign in ("==", "!="):
             same = self.same(left, right)
             return Host("bool") if same is None else Const(same is (sign == "=="))
         if isinstance(left, Const) and isinstance(right, Const):
             return folded(_ORDER[sign], left.value, right.value)
         return Host("bool")
+
+    def _of_tensors(self, left: Value, right: Value, sign: str, frame: Frame) -> Value:
+        """Compare tensors; with a string, a dtype or a device they are compared as objects, which gives no tensor."""
+        if sign in ("==", "!="):
+            sides = [side for side in (left, right) if not any(isinstance(m, Tensor) for m in members(side))]
+            if any(all(map(self._is_no_operand, members(side))) for side in sides):
+                return Host("bool")
+        return self.tensors.compare(left, right, frame)
+
+    def _is_no_operand(self, value: Value) -> bool:
+        match value:
+            case DeviceName() | Host(kind="str" | "dtype") | Const(value=str()):
+                return True
+            case External():
+                return ":" in value.name or value.name in self.evaluator.lexicon.dtypes
+        return value == NONE
 
     def same(self, left: Value, right: Value) -> bool | None:
         """Whether two values are the same constant, if that is known."""

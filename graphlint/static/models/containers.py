@@ -6,6 +6,7 @@ from graphlint.rule import Growth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
+from graphlint.static.models.modules import gives_itself
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -42,6 +43,8 @@ class Containers:
     ) -> Value:
         """Call a method of a container, a string or another host value."""
         for member in members(receiver):
+            if gives_itself(self.evaluator, name) and isinstance(member, (Sequence, Mapping)):
+                return member
             if isinstance(member, Sequence):
                 return self._sequence(member, name, arguments, node, frame)
             if isinstance(member, Mapping):

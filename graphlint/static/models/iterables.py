@@ -20,7 +20,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import device_tensor
+from graphlint.values.queries import device_tensor, truth
 
 MAX_KNOWN = 16  # numbers of a `range` that are told apart
 
@@ -49,7 +49,9 @@ class Iterables:
             _, least_sure = min(tensors, key=lambda found: found[0])
             self.evaluator.observe(frame, node, Truth(least_sure, "search"))
         if name in ("any", "all"):
-            return Host("bool")
+            known = {truth(value) for value in pool} if is_known else {None}
+            decided = (name == "any") in known
+            return Const(name == "any") if decided else Const(name == "all") if None not in known else Host("bool")
         if name == "sorted":
             return Sequence("list", None, union(pool))
         extra = arguments.keyword("default")
@@ -91,6 +93,39 @@ class Iterables:
             return Sequence("iterator", None, Sequence("tuple", None, element))
         elements = tuple(self.evaluator.element(value) for value in arguments.positional)
         return Sequence("iterator", None, Sequence("tuple", elements))
+
+    def chain(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """One iterable after the other."""
+        parts = arguments.positional
+        known = [p.elements for p in parts if isinstance(p, Sequence) and p.elements is not None]
+        if arguments.star is None and len(known) == len(parts):
+            return Sequence("iterator", tuple(element for elements in known for element in elements))
+        behind = () if arguments.star is None else (self.evaluator.element(self.evaluator.element(arguments.star)),)
+        return Sequence("iterator", None, union([*(self.evaluator.element(part) for part in parts), *behind]))
+
+    def flattened(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        first = arguments.positional[0] if arguments.positional else UNKNOWN
+        return Sequence("iterator", None, self.evaluator.element(self.evaluator.element(first)))
+
+    def passed(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Some of the elements of the first argument, in their order."""
+        first = arguments.positional[0] if arguments.positional else UNKNOWN
+        return Sequence("iterator", None, self.evaluator.element(first))
+
+    def grouped(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Tuples of elements of the first argument."""
+        first = arguments.positional[0] if arguments.positional else UNKNOWN
+        return Sequence("iterator", None, Sequence("tuple", None, self.evaluator.element(first)))
+
+    def queue(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return self.converted("list", next(iter(arguments.positional), UNKNOWN), arguments.positional[:1])
+
+    def reduce(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """`functools.reduce` calls a function with what it gave before, and the next element."""
+        function, iterable, *start = *arguments.positional, UNKNOWN, UNKNOWN
+        element = self.evaluator.element(iterable)
+        first = start[0] if len(arguments.positional) > 2 else element
+        return self.evaluator.call(function, Arguments((first, element)), node, frame)
 
     def next(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         first, *default = arguments.positional or (UNKNOWN,)

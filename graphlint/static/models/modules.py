@@ -56,18 +56,25 @@ class Modules:
         if isinstance(receiver, Instance):
             does = self.evaluator.lexicon.methods.get(method)
             if does in ("registers", "registers_tensors") and values:
-                self._register(receiver, does, arguments)
+                self._register(receiver, does, arguments, node, frame)
                 return NONE
             if method == "__setattr__" and len(values) == 2:
-                write_named(self.evaluator, receiver, values[0], values[1])
+                write_named(self.evaluator, receiver, values[0], values[1], node, frame)
                 return NONE
-            if does == "children":
-                return Sequence("iterator", None, union(self.evaluator.held(receiver).values()))
+            if does in ("children", "named_children"):
+                held = union(value for _, value in self._children(receiver))
+                return Sequence("iterator", None, Sequence("tuple", (Host("str"), held)) if "named" in does else held)
         if method == "enter_context" and values:
             return self.evaluator.enter(node, values[0], frame)
         if method == "forward" and isinstance(receiver, ExternalObject):
             return self.evaluator.call(receiver, arguments, node, frame)
         return self._call_module(method, receiver, arguments, node, frame) if self._is_module(receiver) else None
+
+    def _children(self, receiver: Instance) -> list[tuple[str, Value]]:
+        """The modules that an object holds, by their names."""
+        kinds = (ExternalObject, Instance, Sequence, Mapping)
+        held = self.evaluator.held(receiver).items()
+        return [(name, value) for name, value in held if any(isinstance(m, kinds) for m in members(value))]
 
     def _call_module(
         self, method: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -84,14 +91,11 @@ class Modules:
             case str(does):
                 return _CONTENTS.get(does)
             case _:
-                return receiver if self._returns_itself(method) else None
+                return receiver if gives_itself(self.evaluator, method) else None
 
-    def _returns_itself(self, method: str) -> bool:
-        find = self.evaluator.catalogue.find
-        found = (find(f"{base}.{method}") for base in self.evaluator.lexicon.modules["base"])
-        return any(operation is not None and operation.returns == "self" for operation in found)
-
-    def _register(self, receiver: Instance, does: str, arguments: Arguments) -> None:
+    def _register(
+        self, receiver: Instance, does: str, arguments: Arguments, node: ir.Call | None, frame: Frame
+    ) -> None:
         name = arguments.positional[0] if arguments.positional else (arguments.keyword("name") or UNKNOWN)
         value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
         for keyword in ("tensor", "param", "module"):
@@ -99,9 +103,10 @@ class Modules:
         if does == "registers_tensors" and value != NONE:
             tensor = next((m for m in members(value) if isinstance(m, Tensor)), None)
             optional = [NONE] if NONE in members(value) else []
-            shape = (tensor.ndim, tensor.dtype) if tensor is not None else (None, None)
-            value = union([Tensor(Place.DEVICE, *shape, Confidence.HIGH), *optional])
-        write_named(self.evaluator, receiver, name, value)
+            known = tensor or Tensor()
+            held = Tensor(Place.DEVICE, known.ndim, known.dtype, Confidence.HIGH, fresh=known.fresh)
+            value = union([held, *optional])
+        write_named(self.evaluator, receiver, name, value, node, frame)
 
     def _move(self, receiver: Value, named: Value | None, node: ir.Call | None, frame: Frame) -> Value:
         """`module.cuda()`: copies the parameters of a module of torch, if it is on the other side until then."""
@@ -141,10 +146,20 @@ class Modules:
         return len(moves) == 1 and module.id in frame.module.index.assignments
 
 
-def write_named(evaluator: Evaluator, receiver: Instance, name: Value, value: Value) -> None:
+def gives_itself(evaluator: Evaluator, method: str) -> bool:
+    """Whether a method of modules, such as one that takes them to a device, gives the module itself."""
+    if evaluator.lexicon.methods.get(method) in ("evaluates", "moves", "trains"):
+        return True
+    found = (evaluator.catalogue.find(f"{base}.{method}") for base in evaluator.lexicon.modules["base"])
+    return any(operation is not None and operation.returns == "self" for operation in found)
+
+
+def write_named(
+    evaluator: Evaluator, receiver: Instance, name: Value, value: Value, node: ir.Call | None, frame: Frame
+) -> None:
     """Set an attribute whose name is a value."""
     key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
-    evaluator.write_attribute(receiver, key, value)
+    evaluator.write_attribute(receiver, key, value, ir.Literal(ir.NOWHERE, None) if node is None else node, frame)
 
 
 def _is_made_in(code: ir.Code, name: str, moving: Collection[str]) -> bool:

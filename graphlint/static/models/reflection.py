@@ -117,6 +117,8 @@ class Reflection:
             elif isinstance(values[0], Instance):
                 held = self.evaluator.held(values[0])
                 results.append(held.get(ANY, UNKNOWN))
+            elif isinstance(values[0], ModuleValue):
+                results.append(_classes_of(values[0]))
             else:
                 results.append(UNKNOWN)
         return union(results)
@@ -124,8 +126,14 @@ class Reflection:
     def setattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         receiver, name, value, *_ = *arguments.positional, UNKNOWN, UNKNOWN, UNKNOWN
         if isinstance(receiver, Instance):
-            write_named(self.evaluator, receiver, name, value)
+            write_named(self.evaluator, receiver, name, value, node, frame)
         return NONE
+
+
+def _classes_of(module: ModuleValue) -> Value:
+    """What a name that is not known picks in a module: it is a registry of its classes."""
+    classes = [Class(cls) for name, cls in module.module.index.classes.items() if not name.startswith("_")]
+    return union(classes) if classes else UNKNOWN
 
 
 def type_of(value: Value) -> Value:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphlint.errors import UsageError, nearest
-from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.index.module import ClassDefinition, Module, nested_class
 from graphlint.static.index.parts import stores
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.patterns import nested_class
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import Const, Sequence, Value, union

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
 from graphlint.static.domain.program import Bound, Function, Instance
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.values import Value
 
@@ -100,16 +100,6 @@ def functions_in(interpreter: Interpreter, module: Module, qualname: str) -> lis
             if definitions:
                 return [Named(module, f"{owner.qualname}.{name}", definitions[-1], found[0], owner)]
     return []
-
-
-def nested_class(classes: dict[str, ClassDefinition], path: list[str]) -> ClassDefinition | None:
-    cls = None
-    for name in path:
-        cls = classes.get(name)
-        if cls is None:
-            return None
-        classes = cls.classes
-    return cls
 
 
 def _is_glob(name: str) -> bool:

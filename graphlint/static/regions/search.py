@@ -15,10 +15,10 @@ from pathlib import Path
 
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
-from graphlint.static.regions.patterns import functions_in, nested_class
+from graphlint.static.regions.patterns import functions_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.syntax.words import Words, by_shared_piece

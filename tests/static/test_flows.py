@@ -1,0 +1,444 @@
+"""What objects hold and calls lead to, as far as the program says it: no lost code, and no flow that cannot be."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+# `step`, or the `forward` of `Net`, is declared as a region; every `# expect:` must be reported, and nothing else.
+HEAD = "import functools\nimport torch\nfrom torch import nn\n\n"
+LOUD = """
+        class Loud(nn.Module):
+            def forward(self, x):
+                return x.item()  # expect: GL101
+        class Quiet(nn.Module):
+            def forward(self, x):
+                return x + 1
+        class Unused(nn.Module):
+            def forward(self, x):
+                return x.item()
+        """
+
+CALL_SITES = {
+    "modules that a function hands to a constructor": f"""{LOUD}
+        def build(config):
+            body = Loud() if config.loud else nn.Linear(4, 4)
+            return Net(body, head=Quiet())
+        class Net(nn.Module):
+            def __init__(self, body, head: nn.Module, unused=None):
+                super().__init__()
+                self.body, self.head = body, head
+            def forward(self, x):
+                return self.head(self.body(x))
+        """,
+    "one that a method of a builder hands over": f"""{LOUD}
+        class Builder:
+            def __init__(self, kind):
+                self.kind = kind
+            def build(self):
+                return Net(self.part())
+            def part(self):
+                return Loud()
+        class Net(nn.Module):
+            def __init__(self, body):
+                super().__init__()
+                self.body = body
+            def forward(self, x):
+                return self.body(x)
+        """,
+    "a class picked from a module by a name that is not known": """
+        import parts
+        def build(config):
+            return Net(getattr(parts, config.name)(4, bias=config.bias))
+        class Net(nn.Module):
+            def __init__(self, body):
+                super().__init__()
+                self.body = body
+            def forward(self, x):
+                return self.body(x)
+        # file: parts.py
+        class Biased:
+            def __init__(self, width, bias):
+                self.bias = bias
+            def __call__(self, x):
+                return x.item()  # expect: GL101
+        class Narrow:
+            def __init__(self, width):
+                self.width = width
+            def __call__(self, x):
+                return x.item()
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in CALL_SITES.items()])
+def test_what_a_constructor_is_given_is_known_by_its_call_sites(tmp_path: Path, program: str) -> None:
+    """A declared module calls what the project hands to its constructor, and nothing that it does not."""
+    assert_reported(tmp_path, program)
+
+
+def assert_reported(folder: Path, program: str, unresolved: int | None = None) -> None:
+    """What is marked is reported, and nothing else; so many calls are counted as not followed."""
+    text = HEAD + textwrap.dedent(program)
+    region = "main:Net.forward" if "class Net" in text else "main:step"
+    analysis = analyse(folder, text, regions=(region,))
+    assert analysis.expected == analysis.found
+    assert unresolved in (None, analysis.report.summary.unresolved_calls)
+
+
+KEPT = {
+    "a buffer registered again": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("scale", torch.ones(4))
+            def forward(self, x):
+                self.register_buffer("scale", x * 2, persistent=False)  # expect: GL501
+                return x * self.scale
+        """,
+    "an attribute set by name": """
+        class Net(nn.Module):
+            def forward(self, x):
+                setattr(self, "last", x * 2)  # expect: GL501
+                return x
+        """,
+    "the data of a tensor that stays": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("scale", torch.ones(4))
+            def forward(self, x):
+                self.scale.data = x * 2  # expect: GL501
+                return x
+        """,
+    "what stood there before the region": """
+        class Net(nn.Module):
+            def forward(self, x):
+                setattr(self, "last", x)
+                self.register_buffer("first", x)
+                return x
+        """,
+    "a module that the region makes": """
+        def step(x):
+            made = nn.Module()
+            held = Held()
+            held.register_buffer("scale", x * 2)
+            return held.scale
+        class Held(nn.Module):
+            pass
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in KEPT.items()])
+def test_a_tensor_of_the_region_is_kept_however_it_is_stored(tmp_path: Path, program: str) -> None:
+    """Registering, setting by name and swapping the data store what the region allocated, as an assignment does."""
+    assert_reported(tmp_path, program)
+
+
+DECORATED = {
+    "a wrapper that passes through helpers": """
+        def named(wrapper, function):
+            return attached(functools.wraps(function)(wrapper), function)
+        def attached(wrapper, function):
+            if function.__name__:
+                wrapper.name = function.__name__
+            return wrapper
+        def logged(function):
+            def wrapper(*args):
+                result = function(*args)
+                print(result.cpu())  # expect: GL201
+                return result
+            return named(wrapper, function)
+        @logged
+        def step(x):
+            return x + 1
+        """,
+    "one of two wrappers, by a setting of the process": """
+        import os
+        LEVEL = int(os.environ.get("LEVEL", "0"))
+        def logged(function=None, *, name=None):
+            if LEVEL == 0:
+                return (lambda f: quiet(f)) if function is None else quiet(function)
+            return loud if function is None else loud(function)
+        def quiet(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                return function(*args)
+            return wrapper
+        def loud(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                return function(*args).cpu()  # expect: GL201
+            return wrapper
+        @logged(name="step")
+        def step(x):
+            return x + 1
+        """,
+    "a decorator that only registers": """
+        KNOWN = []
+        def registered(function):
+            return kept(function)
+        def kept(function):
+            KNOWN.append(function)
+            return function
+        @registered
+        def step(x):
+            return x.item()  # expect: GL101
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in DECORATED.items()])
+def test_what_a_decorator_puts_around_a_function_is_followed(tmp_path: Path, program: str) -> None:
+    """The wrapper may be one of several, and be handed through functions before it is returned."""
+    assert_reported(tmp_path, program)
+
+
+INNER = {
+    "classes with a base, a captured name and one another": """
+        from base import Base
+        def made(scale):
+            class Part(nn.Module):
+                def forward(self, x):
+                    return scale(x)
+            class Runner(Base):
+                def __init__(self):
+                    self.part = Part()
+                def run(self, x):
+                    return super().run(self.part(x))
+            return Runner()
+        def loud(x):
+            return x.item()  # expect: GL101
+        def quiet(x):
+            return x
+        def step(x):
+            made(quiet).run(x)
+            return made(loud).run(x)
+        # file: base.py
+        class Base:
+            def run(self, x):
+                return x.cpu()  # expect: GL201
+        """,
+    "a class that nothing makes": """
+        def step(x):
+            class Part(nn.Module):
+                def forward(self, x):
+                    return x.item()
+            return x + 1
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in INNER.items()])
+def test_a_class_inside_of_a_function_is_followed(tmp_path: Path, program: str) -> None:
+    """It reads the names around it, and is a class like those at the top of a module."""
+    assert_reported(tmp_path, program)
+
+
+HELD = {
+    "the only object of a class, made when it is first asked for": """
+        class Tuner:
+            _instance = None
+            @classmethod
+            def get(cls):
+                if cls._instance is None:
+                    cls._instance = Tuner()
+                return cls._instance
+            def pick(self, x):
+                return x.item()  # expect: GL101
+        def step(x):
+            return Tuner.get().pick(x)
+        """,
+    "defaults of fields, unless something assigns to them": """
+        from dataclasses import dataclass, field
+        @dataclass
+        class Config:
+            width: int
+            loud: bool = False
+            quiet: bool = field(default=False)
+            sums: bool = False
+        def turn_on(config):
+            config.sums = True
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.config = Config(4)
+            def forward(self, x):
+                if self.config.loud or self.config.quiet:
+                    x.item()
+                if self.config.sums:
+                    x.cpu()  # expect: GL201
+                return x
+        """,
+    "None that nobody replaces": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.hook, self.set_later, self.set_by_name, self.set_outside = None, None, None, None
+            def later(self, hook):
+                self.set_later = hook
+            def named(self, hook):
+                self.register_buffer("set_by_name", hook)
+            def forward(self, x):
+                if self.hook is not None:
+                    return x.tolist()
+                if self.set_later is not None:
+                    x.item()  # expect: GL101
+                if self.set_by_name is not None:
+                    x.item()  # expect: GL101
+                if self.set_outside is not None:
+                    x.cpu()  # expect: GL201
+                return x
+        # file: other.py
+        def outside(net, hook):
+            net.set_outside = hook
+        """,
+    "members of an enum and their methods": """
+        from enum import Enum, auto
+        class Mode(Enum):
+            DECODE = auto()
+            EXTEND = auto()
+            def is_extend(self):
+                return self in (Mode.EXTEND,)
+            @property
+            def decodes(self):
+                return self is Mode.DECODE
+        def run(x, mode):
+            if mode.is_extend():
+                x.item()
+            if mode.decodes:
+                x.cpu()  # expect: GL201
+            return x
+        def asked(x, mode: Mode):
+            return x.item() if mode.is_extend() else x  # expect: GL101
+        def step(x, mode: Mode):
+            return asked(run(x, Mode.DECODE), mode)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in HELD.items()])
+def test_what_an_object_holds_is_known(tmp_path: Path, program: str) -> None:
+    """Fields keep what they were given, by defaults, by constructors and by assignments."""
+    assert_reported(tmp_path, program)
+
+
+FOLLOWED = {
+    "an alias of apply": """
+        class Loud(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.item()  # expect: GL101
+        loud = Loud.apply
+        def step(x):
+            near = Loud.apply
+            return loud(x), near(x)
+        """,
+    "containers that are moved and cast": f"""{LOUD}
+        model = nn.Sequential(Loud(), nn.ReLU()).cuda().eval().half()
+        layers = nn.ModuleList([Loud() for _ in range(3)]).to("cuda")
+        def step(x):
+            return model(x), [layer(x) for layer in layers]
+        """,
+    "children by name": f"""{LOUD}
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.width = 4
+                self.part = Loud()
+            def forward(self, x):
+                for name, child in self.named_children():
+                    x = child(x)
+                return x
+        """,
+    "what itertools and deque hand on": """
+        import itertools
+        from collections import deque
+        def loud(x):
+            return x.item()  # expect: GL101
+        def quiet(x):
+            return x + 1
+        def copied(x):
+            return x.cpu()  # expect: GL201
+        def added(total, x):
+            return total + x.sum().item()  # expect: GL101
+        def step(x):
+            waiting = deque([quiet])
+            waiting.append(copied)
+            waiting.popleft()(x)
+            for function in itertools.chain([quiet], [quiet]):
+                function(x)
+            for function, y in itertools.product([quiet, loud], [x]):
+                function(y)
+            return functools.reduce(added, [x, x], 0)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in FOLLOWED.items()])
+def test_a_callable_is_followed_through_what_hands_it_on(tmp_path: Path, program: str) -> None:
+    """Aliases, containers of modules and iterators hand on what is called, and each call is resolved."""
+    assert_reported(tmp_path, program, unresolved=0)
+
+
+BOTH = {
+    "a mode that is not known": """
+        class Net(nn.Module):
+            def forward(self, x):
+                if self.training:
+                    return x.item()  # expect: GL101
+                return x.cpu()  # expect: GL201
+        """,
+    "a tensor beside a string, a dtype, a device": """
+        def step(x, mode, *, kind=torch.float32):
+            if x.sum() == "auto" or mode != "fast":
+                x = x + 1
+            if mode == torch.device("cuda") or x == kind:
+                x = x + 2
+            while x == mode:  # expect: GL302
+                x = x + 3
+            return x
+        """,
+    "a guard behind arguments and among others": """
+        def capturing(*args, **kwargs):
+            return torch.cuda.is_current_stream_capturing(*args, **kwargs)
+        def step(x):
+            if not capturing():
+                x.item()
+            if any([x is None, capturing()]):
+                return x
+            return x.cpu()
+        """,
+    "a class that replaces the method that runs": """
+        class Base:
+            def run(self, x):
+                return self.part(x)
+            def part(self, x):
+                raise NotImplementedError
+        class Loud(Base):
+            def part(self, x):
+                return x.item()  # expect: GL101
+        class Extended(Base):
+            def run(self, x):
+                return super().run(x)
+            def part(self, x):
+                return x.cpu()  # expect: GL201
+        class Other(Base):
+            def run(self, x):
+                return x
+            def part(self, x):
+                return x.tolist()
+        def step(x, base: Base):
+            return Base.run(base, x)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in BOTH.items()])
+def test_only_what_can_be_is_reported(tmp_path: Path, program: str) -> None:
+    """Both sides of what is not known are run, and no side of what cannot be."""
+    assert_reported(tmp_path, program)
