@@ -114,8 +114,9 @@ class Finding:
 class Hole:
     """A call in a region whose callee nobody knows, so that nothing behind it was looked at.
 
-    `fitting` is how many classes of the code take its arguments, by a method of that name or by their `forward`. Where
-    targets say what it runs, `followed` is how many of their functions were looked at, and `left_out` how many not.
+    `fitting` is how many classes of the code take its arguments, by a method of that name or by their `forward`, of the
+    first hundred that have one. Where targets say what it runs, `followed` is how many of their functions were looked
+    at, and `left_out` how many not.
     """
 
     span: Span

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from graphlint import finding
@@ -20,6 +21,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, members
 
+MOST_COUNTED = 100  # classes that are looked at to tell how many fit; a report does not wait for more
 MAX_HOPS = 2  # calls between a region and a hole that is told of; deeper ones are unresolved calls like any other
 CALLED = ("forward", "__call__")  # what calling an object runs
 
@@ -86,7 +88,7 @@ class Followed:
 
 def tell_holes(interpreter: Interpreter, files: Sequence[Path], left: Iterable[Hole]) -> dict[Span, finding.Hole]:
     """What the report says of holes, the nearest first; far from their regions, of those that something fits."""
-    candidates = Candidates(interpreter, files)
+    candidates = Candidates(interpreter, files, MOST_COUNTED)
     told: dict[Span, finding.Hole] = {}
     for hole in left:
         if hole.hops <= MAX_HOPS and hole.span not in told:
@@ -122,10 +124,14 @@ def _launches(callee: ir.Expr) -> bool:
 
 @dataclass
 class Candidates:
-    """The classes of some files by what they define, for the calls that nobody knows the callee of."""
+    """The classes of some files by what they define, for the calls that nobody knows the callee of.
+
+    Of those that define one method `most` are looked at, or all.
+    """
 
     interpreter: Interpreter
     files: Sequence[Path]
+    most: int | None = None
     known: dict[str, list[tuple[ClassDefinition, Header]]] = field(default_factory=dict)
 
     def fitting(self, hole: Hole) -> list[tuple[ClassDefinition, str]]:
@@ -146,7 +152,7 @@ class Candidates:
     def _defining(self, method: str) -> list[tuple[ClassDefinition, Header]]:
         """The classes that define a method themselves; what tests and examples define is captured by nobody else."""
         if method not in self.known:
-            self.known[method] = list(self._search(method))
+            self.known[method] = list(islice(self._search(method), self.most))
         return self.known[method]
 
     def _search(self, method: str) -> Iterator[tuple[ClassDefinition, Header]]:
