@@ -119,14 +119,14 @@ def _doubt(occurrence: Occurrence) -> tuple[int, int]:
 class OpenRegion:
     """A capture region that has begun: what it is, and the context that collects what happens inside.
 
-    `ran_before` is how many functions had run outside of any before it.
+    `warm` are the functions that ran before it.
     """
 
     region: Region
     context: Context
     mode: Mode
     foreign: bool = False
-    ran_before: int = 0
+    warm: frozenset[Function] = frozenset()
 
 
 RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared

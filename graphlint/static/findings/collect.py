@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region, Severity, Span
@@ -10,7 +10,6 @@ from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion
 from graphlint.static.findings.ways import Way, Ways
-from graphlint.static.syntax import ir
 
 
 @dataclass
@@ -65,7 +64,7 @@ class Reached:
                 places[alike] = occurrence, context.function, known
         for (key, _), (occurrence, function, known) in places.items():
             chain = tuple(site.hop for site in known[0].sites)
-            when = ways.conditions(known[0], opened.ran_before)
+            when = ways.conditions(known[0], opened.warm)
             told = replace(occurrence, assumed=())
             self._add(key, _Placed(told, function, chain, when, opened.region, {opened.region}))
 
@@ -90,9 +89,9 @@ class Reached:
         self.places[key] = best
 
 
-def gather(regions: Iterable[OpenRegion], ran_outside: Mapping[ir.Code, int]) -> Reached:
-    """What all of these regions reach; `ran_outside` is the order in which code ran outside of them."""
-    reached, ways = Reached(), Ways(ran_outside)
+def gather(regions: Iterable[OpenRegion]) -> Reached:
+    """What all of these regions reach."""
+    reached, ways = Reached(), Ways()
     for opened in regions:
         reached.add(opened, ways)
     return reached

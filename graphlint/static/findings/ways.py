@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import Assumption, Assumptions
 from graphlint.static.domain.contexts import Context, Site
+from graphlint.static.domain.program import Function
 from graphlint.static.syntax import ir
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
@@ -29,8 +30,7 @@ class Way:
 class Ways:
     """The ways to what regions reach, those of the fewest assumptions."""
 
-    def __init__(self, ran_outside: Mapping[ir.Code, int]) -> None:
-        self._ran_outside = ran_outside
+    def __init__(self) -> None:
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
 
@@ -78,21 +78,22 @@ class Ways:
             return ways
         return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
 
-    def conditions(self, way: Way, ran_before: int) -> tuple[Condition, ...]:
-        """What has to hold on a way from a region before which so many functions had run, for a report."""
+    def conditions(self, way: Way, warm: Collection[Function]) -> tuple[Condition, ...]:
+        """What has to hold on a way from a region, before which some functions ran, for a report."""
         found: dict[Condition, None] = {}
         for assumption in (self._assumptions[number] for number in way.assumed):
-            is_filled = assumption.is_unfilled and self._is_warm(way, assumption, ran_before)
+            is_filled = assumption.is_unfilled and _is_warm(way, assumption, warm)
             found |= {replace(one, is_default=one.is_default and not is_filled): None for one in assumption.conditions}
         return tuple(found)
-
-    def _is_warm(self, way: Way, assumption: Assumption, ran_before: int) -> bool:
-        """Whether what the region calls on a way ran before it: then its state is filled."""
-        functions = (assumption.function, *(site.function for site in way.sites[1:]))
-        return any(self._ran_outside.get(function.code, ran_before) < ran_before for function in functions)
 
     def _number(self, assumption: Assumption) -> int:
         key = assumption.test, assumption.form
         number = self._numbers.setdefault(key, 2 * len(self._numbers)) + assumption.outcome
         self._assumptions.setdefault(number, assumption)
         return number
+
+
+def _is_warm(way: Way, assumption: Assumption, warm: Collection[Function]) -> bool:
+    """Whether what the region calls on a way ran before it: then its state is filled."""
+    functions = (assumption.function, *(site.function for site in way.sites[1:]))
+    return any(function in warm for function in functions)

@@ -86,7 +86,7 @@ class Interpreter:
         self.statements = Statements(self)
 
         self.contexts: dict[tuple[object, ...], Context] = {}
-        self.ran_outside: dict[ir.Code, int] = {}  # in the order of the first time
+        self.ran_outside: set[Function] = set()  # what ran before a region since then
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
         self.outside = 0  # contexts that were made before a region since the search began with this function
@@ -125,6 +125,11 @@ class Interpreter:
 
     # Functions
 
+    def begin(self) -> None:
+        """What runs from now on is what runs before the regions that one function or script opens."""
+        self.outside = 0
+        self.ran_outside.clear()
+
     def run(
         self,
         function: Function,
@@ -135,6 +140,8 @@ class Interpreter:
         around: frozenset[Value] = frozenset(),
     ) -> Context:
         """The context of a function with these parameters; a call that is already under way has no result yet."""
+        if mode is Mode.OUTSIDE:
+            self.ran_outside.add(function)
         limit = MAX_DEPTH_OUTSIDE if mode is Mode.OUTSIDE else MAX_DEPTH
         versions = tuple(self.heap.version(v) for v in bound.values() if isinstance(v, Instance))
         receiver = next((value for value in bound.values() if isinstance(value, Instance)), None)
@@ -161,8 +168,6 @@ class Interpreter:
             return context
         self.contexts[key] = context
         frame = Frame(function, context, mode, depth, around, dict(bound))
-        if mode is Mode.OUTSIDE:
-            self.ran_outside.setdefault(function.code, len(self.ran_outside))
         frame.constructing = constructing
         self.running[where] += 1
         self.execute(frame, function.code.body)
@@ -193,8 +198,8 @@ class Interpreter:
         is_known = frame.found_before is not None and key in frame.found_before
         if region is None or is_known:  # what a search for others makes of a known one is nobody's
             described = Region(kind, path, line, None, mode is Mode.SOFT)
-            inside, ran_before = Context(frame.context.function, path), len(self.ran_outside)
-            region = OpenRegion(described, inside, mode, foreign, ran_before)
+            inside, warm = Context(frame.context.function, path), frozenset(self.ran_outside)
+            region = OpenRegion(described, inside, mode, foreign, warm)
             self.regions.setdefault(key, region)
             self.places_of_regions.add((path, line))
         if frame.in_region:

@@ -39,7 +39,7 @@ def run_declared(interpreter: Interpreter, named: Named) -> None:
     arguments = entry_arguments(interpreter, signature, receiver)
     code = signature.code
     call = ir.Call(code.mark, ir.Name(code.mark, ""), ())
-    interpreter.outside = 0
+    interpreter.begin()
     interpreter.calls.call(method, arguments, call, frame)
 
 

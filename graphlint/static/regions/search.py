@@ -151,7 +151,7 @@ class Search:
         if module in self.done:
             return
         self.done.add(module)
-        self.interpreter.outside = 0
+        self.interpreter.begin()
         frame = self.interpreter.names.module_frame(module, 1)
         for segment in module.index.statements:
             frame.function = replace(frame.function, first_line=segment.first)
@@ -190,7 +190,7 @@ class Search:
         if owner is not None and not _takes_self(function):
             receiver = None
         known = len(self.interpreter.calls.closures)
-        self.interpreter.outside = 0
+        self.interpreter.begin()
         context = run(function, receiver)
         # What is defined inside is run as well: it is returned, kept or handed on, and called somewhere else.
         for made in dict.fromkeys(self.interpreter.calls.closures[known:]):

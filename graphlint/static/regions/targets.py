@@ -154,7 +154,7 @@ def _call(interpreter: Interpreter, named: Named, hole: Hole) -> None:
         return
     callee, receiver = named.callee(interpreter)
     arguments = _arguments(interpreter, signature, receiver, hole.made.arguments)
-    interpreter.outside = 0
+    interpreter.begin()
     interpreter.calls.call(callee, arguments, hole.made.node, hole.made.frame)
     hole.context.unresolved.pop(hole.span, None)
 
