@@ -6,7 +6,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from graphlint.finding import Finding, Fix, Hole, Region, Report
+from graphlint.finding import Finding, Fix, Hole, Region, Report, Span
 from graphlint.report.place import shown_path
 
 
@@ -26,17 +26,12 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
 
 
 def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
-    span = finding.span
     return {
         "code": finding.code,
         "rule": finding.rule,
         "severity": str(finding.severity),
         "confidence": str(finding.confidence),
-        "path": shown_path(span.path, base),
-        "line": span.line,
-        "column": span.column,
-        "end_line": span.end_line,
-        "end_column": span.end_column,
+        **span_entry(finding.span, base),
         "function": finding.function,
         "message": finding.message,
         "help": finding.help,
@@ -49,18 +44,23 @@ def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
     }
 
 
-def region_entry(region: Region, base: Path) -> dict[str, object]:
-    return {"kind": region.kind, "path": shown_path(region.path, base), "line": region.line, "entry": region.entry}
-
-
-def hole_entry(hole: Hole, base: Path) -> dict[str, object]:
-    span = hole.span
+def span_entry(span: Span, base: Path) -> dict[str, object]:
     return {
         "path": shown_path(span.path, base),
         "line": span.line,
         "column": span.column,
         "end_line": span.end_line,
         "end_column": span.end_column,
+    }
+
+
+def region_entry(region: Region, base: Path) -> dict[str, object]:
+    return {"kind": region.kind, "path": shown_path(region.path, base), "line": region.line, "entry": region.entry}
+
+
+def hole_entry(hole: Hole, base: Path) -> dict[str, object]:
+    return {
+        **span_entry(hole.span, base),
         "callee": hole.callee,
         "function": hole.function,
         "region": region_entry(hole.region, base),
@@ -71,13 +71,8 @@ def hole_entry(hole: Hole, base: Path) -> dict[str, object]:
 
 
 def fix_entry(fix: Fix, base: Path) -> dict[str, object]:
-    span = fix.span
     return {
-        "path": shown_path(span.path, base),
-        "line": span.line,
-        "column": span.column,
-        "end_line": span.end_line,
-        "end_column": span.end_column,
+        **span_entry(fix.span, base),
         "text": fix.text,
         "safe": fix.safe,
     }

@@ -102,16 +102,19 @@ def _is_method(interpreter: Interpreter, name: str) -> bool:
 def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
     """The steps of optimizers, and both passes of autograd functions."""
     classes, lexicon = interpreter.classes, interpreter.lexicon
+    optimizers = lexicon.modules["optimizers"]
+    applied = {name for name, does in lexicon.callables.items() if does == "applied"}
+    marks = {name.rpartition(".")[2].encode() for name in (*optimizers, *applied)}
     for module in modules:
         raw = interpreter.project.raw(module.path) or b""
-        if b"Optimizer" not in raw and b"Function" not in raw:
+        if not any(mark in raw for mark in marks):
             continue
         for cls in module.index.classes.values():
             bases = classes.external_bases(cls)
             names: Iterable[str] = ()
-            if any(base in lexicon.modules["optimizers"] for base in bases):
+            if any(base in optimizers for base in bases):
                 names = sorted(lexicon.modules["steps"])
-            elif any(lexicon.callables.get(base) == "applied" for base in bases):
+            elif any(base in applied for base in bases):
                 names = PASSES
             yield from (f"{module.name}:{cls.qualname}.{name}" for name in names if name in cls.methods)
 
