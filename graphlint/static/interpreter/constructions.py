@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Mode
@@ -60,7 +61,7 @@ class Constructions:
 
     def _run_sites(self, cls: ClassDefinition) -> None:
         """Run the functions and the statements that make objects of a class."""
-        sites = list(self._sites(cls))
+        sites = list(islice(self._sites(cls), MAX_SITES + 1))
         if len(sites) > MAX_SITES:
             return
         for part in sites:
