@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphlint.static.domain.program import Function
-from graphlint.static.index.defaults import defaults_in
+from graphlint.static.index.defaults import default_of
 from graphlint.static.syntax import ir
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], object]] = {
@@ -40,17 +40,15 @@ def by_default(function: Function, test: ir.Expr) -> bool | None:
 
 def _default(function: Function, subject: ir.Expr) -> object:
     """The default of what a test asks; None if there is none. What is None by default is often given."""
-    given: ir.Expr | None = None
     match subject:
         case ir.Call(func=ir.Attribute(attr="get"), arguments=(_, ir.Argument(value=given))):
             return _literal(given)
         case ir.Call(func=ir.Name(id="getattr"), arguments=(_, _, ir.Argument(value=given))):
             return _literal(given)
-        case ir.Name(id=name):
-            given = next((p.default for p in function.code.parameters if p.name == name), None)
-            return _literal(given) if given is not None else defaults_in(function.module).get(name)
-        case ir.Attribute(attr=name) | ir.Subscript(index=ir.Literal(value=str(name))):
-            return defaults_in(function.module).get(name)
+        case ir.Name(id=name) if any(parameter.name == name for parameter in function.code.parameters):
+            return None
+        case ir.Name(id=name) | ir.Attribute(attr=name) | ir.Subscript(index=ir.Literal(value=str(name))):
+            return default_of(function.module, name)
     return None
 
 

@@ -1,8 +1,12 @@
-"""A module in, the defaults out that it gives to names: in look-ups, in parameters, and in the bodies of classes."""
+"""A module in, the defaults out that it gives to names, in look-ups and in the bodies of classes.
+
+Those of parameters are left out: that a function has one says that its callers choose.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -11,9 +15,15 @@ from graphlint.static.index.module import UNPARSABLE, Module, parse
 _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
 
 
+def default_of(module: Module, name: str) -> object:
+    """The flag or choice that is the one default of a name in a module; None if there is none."""
+    is_given = re.search(rf"\b{name}(?:['\"]\s*,|\s*[:=])", module.text)  # saves parsing all of it
+    return _defaults_in(module).get(name) if is_given else None
+
+
 @cache
-def defaults_in(module: Module) -> Mapping[str, object]:
-    """The flags and choices that have one default in a module, by the name of the attribute, key or parameter.
+def _defaults_in(module: Module) -> Mapping[str, object]:
+    """The flags and choices that have one default in a module, by the name of the attribute or key.
 
     What is given another value somewhere in it has none.
     """
@@ -37,10 +47,6 @@ def _defaults(node: ast.AST) -> Iterator[tuple[str, object]]:
     match node:
         case ast.Call():
             yield from _looked_up(node)
-        case ast.arguments():
-            positional = [*node.posonlyargs, *node.args]
-            yield from _named(positional[len(positional) - len(node.defaults) :], node.defaults)
-            yield from _named(node.kwonlyargs, node.kw_defaults)
         case ast.ClassDef(body=body):
             for statement in body:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -67,11 +73,6 @@ def _looked_up(call: ast.Call) -> Iterator[tuple[str, object]]:
     at = _LOOK_UPS.get(name)
     if at is not None and len(call.args) == at + 2 and isinstance(key := _value(call.args[at]), str):
         yield key, _value(call.args[at + 1])
-
-
-def _named(parameters: list[ast.arg], defaults: list[ast.expr | None] | list[ast.expr]) -> Iterator[tuple[str, object]]:
-    for parameter, default in zip(parameters, defaults, strict=True):
-        yield parameter.arg, _value(default)
 
 
 def _value(node: ast.expr | None) -> object:

@@ -16,7 +16,6 @@ from graphlint.static.index.module import Module
 Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
 
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
-_CALL = re.compile(rb"[A-Z]\w*(?=\()")  # what is spelled as a class; begins with plain letters
 _STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 
@@ -122,23 +121,15 @@ class Project:
         for path in self._bases.get(name.encode(), ()):
             yield self.module_at(path)
 
-    def calling(self, name: str) -> Iterator[Module]:
-        """The modules of the checked files in which a class may be called by its name."""
-        for path in self._calls.get(name.lstrip("_").encode(), ()):
-            yield self.module_at(path)
+    def naming(self, name: str) -> Iterator[Module]:
+        """The modules of the checked files in which a name stands somewhere."""
+        for path in self.files:
+            if name.encode() in (self.raw(path) or b""):
+                yield self.module_at(path)
 
     def is_set_from_outside(self, attribute: str) -> bool:
         """Whether an attribute of that name is assigned to anything but the object that a method is called on."""
         return attribute.encode() in self._stored
-
-    @cached_property
-    def _calls(self) -> dict[bytes, list[Path]]:
-        """The files in which something is called that is spelled as a class, by its name without underscores."""
-        calls: dict[bytes, list[Path]] = {}
-        for path in self.files:
-            for word in set(_CALL.findall(self.raw(path) or b"")):
-                calls.setdefault(word, []).append(path)
-        return calls
 
     @cached_property
     def _stored(self) -> frozenset[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,62 +12,82 @@ from graphlint.static.domain.program import Bound, Class, Function, Instance, Pa
 from graphlint.static.index.module import ClassDefinition, Definition, nested_class
 from graphlint.static.index.parts import Part, called, parts_with
 from graphlint.static.models.inputs import functions
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 from graphlint.values import NONE, UNKNOWN, Arguments, ExternalObject, Sequence, Unknown, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 MAX_SITES = 12  # a class that is made at more places is a building block, and its parts are as different as its uses
+BUDGET = 300  # contexts that the call sites of one class may take
 _OBJECTS = (Bound, Class, ExternalObject, Function, Instance, Partial)
 
 
 class Constructions:
-    """Knows which objects constructors are given."""
+    """Knows which objects constructors are given, once a region asks for an attribute that nothing else tells of."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.seen: dict[ClassDefinition, dict[Arguments, None]] = {}
+        self.made: dict[ClassDefinition, Instance | None] = {}
 
     def note(self, cls: ClassDefinition, arguments: Arguments) -> None:
         """Remember what an object is made with."""
         self.seen.setdefault(cls, {})[arguments] = None
 
-    def given(self, cls: ClassDefinition, constructor: Function) -> tuple[tuple[str, Value], ...]:
+    def told(self, cls: ClassDefinition, name: str, known: Value) -> Value:
+        """What an attribute holds: what is known of it, or what call sites hand over, if that says nothing."""
+        if not self._says_nothing(known):
+            return known
+        found = self.interpreter.classes.method(cls, "__init__") or UNKNOWN
+        constructors = [function for function, _ in functions(found)]
+        if not any(_kept_in(name, constructor.code) for constructor in constructors):
+            return known
+        if cls not in self.made:
+            self.made[cls] = None  # while call sites are run
+            given = tuple(pair for constructor in constructors for pair in self._given(cls, constructor))
+            arguments = Arguments((), given, UNKNOWN, UNKNOWN)
+            self.made[cls] = self.interpreter.heap.instance(cls, arguments, False) if given else None
+        made = self.made[cls]
+        return known if made is None else self.interpreter.heap.attributes(made).get(name, known)
+
+    def _given(self, cls: ClassDefinition, constructor: Function) -> Iterator[tuple[str, Value]]:
         """The objects that call sites hand to a constructor, under the parameters that say nothing of them."""
         signatures = self.interpreter.signatures
-        open_parameters = [
-            parameter
-            for parameter in constructor.code.parameters[1:]
-            if parameter.kind in ("positional", "keyword")
-            and self._says_nothing(signatures.refine(UNKNOWN, parameter, constructor))
-        ]
-        if not open_parameters:
-            return ()
         self._run_sites(cls)
         bound = [
             signatures.bind(constructor, arguments.prepend(UNKNOWN))
             for arguments in self.seen.get(cls, ())
             if arguments.star is None
         ]
-        found = {p.name: [_objects(env[p.name]) for env in bound] for p in open_parameters}
-        return tuple(
-            (name, union(values)) for name, held in found.items() if (values := [v for v in held if v != NONE])
-        )
+        for parameter in constructor.code.parameters[1:]:
+            if self._says_nothing(signatures.refine(UNKNOWN, parameter, constructor)):
+                held = [_objects(env[parameter.name]) for env in bound]
+                values = [value for value in held if value != NONE]
+                if values:
+                    yield parameter.name, union(values)
 
-    def _says_nothing(self, promised: Value) -> bool:
-        """Whether an annotation leaves open what is called: it is missing, or it names torch's base class."""
+    def _says_nothing(self, value: Value) -> bool:
+        """Whether a value leaves open what is called: it is not known, or one of torch's base class."""
         base = self.interpreter.lexicon.modules["base"]
-        kinds = [member for member in members(promised) if member != NONE]
-        return all(isinstance(m, Unknown) or (isinstance(m, ExternalObject) and m.cls in base) for m in kinds)
+        kinds = [member for member in members(value) if member != NONE]
+        return all(
+            isinstance(m, Unknown)
+            or (isinstance(m, ExternalObject) and m.cls in base and not m.arguments)
+            or (isinstance(m, Sequence) and self._says_nothing(m.any_element))
+            for m in kinds
+        )
 
     def _run_sites(self, cls: ClassDefinition) -> None:
         """Run the functions and the statements that make objects of a class."""
         sites = list(islice(self._sites(cls), MAX_SITES + 1))
         if len(sites) > MAX_SITES:
             return
-        for part in sites:
-            if part.definition is not None:
-                self._run(part.definition)
+        with self.interpreter.aside(BUDGET):
+            for part in sites:
+                if part.definition is not None:
+                    self._run(part.definition)
 
     def _run(self, definition: Definition) -> None:
         """Run a function or a method, before a region, as its signature promises."""
@@ -82,8 +103,27 @@ class Constructions:
             interpreter.calls.run_promised(function, bound_to, Mode.OUTSIDE)
 
     def _sites(self, cls: ClassDefinition) -> Iterator[Part]:
-        for module in self.interpreter.project.calling(cls.name):
+        for module in self.interpreter.project.naming(cls.name):
             yield from parts_with(module, cls.name, called)
+
+
+@cache
+def _kept_in(name: str, constructor: ir.Code) -> bool:
+    """Whether a constructor makes an attribute of its parameters, and not of attributes of these alone."""
+    given = {parameter.name for parameter in constructor.parameters[1:] if parameter.kind in ("positional", "keyword")}
+    return any(
+        isinstance(part, ir.Assign)
+        and any(isinstance(target, ir.Attribute) and target.attr == name for target in walk(part.targets))
+        and not given.isdisjoint(_themselves(part.value))
+        for part in walk(constructor.body)
+    )
+
+
+def _themselves(node: object) -> set[str]:
+    """The names that stand in a node for what they hold, and not for an attribute of it."""
+    parts = list(walk(node))
+    owners = [part.value for part in parts if isinstance(part, ir.Attribute)]
+    return {part.id for part in parts if isinstance(part, ir.Name) and part not in owners}
 
 
 def _objects(value: Value) -> Value:

@@ -145,6 +145,8 @@ class Heap:
             return assigned
         attributes = self.attributes(instance)
         if name in attributes:
+            if frame.in_region and instance.arguments is None:
+                return self.interpreter.instances.constructions.told(instance.cls, name, attributes[name])
             return attributes[name]
         value = self.member(instance, name, frame)
         if value is not None:

@@ -56,8 +56,6 @@ class Instances:
             self._fill_fields(instance, arguments)
         for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
-                if instance.arguments is None:
-                    arguments = Arguments((), self.constructions.given(cls, function), UNKNOWN, UNKNOWN)
                 self.interpreter.calls.call_function(function, arguments.prepend(instance), node, frame, instance)
         finish = interpreter.classes.method(cls, "__post_init__")
         if finish is not None:

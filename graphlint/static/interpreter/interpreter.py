@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 
 from graphlint.finding import Confidence, Region
 from graphlint.rule import Event, Hit
@@ -129,6 +132,17 @@ class Interpreter:
         """What runs from now on is what runs before the regions that one function or script opens."""
         self.outside = 0
         self.ran_outside.clear()
+
+    @contextmanager
+    def aside(self, budget: int) -> Iterator[None]:
+        """What runs here, before a region, makes so many contexts at most; if it would make more, they are not kept."""
+        before, known = self.outside, len(self.contexts)
+        begun = self.outside = max(before, MAX_OUTSIDE - budget)
+        yield
+        if self.outside > MAX_OUTSIDE:
+            for key in list(islice(self.contexts, known, None)):
+                del self.contexts[key]
+        self.outside += before - begun
 
     def run(
         self,
