@@ -62,7 +62,7 @@ def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Modu
     match node:
         case ir.Compare():
             sides = [node.left, *(side for _, side in node.comparisons)]
-            return any(_is(side, name) for side in sides) and any(map(_is_text, sides))
+            return any(_is(side, name) for side in sides) and any(map(_is_written, sides))
         case ir.Slice(bounds=bounds):
             return any(_is(bound, name) for bound in bounds)
         case ir.Call():
@@ -103,8 +103,6 @@ def _is(node: object, name: str) -> bool:
     return isinstance(node, ir.Name) and node.id == name
 
 
-def _is_text(node: ir.Expr) -> bool:
-    """Whether a node is a string, or a display of them."""
-    if isinstance(node, ir.Display):
-        return bool(node.elements) and all(map(_is_text, node.elements))
-    return isinstance(node, ir.Literal) and isinstance(node.value, str)
+def _is_written(node: ir.Expr) -> bool:
+    """Whether a node is a string or a display, such as `(-1, 0)`, which tensors are not compared with."""
+    return isinstance(node, ir.Display) or (isinstance(node, ir.Literal) and isinstance(node.value, str))
