@@ -80,8 +80,8 @@ def plain(returns: str) -> Value:
 def of_module(value: Value, is_new: bool) -> Tensor:
     """A tensor that a module holds: it lies where a captured module does, but in one that the region makes."""
     given = next((member for member in members(value) if isinstance(member, Tensor)), Tensor())
-    if is_new and given.place is not Place.DEVICE:
-        return replace(given, place=Place.ANYWHERE, sure=Confidence.MEDIUM)
+    if is_new:
+        return given
     return Tensor(Place.DEVICE, given.ndim, given.dtype, Confidence.HIGH, fresh=given.fresh)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from itertools import zip_longest
 
-from graphlint.rulebook.signatures import Operation
+from graphlint.rulebook.signatures import Operation, Parameter
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
@@ -15,6 +16,7 @@ from graphlint.values import External, Value, members
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "size"})  # types of parameters that are read on the host
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
+_PLAIN = (str, int, float, list, tuple, dict)
 _OF_NUMBERS = frozenset({"builtins.range", "builtins.min", "builtins.max"})
 
 
@@ -39,10 +41,19 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     parts = list(walk(function.code.body))
     if any(treats_as_tensor(evaluator, part, {name}, function.module) for part in parts):
         return False
+    if any(_asks_as_tensor(evaluator, part, name) for part in parts):
+        return False
     if any(_treats_as_plain(evaluator, part, name, function.module) for part in parts):
         return True
     handed = (_handed(evaluator, part, name, function.module) for part in parts if isinstance(part, ir.Call))
     return hands > 0 and any(is_plain(evaluator, callee, to, hands - 1) for pairs in handed for callee, to in pairs)
+
+
+def _asks_as_tensor(evaluator: Evaluator, node: object, name: str) -> bool:
+    """Whether a node asks for what tensors have, and strings, numbers and containers do not."""
+    if not (isinstance(node, ir.Attribute) and _is(node.value, name)):
+        return False
+    return evaluator.catalogue.method(node.attr) is not None and not any(hasattr(kind, node.attr) for kind in _PLAIN)
 
 
 def _operation(evaluator: Evaluator, call: ir.Call, module: Module) -> Operation | None:
@@ -76,10 +87,11 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> b
         if not _OF_NUMBERS.isdisjoint(_called(evaluator, call, module)):
             return True
         method = evaluator.catalogue.method(call.func.attr) if isinstance(call.func, ir.Attribute) else None
-        types = [parameter.type for parameter in (method.params or ())[1:]] if method is not None else []
-        given = [argument for argument in call.arguments if not argument.star and argument.keyword is None]
-        if any(_is(one.value, name) and kind in _COUNTS for one, kind in zip(given, types, strict=False)):
-            return True
+        params = (method.params or ())[1:] if method is not None else ()
+        given = [argument.value for argument in call.arguments if not argument.star and argument.keyword is None]
+        for taken, value in zip_longest(params, given, fillvalue=params[-1] if params else None):
+            if isinstance(taken, Parameter) and taken.type in _COUNTS and _is(value, name):
+                return True
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
     holds = any(_is(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
