@@ -74,13 +74,15 @@ _SUBJECT = re.compile(r"(?:not |isinstance\(|\()*((?:self\.)?\w+)")
 class Condition:
     """What has to hold on the way to a finding: an expression that nothing decides, and where it stands.
 
-    `is_default` says that nothing which the source gives as a default speaks against it.
+    `is_default` says that nothing which the source gives as a default speaks against it; `opposite` is what does not
+    hold, in the same words, if it has any.
     """
 
     text: str
     path: str
     line: int
     is_default: bool = True
+    opposite: str = field(default="", compare=False)
 
     @property
     def subject(self) -> tuple[str, str]:

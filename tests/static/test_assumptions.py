@@ -129,6 +129,24 @@ def test_what_needs_many_things_at_once_is_hardly_sure(tmp_path: Path, number: i
     assert [found for _, found, _ in told(tmp_path, f"self = options\n{body}")] == [confidence]
 
 
+@pytest.mark.parametrize(
+    ("inner", "confidence"), [('mode == "slow"', "medium"), ('mode != "fast"', "low"), ("mode != 'fast'", "medium")]
+)
+def test_what_holds_and_does_not_is_hardly_sure(tmp_path: Path, inner: str, confidence: str) -> None:
+    """The same words, in the function and in one that it calls, mean the same thing most of the time."""
+    program = f"""
+        import torch
+        def inner(x, mode):
+            if {inner}:
+                x.item()
+        def step(x: torch.Tensor, mode: str):
+            if mode == "fast":
+                inner(x, mode)
+        """
+    (finding,) = analyse(tmp_path, program, regions=("main:step",), confidence=Confidence.LOW).report.findings
+    assert confidence == str(finding.confidence)
+
+
 @pytest.mark.parametrize(("warm_up", "confidence"), [("pass", "medium"), ("layer.forward(x)", "low")])
 @pytest.mark.parametrize("later", ["pass", "layer.forward(x)"])
 @pytest.mark.parametrize("unfilled", ["not self.ready", "self.scale is None"])

@@ -38,6 +38,14 @@ USES = {
         def step(x, at):
             return pick(x.exp(), at=at)
         """,
+    "what is promised of it where it is handed to": """
+        def blocks(x: torch.Tensor, size: int, extra: torch.Tensor):
+            return x if x.numel() % size == 0 else extra.item()  # expect: GL101
+        def step(x, size, extra):
+            if size == 4:
+                return blocks(x, size, extra)
+            return x
+        """,
     "a tensor that is a number for somebody": """
         def step(x, count):
             count = count.clamp(max=4)

@@ -64,8 +64,10 @@ class Assumption:
         else:
             words = self.form.format(_said(function, test, outcome))
             line = function.first_line + test.pos[0]
-            is_default = self.form != _AS_IT_IS or by_default(function, test) in (None, outcome)
-            yield Condition(words, str(function.module.path), line, is_default)
+            is_test = self.form == _AS_IT_IS
+            is_default = not is_test or by_default(function, test) in (None, outcome)
+            opposite = _said(function, test, not outcome) if is_test else ""
+            yield Condition(words, str(function.module.path), line, is_default, opposite)
 
 
 Assumptions: TypeAlias = tuple[Assumption, ...]

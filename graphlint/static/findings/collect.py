@@ -30,9 +30,12 @@ class _Placed:
     def confidence(self) -> Confidence:
         """What happens under conditions does not happen whenever the region runs, against defaults hardly ever.
 
-        Neither does what so many things have to come together for, of which nothing says that they do.
+        Neither does what so many things have to come together for, of which nothing says that they do, nor what holds
+        and does not hold in the same words.
         """
-        if len({condition.subject for condition in self.when}) > MAX_SUBJECTS:
+        said = {condition.text for condition in self.when}
+        subjects = {condition.subject for condition in self.when}
+        if len(subjects) > MAX_SUBJECTS or any(condition.opposite in said for condition in self.when):
             return Confidence.LOW
         sure = [self.occurrence.confidence]
         sure += [Confidence.MEDIUM if condition.is_default else Confidence.LOW for condition in self.when]

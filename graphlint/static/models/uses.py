@@ -11,7 +11,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
-from graphlint.values import External, Value, members
+from graphlint.values import UNKNOWN, External, Host, Value, members
 
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "size"})  # types of parameters that are read on the host
@@ -45,8 +45,18 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
         return False
     if any(_treats_as_plain(evaluator, part, name, function.module) for part in parts):
         return True
-    handed = (_handed(evaluator, part, name, function.module) for part in parts if isinstance(part, ir.Call))
-    return hands > 0 and any(is_plain(evaluator, callee, to, hands - 1) for pairs in handed for callee, to in pairs)
+    handed = [pair for part in parts if isinstance(part, ir.Call) for pair in _handed(evaluator, part, name, function)]
+    return any(
+        _is_promised_plain(evaluator, callee, taken)
+        if taken.annotation is not None
+        else hands > 0 and is_plain(evaluator, callee, taken.name, hands - 1)
+        for callee, taken in handed
+    )
+
+
+def _is_promised_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter) -> bool:
+    """Whether an annotation promises a number, a string or a flag, and nothing else."""
+    return all(isinstance(kind, Host) for kind in members(evaluator.refine(UNKNOWN, parameter, function)))
 
 
 def _asks_as_tensor(evaluator: Evaluator, node: object, name: str) -> bool:
@@ -98,17 +108,21 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> b
     return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
 
 
-def _handed(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> Iterator[tuple[Function, str]]:
+def _handed(
+    evaluator: Evaluator, call: ir.Call, name: str, function: Function
+) -> Iterator[tuple[Function, ir.Parameter]]:
     """The functions of the project that a call hands a name to, each with the parameter that takes it."""
     if not any(_is(argument.value, name) for argument in call.arguments):
         return
-    for callee in members(evaluator.static_value(call.func, module)):
+    for callee in members(evaluator.static_value(call.func, function.module)):
         if isinstance(callee, Function):
-            parameters = [parameter.name for parameter in callee.code.parameters if parameter.annotation is None]
-            for place, argument in enumerate(call.arguments):
-                to = argument.keyword or (parameters[place] if place < len(parameters) else "")
-                if _is(argument.value, name) and not argument.star and to in parameters:
-                    yield callee, to
+            named = {parameter.name: parameter for parameter in callee.code.parameters}
+            for argument, parameter in zip_longest(call.arguments, callee.code.parameters):
+                if argument is None or argument.star or not _is(argument.value, name):
+                    continue
+                taken = parameter if argument.keyword is None else named.get(argument.keyword)
+                if taken is not None:
+                    yield callee, taken
 
 
 def _is(node: object, name: str) -> bool:
