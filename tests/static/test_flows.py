@@ -442,3 +442,21 @@ BOTH = {
 def test_only_what_can_be_is_reported(tmp_path: Path, program: str) -> None:
     """Both sides of what is not known are run, and no side of what cannot be."""
     assert_reported(tmp_path, program)
+
+
+def test_a_side_that_is_known_lets_the_other_one_decide(tmp_path: Path) -> None:
+    """Behind a guard of tensors on the device, what is left lies on the host."""
+    program = """
+        def show(x):
+            if x.device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+                return None
+            return x.sum().item()
+        def other(x):
+            if x.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
+                return None
+            return x.sum().item()  # expect: GL101
+        def step(x: torch.Tensor, unknown: object):
+            show(unknown.part)
+            other(x)
+        """
+    assert_reported(tmp_path, program)

@@ -38,6 +38,11 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
         case ir.Boolean() if (test.operator == "and") is outcome:
             _apply(interpreter, test.left, outcome, frame, env)
             _apply(interpreter, test.right, outcome, frame, env)
+        case ir.Boolean():
+            # Where one side is known to let the other one decide, that one has.
+            for side, other in ((test.left, test.right), (test.right, test.left)):
+                if frame.known.get(side) is (test.operator == "and"):
+                    _apply(interpreter, other, outcome, frame, env)
         case ir.Compare(comparisons=[("is" | "is not" | "==" | "!=" as sign, ir.Literal(value=None))]):
             _restrict(interpreter, test.left, env, none=(sign in ("is", "==")) is outcome)
         case ir.Call():
