@@ -72,6 +72,12 @@ class Calls:
             return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
         target = targets[0]
         interpreter = self.interpreter
+        region = interpreter.capture.awaiting(target, frame) if frame.around else None
+        if region is not None:
+            frame.enter((region,))
+            result = self.call(target, arguments, node, frame)
+            interpreter.close_region(frame)
+            return result
         match target:
             case Function():
                 return self.call_function(target, arguments, node, frame)
