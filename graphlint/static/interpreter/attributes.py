@@ -32,6 +32,7 @@ from graphlint.values import (
     Place,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     members,
     union,
@@ -51,7 +52,22 @@ class Attributes:
         self._types = {Place.HOST: union(hosts), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str")}
 
     def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
-        return placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
+        value = placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
+        answer = self._answer(node.attr, frame)
+        if answer is None:
+            return value
+        return union(answer if isinstance(m, (Unknown, Method, Host)) else m for m in members(value))
+
+    def _answer(self, name: str, frame: Frame) -> Value | None:
+        """What an attribute of this name tells, if it asks for the capture, or for a place in a region.
+
+        What nobody knows lies where the capture is: the other way is that of programs without a device.
+        """
+        lexicon = self.interpreter.lexicon
+        if (answers := lexicon.guard(name)) is not None:
+            return answers[frame.mode.value]
+        asked = lexicon.place_asked(name) if frame.in_region else None
+        return None if asked is None else Const(asked is Place.DEVICE)
 
     def load(self, value: Value, name: str, frame: Frame) -> Value:
         """An attribute of a value."""

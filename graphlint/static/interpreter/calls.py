@@ -28,6 +28,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.queries import truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -148,8 +149,9 @@ class Calls:
         constructing: Instance | None = None,
     ) -> Value:
         """Run a function of the project."""
-        context = self.context(function, arguments, node, frame, constructing)
-        return context.result
+        result = self.context(function, arguments, node, frame, constructing).result
+        answers = self.interpreter.lexicon.guard(f"{function.module.name}.{function.qualname}")
+        return result if answers is None or truth(result) is not None else answers[frame.mode.value]
 
     def context(
         self,
@@ -247,6 +249,8 @@ class Calls:
         """Call a method of an external object, or one that a project class inherits from an external class."""
         interpreter = self.interpreter
         handled = interpreter.capture.call_method(name, receiver, arguments, node, frame)
+        if handled is None:
+            handled = interpreter.builtins.guard(name, frame)
         if handled is None:
             handled = interpreter.modules.call_method(name, receiver, arguments, node, frame)
         if handled is None:
