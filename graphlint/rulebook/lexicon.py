@@ -24,8 +24,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
     "methods": (
-        "children", "evaluates", "moves", "named_children", "named_parameters", "parameters", "registers",
-        "registers_tensors", "states", "trains",
+        "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
+        "registers", "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),

@@ -95,7 +95,8 @@ class Calls:
             case Partial():
                 return self.call(target.function, _merged(target, arguments), node, frame)
             case ExternalObject():
-                return self.call_external_object(target, arguments, node, frame)
+                result = self.call_external_object(target, arguments, node, frame)
+                return interpreter.modules.hooks.run(target, arguments, result, node, frame)
             case Sequence(kind="sequential"):
                 return interpreter.instances.call_chain(target, arguments, node, frame)
             case Unknown() | Super() | ModuleValue():
