@@ -67,9 +67,11 @@ def test_what_stands_beside_these_calls_is_not_captured(tmp_path: Path, program:
     assert [] == analyse(tmp_path, program).found
 
 
-def test_a_given_module_that_nobody_knows_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", ["(unknown)", "(compiled_module=unknown)"])
+@pytest.mark.parametrize("called", ["unknown(x)", "graphed(x)"])
+def test_a_given_module_that_nobody_knows_is_told(tmp_path: Path, given: str, called: str) -> None:
     """It was captured, and not looked at."""
-    report = analyse(tmp_path, tensorrt("unknown(x)", around=WITH.replace("(model)", "(unknown)"))).report
+    report = analyse(tmp_path, tensorrt(called, around=WITH.replace("(model)", given))).report
     assert ((), 1) == (report.findings, report.summary.unresolved_calls)
     assert 1 == len(report.holes)
 

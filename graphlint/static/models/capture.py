@@ -148,7 +148,9 @@ class Capture:
         taken = _given(arguments, 0, entry.takes) if entry.takes else None
         if taken == UNKNOWN:
             taken = union(ExternalObject(base) for base in self.evaluator.lexicon.modules["base"])
-            self.evaluator.put_back(node.arguments[0].value, taken, frame)
+            for argument in node.arguments:
+                if not argument.star and argument.keyword in (None, *entry.takes):
+                    self.evaluator.put_back(argument.value, taken, frame)
         return ((_TAKEN, taken),) if taken is not None else ()
 
     def call_method(
