@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -66,6 +67,9 @@ class Region:
     soft: bool = field(default=False, compare=False)
 
 
+_SUBJECT = re.compile(r"(?:not |isinstance\(|\()*((?:self\.)?\w+)")
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Condition:
     """What has to hold on the way to a finding: an expression that nothing decides, and where it stands.
@@ -77,6 +81,12 @@ class Condition:
     path: str
     line: int
     is_default: bool = True
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """What it asks about: the first name in it, in its file, and the attribute behind `self`."""
+        named = _SUBJECT.match(self.text)
+        return self.path, self.text if named is None else named[1]
 
 
 @dataclass(frozen=True, slots=True)

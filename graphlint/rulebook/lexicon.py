@@ -20,7 +20,7 @@ KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none"
 LISTS: Mapping[str, tuple[str, ...]] = {
     "tensors": ("every", "some", "parameters", "called", "tests"),
     "devices": ("device", "host", "neither"),
-    "callables": ("applied", "called", "branches", "backward"),
+    "callables": ("applied", "called", "branches", "backward", "default_device"),
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
     "methods": (

@@ -166,7 +166,12 @@ def _host(value: Value | None, condition: Condition) -> Confidence | None:
     sure = [tensor.sure for tensor in found if tensor.place is Place.HOST]
     if not sure:
         return None
-    return max(sure) if len(sure) == len(found) else min(max(sure), MEDIUM)
+    if len(sure) == len(found):
+        return max(sure)
+    is_vague = (
+        value is not None and UNKNOWN in members(value) and any(tensor.place is Place.ANYWHERE for tensor in found)
+    )
+    return LOW if is_vague else min(max(sure), MEDIUM)  # where hardly anything is known, it is one guess of several
 
 
 def _tensor(value: Value | None, condition: Condition) -> Confidence | None:

@@ -119,6 +119,16 @@ def test_what_a_default_speaks_against_is_hardly_sure(tmp_path: Path, body: str,
     assert confidence == found
 
 
+@pytest.mark.parametrize(("number", "confidence"), [(6, "medium"), (7, "low")])
+def test_what_needs_many_things_at_once_is_hardly_sure(tmp_path: Path, number: int, confidence: str) -> None:
+    """Several tests of one thing count once."""
+    names = [f"flag{i}" for i in range(number)]
+    body = "if options.a and not options.b and options.c == 1 and isinstance(options.d, int):\n    x.item()"
+    assert [found for _, found, _ in told(tmp_path, body)] == ["medium"]
+    body = "".join(f"{'    ' * i}if self.{name}:\n" for i, name in enumerate(names)) + "    " * number + "x.item()"
+    assert [found for _, found, _ in told(tmp_path, f"self = options\n{body}")] == [confidence]
+
+
 @pytest.mark.parametrize(("warm_up", "confidence"), [("pass", "medium"), ("layer.forward(x)", "low")])
 @pytest.mark.parametrize("later", ["pass", "layer.forward(x)"])
 @pytest.mark.parametrize("unfilled", ["not self.ready", "self.scale is None"])

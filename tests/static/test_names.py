@@ -113,7 +113,9 @@ CASES = {
     ),
     "a class of parameters": (
         'tensors.parameters = ["acme.Weight"]',
-        in_region("return 1 if acme.Weight(host) else 2  # expect: GL301", "import acme"),
+        in_region(
+            "return 1 if weight else 2  # expect: GL301", "import acme, torch\nweight = acme.Weight(torch.zeros(1))"
+        ),
     ),
     "a test for tensors": (
         'tensors.tests = ["acme.holds_data"]',

@@ -17,6 +17,7 @@ _NEGATED = {
     "is": "is not", "is not": "is", "in": "not in", "not in": "in",
 }  # fmt: skip
 _AS_IT_IS = "{}"
+FIRST_CALL = "{} is called for the first time"
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what `not` in front would cut in two
 
 
@@ -42,6 +43,8 @@ class Assumption:
     def is_unfilled(self) -> bool:
         """Whether state that is filled once is not there: `self.x is None`, `not self.ready`, `key not in cache`."""
         match self.test:
+            case _ if self.form == FIRST_CALL:
+                return True
             case ir.Unary(operator="not", operand=ir.Attribute() | ir.Call(func=ir.Name(id="hasattr"))):
                 return self.outcome
             case ir.Compare(left=ir.Attribute(), comparisons=(("is", ir.Literal(value=None)),)):

@@ -71,6 +71,9 @@ class Evaluator(Protocol):
     def module_value(self, name: str) -> Value:
         """A module by its dotted name."""
 
+    def static_value(self, node: ir.Expr, module: Module) -> Value:
+        """A dotted name at the top level of a module."""
+
     def instance(self, cls: ClassDefinition, arguments: Arguments | None, in_region: bool) -> Instance:
         """The object of a class that is made with these arguments; None: not known which."""
 

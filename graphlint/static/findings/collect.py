@@ -11,6 +11,9 @@ from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion
 from graphlint.static.findings.ways import Way, Ways
 
+# No mistake of engines and libraries that is on record needs more; of findings that do, few could happen.
+MAX_SUBJECTS = 6
+
 
 @dataclass
 class _Placed:
@@ -25,7 +28,12 @@ class _Placed:
 
     @property
     def confidence(self) -> Confidence:
-        """What happens under conditions does not happen whenever the region runs, against defaults hardly ever."""
+        """What happens under conditions does not happen whenever the region runs, against defaults hardly ever.
+
+        Neither does what so many things have to come together for, of which nothing says that they do.
+        """
+        if len({condition.subject for condition in self.when}) > MAX_SUBJECTS:
+            return Confidence.LOW
         sure = [self.occurrence.confidence]
         sure += [Confidence.MEDIUM if condition.is_default else Confidence.LOW for condition in self.when]
         return min(sure)

@@ -78,6 +78,12 @@ def called(text: str, at: int, end: int) -> bool:
     )
 
 
+@cache
+def calls_any(module: Module, names: frozenset[str]) -> bool:
+    """Whether one of these names may be called somewhere in a module."""
+    return any(True for name in names for _ in module.lines_with(name, called))
+
+
 def _is_assigned(text: str, at: int, end: int) -> bool:
     """Whether an attribute of a name may be assigned, by a sign behind it or by the `as` of a `with` before it."""
     is_attribute = text[at - 1] == "." or text[max(at - _FAR, 0) : at].rstrip(" \t\n\\").endswith(".")

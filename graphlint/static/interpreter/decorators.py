@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from graphlint.rule import CachedCall
+from graphlint.static.domain.assumptions import FIRST_CALL, Assumption
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import ClassDefinition
@@ -105,16 +106,23 @@ class Decorators:
         function, maxsize = cache.argument("function") or UNKNOWN, cache.argument("maxsize")
         if not isinstance(function, Function):
             return self.interpreter.calls.call(function, arguments, node, frame)
-        context = self.interpreter.calls.context(function, arguments, node, frame)
-        if frame.in_region and any(True for _ in tensors_in(context.result)):
-            inside = Frame(function, context, frame.mode, frame.depth)
+        assumed = frame.assumed
+        if node is not None:
+            frame.assumed = (*assumed, Assumption(frame.function, node.func, form=FIRST_CALL))
+        result = self.interpreter.calls.context(function, arguments, node, frame).result
+        frame.assumed = assumed
+        if frame.in_region and any(True for _ in tensors_in(result)):
+            # What the cache keeps, it keeps at every call.
+            kept = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
+            inside = Frame(function, kept, frame.mode, frame.depth)
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
-            event = CachedCall(context.result, UNKNOWN if maxsize is None else maxsize)
+            event = CachedCall(result, UNKNOWN if maxsize is None else maxsize)
             if decorator is not None:
+                frame.sink.reach(kept, frame.site(node), frame.assumptions)
                 self.interpreter.observe(inside, decorator, event)
             elif node is not None:
                 self.interpreter.observe(frame, node, event)
-        return context.result
+        return result
 
     def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:
         name = decorator.func if isinstance(decorator, ir.Call) else decorator

@@ -114,6 +114,7 @@ class Interpreter:
         self.attribute = self.attributes.load
         self.module_member = self.names.member
         self.module_value = self.names.module_value
+        self.static_value = self.names.static_value
         self.instance = self.heap.instance
         self.held = self.heap.attributes
         self.write_attribute = self.assignment.write

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from graphlint.finding import Confidence
 from graphlint.rule import HostRead, Truth
 from graphlint.rulebook.lexicon import Lexicon, package_of
 from graphlint.rulebook.operators import OPERATORS, without_overload
@@ -17,6 +16,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class, Function, Partial, Super
 from graphlint.static.models.iterables import Iterables
 from graphlint.static.models.reflection import Reflection, type_of
+from graphlint.static.models.results import of_module
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -28,9 +28,7 @@ from graphlint.values import (
     ExternalObject,
     Host,
     Mapping,
-    Place,
     Sequence,
-    Tensor,
     Value,
     members,
     union,
@@ -256,8 +254,7 @@ class Builtins:
 
     def _parameter(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         first = next(iter(arguments.positional), arguments.keyword("data"))
-        tensor = next((m for m in members(first) if isinstance(m, Tensor)), None) if first is not None else None
-        return Tensor(Place.DEVICE, tensor.ndim if tensor else None, tensor.dtype if tensor else None, Confidence.HIGH)
+        return of_module(first or UNKNOWN, frame.in_region)
 
     def _last(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return arguments.positional[-1] if arguments.positional else UNKNOWN

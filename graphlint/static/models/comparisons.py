@@ -110,10 +110,12 @@ class Comparisons:
         return answers.pop() if len(answers) == 1 else None
 
     def _contained(self, node: ir.Compare, sign: str, left: Value, right: Value, frame: Frame) -> Value:
+        """Look for a value; a string, a dtype or a device is not sought in a tensor."""
         compared = right
         if device_tensor(right) is None and isinstance(right, Sequence) and any(True for _ in tensors_in(right)):
             compared = left
-        if device_tensor(compared) is not None:
+        is_operand = not all(map(self._is_no_operand, members(left)))
+        if is_operand and device_tensor(compared) is not None:
             self.evaluator.observe(frame, node, Truth(compared, "search"))
             return Host("bool")
         answer: bool | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Instance
+from graphlint.static.models.uses import is_plain
 from graphlint.values import UNKNOWN, Arguments, Mapping, Place, Sequence, Tensor, Value, members, union
 
 
@@ -19,19 +20,19 @@ def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function,
 
 def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | None) -> Arguments:
     """The arguments that a graph's entry is called with, as far as its signature tells."""
-    keywords: list[tuple[str, Value]] = []
     parameters = [p for p in function.code.parameters if p.kind in ("positional", "keyword")]
     if receiver is not None:
         parameters = parameters[1:]
-    for parameter in parameters:
-        promised = evaluator.refine(UNKNOWN, parameter, function)
-        default = evaluator.default(parameter, function) if parameter.default is not None else None
-        if promised == UNKNOWN and default is None and parameter.annotation is None:
-            promised = Tensor(Place.DEVICE)
-        if default is not None:
-            promised = union((promised, default))
-        keywords.append((parameter.name, on_device(promised)))
-    return Arguments(() if receiver is None else (receiver,), tuple(keywords), None, UNKNOWN)
+    given = {parameter.name: evaluator.refine(UNKNOWN, parameter, function) for parameter in parameters}
+    defaults = {p.name: evaluator.default(p, function) for p in parameters if p.default is not None}
+    silent = [p.name for p in parameters if p.annotation is None and given[p.name] == UNKNOWN and p.default is None]
+    tensors = [name for name in silent if not is_plain(evaluator, function, name)]
+    if not tensors and not any(isinstance(member, Tensor) for value in given.values() for member in members(value)):
+        tensors = silent  # a graph has an input
+    given |= dict.fromkeys(tensors, Tensor(Place.DEVICE))
+    given |= {name: union((given[name], default)) for name, default in defaults.items()}
+    keywords = tuple((name, on_device(value)) for name, value in given.items())
+    return Arguments(() if receiver is None else (receiver,), keywords, None, UNKNOWN)
 
 
 def on_device(value: Value) -> Value:

@@ -11,6 +11,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
 from graphlint.static.index.parts import parts_with, spelling
 from graphlint.static.models.hooks import Hooks
+from graphlint.static.models.results import of_module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import (
@@ -105,11 +106,8 @@ class Modules:
         for keyword in ("tensor", "param", "module"):
             value = arguments.keyword(keyword) or value
         if does == "registers_tensors" and value != NONE:
-            tensor = next((m for m in members(value) if isinstance(m, Tensor)), None)
             optional = [NONE] if NONE in members(value) else []
-            known = tensor or Tensor()
-            held = Tensor(Place.DEVICE, known.ndim, known.dtype, Confidence.HIGH, fresh=known.fresh)
-            value = union([held, *optional])
+            value = union([of_module(value, receiver.in_region), *optional])
         write_named(self.evaluator, receiver, name, value, node, frame)
 
     def _move(self, receiver: Value, named: Value | None, node: ir.Call | None, frame: Frame) -> Value:

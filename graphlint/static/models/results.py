@@ -77,6 +77,14 @@ def plain(returns: str) -> Value:
     return _PLAIN.get(returns, UNKNOWN)
 
 
+def of_module(value: Value, is_new: bool) -> Tensor:
+    """A tensor that a module holds: it lies where a captured module does, but in one that the region makes."""
+    given = next((member for member in members(value) if isinstance(member, Tensor)), Tensor())
+    if is_new:
+        return given
+    return Tensor(Place.DEVICE, given.ndim, given.dtype, Confidence.HIGH, fresh=given.fresh)
+
+
 # Where a result lies, its rank and its dtype
 
 
@@ -305,6 +313,11 @@ def _factory_rank(call: Application) -> int | None:
     return len(sizes) or None
 
 
+def _shape(call: Application) -> Value:
+    """All extents or strides of a tensor, or the one that is asked for."""
+    return Host("int") if call.facts.bound.get("dim") else _PLAIN["shape"]
+
+
 def _like(call: Application) -> Value:
     return _placed(call, place_of_device(call.facts.value("device")), call.dtype, always_fresh=True)
 
@@ -361,7 +374,7 @@ _PLAIN: dict[str, Value] = {
     "device": DeviceName(Place.ANYWHERE), "list": Sequence("list", None, UNKNOWN), "object": UNKNOWN,
 }  # fmt: skip
 RESULTS: dict[str, Callable[[Application], Value]] = {
-    **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN},
+    **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN}, "shape": _shape,
     "tensor": _tensor, "elementwise": _elementwise, "bool-tensor": _bool_tensor, "where": _where, "loss": _loss,
     "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)),
     "int-tensor": lambda call: _computed(call, _kept_rank(call), INTEGER),

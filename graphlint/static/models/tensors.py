@@ -13,6 +13,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Method
 from graphlint.static.facts import writes
+from graphlint.static.index.parts import calls_any
 from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
 from graphlint.static.syntax import ir
@@ -46,6 +47,8 @@ class Tensors:
         self.capture = capture
         self.catalogue = evaluator.catalogue
         self.lexicon = evaluator.lexicon
+        setters = (name for name, does in self.lexicon.callables.items() if does == "default_device")
+        self.setters = frozenset(name.rpartition(".")[2] for name in setters)
 
     # Calls
 
@@ -117,7 +120,7 @@ class Tensors:
         if arguments.star is not None:
             self._spread(operation, bound, arguments.star)
         if operation.returns == "factory" and "device" not in bound:
-            bound |= [("device", (default,)) for default in frame.around if isinstance(default, DeviceName)]
+            bound |= [("device", (default,)) for default in self._default_devices(frame)]
         watched = node if frame.in_region else None
         matters = watched is not None and (operation.effects or operation.is_elementwise)
         written = writes.written(operation, watched, receiver) if watched is not None and matters else {}
@@ -132,6 +135,13 @@ class Tensors:
             if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
         return result
+
+    def _default_devices(self, frame: Frame) -> list[Value]:
+        """Where a factory makes tensors that is not told: nobody knows where a module sets it for the process."""
+        around: list[Value] = [default for default in frame.around if isinstance(default, DeviceName)]
+        if around or not calls_any(frame.module, self.setters):
+            return around
+        return [DeviceName(Place.ANYWHERE)]
 
     @staticmethod
     def _spread(operation: Operation, bound: dict[str, tuple[Value, ...]], star: Value) -> None:

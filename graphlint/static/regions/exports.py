@@ -8,10 +8,10 @@ from pathlib import Path
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.regions.holes import is_test
-from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in, walk
-from graphlint.values import UNKNOWN, External, Tensor, members
+from graphlint.static.syntax.traversal import walk
+from graphlint.values import UNKNOWN, Tensor, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
 RUN = "run"  # what a wrapper that is planned first and run later calls its second part
@@ -74,29 +74,7 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
         promised = (interpreter.refine(UNKNOWN, parameter, function) for parameter in parameters)
         return any(isinstance(member, Tensor) for value in promised for member in members(value))
     names = {parameter.name for parameter in parameters}
-    return any(_treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
-
-
-def _treats_as_tensor(interpreter: Interpreter, node: object, names: set[str], module: Module) -> bool:
-    """Whether a node hands one of these names to the library of tensors, or asks of it what only tensors have."""
-    match node:
-        case ir.Call():
-            callee = interpreter.names.static_value(node.func, module)
-            name = callee.name if isinstance(callee, External) else ""
-            is_operation = interpreter.lexicon.is_catalogued(name) and _is_method(interpreter, name)
-            return is_operation and bool(names & names_in(node.arguments))
-        case ir.Attribute(value=(ir.Compare() | ir.Binary()) as computed):
-            return _is_method(interpreter, node.attr) and bool(names & names_in(computed))
-        case ir.Attribute(value=ir.Name(id=name)):
-            unknown = interpreter.lexicon.unknown
-            telling = interpreter.catalogue.telling
-            return name in names and any(node.attr in t for t in (telling, unknown["attributes"], unknown["methods"]))
-    return False
-
-
-def _is_method(interpreter: Interpreter, name: str) -> bool:
-    """Whether tensors have a method of this name: a function called like it works on them as well."""
-    return interpreter.catalogue.method(name.rpartition(".")[2]) is not None
+    return any(treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
 
 
 def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:

@@ -1,0 +1,120 @@
+"""A function and what its parameters are called in, what their uses say of them out: tensors, or plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from itertools import zip_longest
+
+from graphlint.rulebook.signatures import Operation, Parameter
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import Module
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import names_in, walk
+from graphlint.values import External, Value, members
+
+MAX_HANDS = 3  # functions that hand on a parameter, one after the other
+_COUNTS = frozenset({"int", "size"})  # types of parameters that are read on the host
+_MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
+_PLAIN = (str, int, float, list, tuple, dict)
+_OF_NUMBERS = frozenset({"builtins.range", "builtins.min", "builtins.max"})
+
+
+def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module: Module) -> bool:
+    """Whether a node hands one of these names to the library of tensors, or asks of it what only tensors have."""
+    match node:
+        case ir.Call():
+            operation = _operation(evaluator, node, module)
+            is_computed = operation is not None and operation.returns not in _MADE
+            return is_computed and not names.isdisjoint(names_in(node.arguments))
+        case ir.Attribute(value=(ir.Compare() | ir.Binary()) as computed):
+            return evaluator.catalogue.method(node.attr) is not None and not names.isdisjoint(names_in(computed))
+        case ir.Attribute(value=ir.Name(id=name)):
+            unknown = evaluator.lexicon.unknown
+            telling = evaluator.catalogue.telling
+            return name in names and any(node.attr in t for t in (telling, unknown["attributes"], unknown["methods"]))
+    return False
+
+
+def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
+    """Whether a parameter that nothing is promised of is used as a string or a number, and not as a tensor."""
+    parts = list(walk(function.code.body))
+    if any(treats_as_tensor(evaluator, part, {name}, function.module) for part in parts):
+        return False
+    if any(_asks_as_tensor(evaluator, part, name) for part in parts):
+        return False
+    if any(_treats_as_plain(evaluator, part, name, function.module) for part in parts):
+        return True
+    handed = (_handed(evaluator, part, name, function.module) for part in parts if isinstance(part, ir.Call))
+    return hands > 0 and any(is_plain(evaluator, callee, to, hands - 1) for pairs in handed for callee, to in pairs)
+
+
+def _asks_as_tensor(evaluator: Evaluator, node: object, name: str) -> bool:
+    """Whether a node asks for what tensors have, and strings, numbers and containers do not."""
+    if not (isinstance(node, ir.Attribute) and _is(node.value, name)):
+        return False
+    return evaluator.catalogue.method(node.attr) is not None and not any(hasattr(kind, node.attr) for kind in _PLAIN)
+
+
+def _operation(evaluator: Evaluator, call: ir.Call, module: Module) -> Operation | None:
+    """The function on tensors that is called; None if it is something else."""
+    for name in _called(evaluator, call, module):
+        if evaluator.lexicon.is_catalogued(name) and evaluator.catalogue.method(name.rpartition(".")[2]) is not None:
+            return evaluator.catalogue.find(name)
+    return None
+
+
+def _called(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
+    callee: Value = evaluator.static_value(call.func, module)
+    return [member.name for member in members(callee) if isinstance(member, External)]
+
+
+def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Module) -> bool:
+    match node:
+        case ir.Compare():
+            sides = [node.left, *(side for _, side in node.comparisons)]
+            return any(_is(side, name) for side in sides) and any(map(_is_written, sides))
+        case ir.Slice(bounds=bounds):
+            return any(_is(bound, name) for bound in bounds)
+        case ir.Call():
+            return _counts(evaluator, node, name, module)
+    return False
+
+
+def _counts(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> bool:
+    """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range`."""
+    if any(_is(argument.value, name) for argument in call.arguments):
+        if not _OF_NUMBERS.isdisjoint(_called(evaluator, call, module)):
+            return True
+        method = evaluator.catalogue.method(call.func.attr) if isinstance(call.func, ir.Attribute) else None
+        params = (method.params or ())[1:] if method is not None else ()
+        given = [argument.value for argument in call.arguments if not argument.star and argument.keyword is None]
+        for taken, value in zip_longest(params, given, fillvalue=params[-1] if params else None):
+            if isinstance(taken, Parameter) and taken.type in _COUNTS and _is(value, name):
+                return True
+    data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
+    holds = any(_is(element, name) for display in data for element in display.elements)
+    factories = evaluator.lexicon.factories
+    return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
+
+
+def _handed(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> Iterator[tuple[Function, str]]:
+    """The functions of the project that a call hands a name to, each with the parameter that takes it."""
+    if not any(_is(argument.value, name) for argument in call.arguments):
+        return
+    for callee in members(evaluator.static_value(call.func, module)):
+        if isinstance(callee, Function):
+            parameters = [parameter.name for parameter in callee.code.parameters if parameter.annotation is None]
+            for place, argument in enumerate(call.arguments):
+                to = argument.keyword or (parameters[place] if place < len(parameters) else "")
+                if _is(argument.value, name) and not argument.star and to in parameters:
+                    yield callee, to
+
+
+def _is(node: object, name: str) -> bool:
+    return isinstance(node, ir.Name) and node.id == name
+
+
+def _is_written(node: ir.Expr) -> bool:
+    """Whether a node is a string or a display, such as `(-1, 0)`, which tensors are not compared with."""
+    return isinstance(node, ir.Display) or (isinstance(node, ir.Literal) and isinstance(node.value, str))

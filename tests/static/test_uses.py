@@ -1,0 +1,138 @@
+"""What parameters of a declared region are, as far as nothing but their uses says it, and where tensors are made."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+HEAD = "import functools\nimport torch\nfrom torch import nn\n\n"
+
+USES = {
+    "a name that is compared with strings": """
+        def step(x, mode):
+            if "slow" in mode or mode == "late" or mode in ("a", "b"):
+                return x.item()  # expect: GL101
+            return x
+        """,
+    "a pair that is compared with one": """
+        def step(x, window):
+            if window == (-1, 0) or window[0] == -1:
+                return x + 1
+            return x
+        """,
+    "numbers among the data of a tensor": """
+        def step(x, heads):
+            heads_t = torch.tensor([heads])
+            return x
+        """,
+    "a size and the end of a slice": """
+        def step(x, width, count):
+            return x.reshape(-1, width)[:count]
+        """,
+    "what a function does with it that it is handed to": """
+        def pick(values, at):
+            return values[:at] if at != "all" else values
+        def step(x, at):
+            return pick(x.exp(), at=at)
+        """,
+    "a tensor that is a number for somebody": """
+        def step(x, count):
+            count = count.clamp(max=4)
+            return x[:count]  # expect: GL304
+        """,
+    "the only input": """
+        def step(count):
+            return torch.ones(4, device="cuda")[:count]  # expect: GL304
+        """,
+}
+
+PLACES = {
+    "a module that sets the default device": """
+        class Runner:
+            def __init__(self):
+                torch.set_default_device("cuda")
+                self.capture()
+                torch.set_default_device("cpu")
+            def capture(self):
+                x, out = torch.zeros(4), torch.zeros(4)
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    out[:2] = x[:2].cuda()
+                    y = torch.ones(4, device="cpu").cuda()  # expect: GL202
+        """,
+    "one that does not": """
+        def capture():
+            x, out = torch.zeros(4), torch.zeros(4)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                y = x.cuda()  # expect: GL202
+                out[:2] = y[:2]  # expect: GL201
+        """,
+    "a module that the region makes": """
+        class Basis(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("centres", torch.linspace(0, 1, 4))
+                self.width = nn.Parameter(torch.ones(4))
+            def reset(self):
+                self.centres.copy_(torch.linspace(0, 1, 4))
+                self.width.data.copy_(torch.ones(4))
+        def step(x):
+            Basis().reset()
+            return x
+        """,
+    "one that is there": """
+        class Basis(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("centres", torch.linspace(0, 1, 4))
+            def forward(self, x):
+                self.centres.copy_(torch.linspace(0, 1, 4))  # expect: GL202
+                return x
+        def step(x, basis: Basis):
+            return basis(x)
+        """,
+    "one stride among several": """
+        def step(x: torch.Tensor):
+            return torch.arange(4, device=x.device) * x.stride(0) * x.size(1)
+        """,
+    "a string that is sought in what a tensor is one of": """
+        class Optimizer:
+            def __init__(self):
+                self.state = {"step": torch.zeros(1, device="cuda")}
+            def ready(self, name):
+                return "moments" in self.state[name]
+        def step(x, optimizer: Optimizer, name):
+            return x if optimizer.ready(name) else x + 1
+        """,
+}
+
+
+@pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in (USES | PLACES).items()])
+def test_a_value_is_what_its_uses_and_its_origin_say(tmp_path: Path, program: str) -> None:
+    """What is marked is reported, and nothing else."""
+    text = HEAD + textwrap.dedent(program)
+    analysis = analyse(tmp_path, text, regions=("main:step",) if "def step" in text else ())
+    assert analysis.expected == analysis.found
+
+
+def test_a_cached_function_runs_at_its_first_call(tmp_path: Path) -> None:
+    """What it does is told with that condition, what its cache does is not."""
+    program = f"""{HEAD}
+@functools.lru_cache(maxsize=4)
+def table(device):
+    return torch.tensor([1, 2], device=device)
+def step(x):
+    return x + table(x.device)
+"""
+    findings = analyse(tmp_path, program, regions=("main:step",)).report.findings
+    told = {finding.code: [condition.text for condition in finding.when] for finding in findings}
+    assert told == {"GL203": ["table is called for the first time"], "GL502": []}
+
+
+@pytest.mark.parametrize("call", ["x.numpy()", "np.asarray(x)"])
+def test_what_raises_in_eager_as_well_is_hardly_sure(tmp_path: Path, call: str) -> None:
+    """Code that runs at all hands no device tensor to it."""
+    program = f"import numpy as np\nimport torch\ndef step(x: torch.Tensor):\n    return {call}\n"
+    assert analyse(tmp_path, program, regions=("main:step",)).found == []
