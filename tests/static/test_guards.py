@@ -62,20 +62,23 @@ def test_a_guard_of_ones_own_is_a_row(tmp_path: Path) -> None:
         assert () == report.findings
 
 
+MAYBE = "y = unknown.field\nif unknown:\n    y = x\n"
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        "if not unknown.is_cuda:\n    unknown.sum().item()",
-        "if unknown.is_cpu:\n    unknown.tolist()",
-        "y = unknown.field\nasked = y.is_cuda and torch.cuda.is_current_stream_capturing()\n"
-        "if not y.is_cuda or not asked:\n    x.item()",
+        "if not y.is_cuda:\n    x.item()",
+        "if y.is_cpu:\n    x.tolist()",
+        "asked = y.is_cuda and torch.cuda.is_current_stream_capturing()\nif not y.is_cuda or not asked:\n    x.item()",
     ],
 )
-def test_what_nobody_knows_lies_where_the_capture_is(tmp_path: Path, body: str) -> None:
+def test_what_may_be_a_tensor_of_the_device_lies_there(tmp_path: Path, body: str) -> None:
     """A branch for tensors of the host is one of programs without a device."""
-    assert [] == analyse(tmp_path, in_region(body)).found
-    opposite = body.replace("not unknown", "unknown").replace("is_cpu", "is_cuda").replace("or not asked", "or asked")
-    assert 1 == len(analyse(tmp_path, in_region(opposite)).found)
+    assert [] == analyse(tmp_path, in_region(MAYBE + body)).found
+    opposite = body.replace("not y", "y").replace("is_cpu", "is_cuda").replace("or not asked", "or asked")
+    assert 1 == len(analyse(tmp_path, in_region(MAYBE + opposite)).found)
+    assert 1 == len(analyse(tmp_path, in_region(MAYBE.replace("y = x", "y = host") + body)).found)
 
 
 def test_a_tensor_of_the_host_is_asked_where_it_lies(tmp_path: Path) -> None:

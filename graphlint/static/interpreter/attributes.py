@@ -53,21 +53,19 @@ class Attributes:
 
     def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
         value = placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
-        answer = self._answer(node.attr, frame)
-        if answer is None:
-            return value
-        return union(answer if isinstance(m, (Unknown, Method, Host)) else m for m in members(value))
-
-    def _answer(self, name: str, frame: Frame) -> Value | None:
-        """What an attribute of this name tells, if it asks for the capture, or for a place in a region.
-
-        What nobody knows lies where the capture is: the other way is that of programs without a device.
-        """
         lexicon = self.interpreter.lexicon
-        if (answers := lexicon.guard(name)) is not None:
-            return answers[frame.mode.value]
-        asked = lexicon.place_asked(name) if frame.in_region else None
-        return None if asked is None else Const(asked is Place.DEVICE)
+        answers = lexicon.guard(node.attr)
+        asked = lexicon.place_asked(node.attr) if frame.in_region else None
+        if answers is None and asked is None:
+            return value
+        known = [m for m in members(value) if not isinstance(m, (Unknown, Method, Host))]
+        if answers is not None:
+            told = answers[frame.mode.value]
+        elif known:  # what else something may be lies where the capture is, as what is known of it does
+            told = Const(asked is Place.DEVICE)
+        else:
+            return value
+        return value if len(known) == len(list(members(value))) else union((*known, told))
 
     def load(self, value: Value, name: str, frame: Frame) -> Value:
         """An attribute of a value."""
