@@ -78,11 +78,12 @@ def _rows(table: Table) -> dict[str, Row]:
 
 def _check_aliases(table: Table, catalogue: Catalogue) -> None:
     """Raises UsageError for another name of nothing."""
+    names = {*catalogue, *catalogue.aliases}
     for alias, target in table.data.get("aliases", {}).items():
         if alias in catalogue:
             raise table.error(f"`{alias}` is an operation of its own, and no other name of one", "aliases", alias)
         for head, star, _ in (one.partition("*") for one in target.split("|")):
-            if not (any(name.startswith(head) for name in catalogue) if star else catalogue.find(alias)):
+            if not (any(name.startswith(head) for name in names) if star else catalogue.find(alias)):
                 said = f"`{alias}` is another name of `{target}`, which is no operation{nearest(target, catalogue)}"
                 raise table.error(said, "aliases", alias)
 

@@ -43,7 +43,7 @@ class Entry:
     marks: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     samples: tuple[str, ...] = ()
-    graphing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    graphing: tuple[tuple[str, tuple[str | bool, ...]], ...] = ()
 
 
 class Entries:
@@ -140,7 +140,8 @@ def _check_row(table: Table, place: int, row: dict[str, Any]) -> None:
     if row["form"] == "compile" and not row.get("graphing"):
         raise table.error("key `graphing` of this entry is missing: what implies that it captures", "entry", place)
     for keyword, values in row.get("graphing", {}).items():
-        table.strings(values, "entry", place, "graphing", keyword)
+        if values != [True] or values[0] is not True:  # a switch
+            table.strings(values, "entry", place, "graphing", keyword)
     for key in LISTS:
         table.strings(row.get(key, []), "entry", place, key)
     for name in row["names"]:

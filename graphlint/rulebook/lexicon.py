@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
     "methods": (
-        "children", "evaluates", "moves", "named_children", "named_parameters", "parameters", "registers",
-        "registers_tensors", "states", "trains",
+        "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
+        "registers", "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),
@@ -49,6 +51,8 @@ class Lexicon:
     def __init__(self, sections: Mapping[str, Mapping[str, Any]]) -> None:
         self.dtypes = {name: dtype for dtype, names in sections["dtypes"].items() for name in (spelled(dtype), *names)}
         self.guards = {name: _answers(row) for name, row in sections["guards"].items()}
+        self._guards: dict[str, tuple[Value, ...] | None] = {**self.guards}  # and other names that were asked for
+        self._globs = {re.compile(translate(name)): answers for name, answers in self.guards.items() if "*" in name}
         self.named: Mapping[str, str] = sections["named"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
@@ -68,6 +72,13 @@ class Lexicon:
     def promised(self, name: str) -> str | None:
         """The kind of value that a class or package stands for in an annotation."""
         return self._types.get(name) or self._types.get(f"{package_of(name)}.*")
+
+    def guard(self, name: str) -> tuple[Value, ...] | None:
+        """What a function of this name, or an attribute, answers at each moment, if it is a guard."""
+        if name not in self._guards:
+            told = (answers for pattern, answers in self._globs.items() if pattern.match(name))
+            self._guards[name] = next(told, None)
+        return self._guards[name]
 
     def place(self, device: object) -> Place | None:
         """Where the data of tensors lies on devices of a `type`."""

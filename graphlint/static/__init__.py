@@ -90,6 +90,9 @@ def check(
     interpreter = _interpreter(files, rulebook, rulebook.detectors)
     project = interpreter.project
     _follow(project, config.follow_installed)
+    targets = (pattern for target in config.targets for pattern in (target.at, *target.runs))
+    for pattern in (*config.regions, *config.assume, *targets):
+        project.expect(pattern.removeprefix("not ").strip().partition(":")[0])
     assume(interpreter, config.assume)
     for path in paths:
         if path.is_file():

@@ -719,15 +719,17 @@ def minimal(row: dict[str, object], name: str) -> str:
     if kind in ("context", "callable", "compile", "decorator"):
         top = f"import {module}\n"
         if kind == "context":
-            return f"{top}def main(x):\n    with {name}(object()):\n        step(x)\n"
+            made, called = ("step", "run") if "takes" in row else ("object()", "step")
+            return f"{top}def main(x: torch.Tensor):\n    with {name}({made}) as run:\n        {called}(x)\n"
         if kind == "decorator":
             return f"{top}@{name}\ndef main(x):\n    return step(x)\n"
         if kind == "callable":
             return f"{top}def main(x: torch.Tensor):\n    {name}(step, (x,))\n"
-        owner = "torch" if name == "torch.compile" else "Model()"
-        model = "class Model(torch.nn.Module):\n    def forward(self, x):\n        return step(x)\n"
-        function = "step, " if name == "torch.compile" else ""
-        return f'{model}{owner}.compile({function}mode="reduce-overhead")\n'
+        owner = module if name != "torch.nn.Module.compile" else "Model()"
+        model = top + "class Model(torch.nn.Module):\n    def forward(self, x):\n        return step(x)\n"
+        function = "step, " if owner == module else ""
+        graphing = 'mode="reduce-overhead"' if owner != "torch_tensorrt" else "use_cuda_graph=True"
+        return f"{model}{owner}.compile({function}{graphing})\n"
     ends = {
         "capture_begin": "capture_end", "begin_building": "end_building", "begin_capture": "end_capture",
         "streamBeginCapture": "streamEndCapture", "cudaStreamBeginCapture": "cudaStreamEndCapture",

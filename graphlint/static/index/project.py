@@ -8,10 +8,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeAlias
 
 from graphlint.static.index.module import Module
+from graphlint.static.index.roots import Roots
 
 Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
 
@@ -25,15 +27,11 @@ class Project:
 
     def __init__(self, files: Iterable[Path]) -> None:
         self.files = list(files)
-        self.roots: dict[Path, None] = {}
+        self.roots = Roots(self.files, self.raw)
         self.modules: dict[str, Module | None] = {}
         self.by_path: dict[Path, Module] = {}
         self.unreadable: dict[Path, str] = {}
-        self._packages: dict[Path, bool] = {}
         self._bases: dict[bytes, list[Path]] | None = None
-        for folder in dict.fromkeys(file.parent for file in self.files):
-            self.roots.setdefault(self.root_of(folder))
-        self._entries: dict[Path, frozenset[str]] = {}
 
     def raw(self, path: Path) -> bytes | None:
         """What stands in a file; None if it cannot be read. Kept by nobody, since memory costs more than reading."""
@@ -49,66 +47,37 @@ class Project:
         found: Problems = {path: (text, 1) for path, text in self.unreadable.items()}
         return found | {path: m.problem for path, m in self.by_path.items() if m.problem is not None}
 
-    def root_of(self, folder: Path) -> Path:
-        """The nearest folder above that is not part of a package."""
-        while self.is_package(folder):
-            folder = folder.parent
-        return folder
-
-    def is_package(self, folder: Path) -> bool:
-        known = self._packages.get(folder)
-        if known is None:
-            inside = (folder / "__init__.py").is_file()
-            # A folder without __init__.py between packages belongs to them: large trees forget one now and then.
-            known = inside or (folder.parent != folder and (folder.parent / "__init__.py").is_file())
-            self._packages[folder] = known
-        return known
-
     def add_installed(self, package: str | Path) -> None:
         """Make an installed package, or one in a folder, followable. Raises LookupError if there is none."""
         folder = Path(package)
         if folder.is_dir():
-            self.roots.setdefault(self.root_of(folder.resolve()))
+            self.roots.add(folder.resolve())
             return
         spec = importlib.machinery.PathFinder.find_spec(str(package).partition(".")[0], sys.path)
         if spec is None:
             raise LookupError(str(package))
         origin = Path(spec.origin).parent if spec.origin else Path(next(iter(spec.submodule_search_locations or ())))
         is_module = spec.submodule_search_locations is None
-        self.roots.setdefault(origin if is_module else origin.parent)
+        self.roots.folders.setdefault(origin if is_module else origin.parent)
+
+    def expect(self, pattern: str) -> None:
+        """Let the modules that a user means by a dotted name, which may end in a glob, be called so."""
+        self.roots.expect(".".join(takewhile(str.isidentifier, pattern.split("."))))
 
     def module_at(self, path: Path) -> Module:
-        """The module of a file."""
+        """The module of a file: one, whatever names it is found by."""
         known = self.by_path.get(path)
-        if known is not None:
-            return known
-        parts = list(path.relative_to(self.root_of(path.parent)).with_suffix("").parts)
-        if parts[-1] == "__init__" and len(parts) > 1:
-            parts.pop()
-        name = ".".join(parts)
-        registered = self.modules.get(name)
-        module = registered if registered is not None and registered.path == path else Module(name, path)
-        if registered is None:
-            self.modules[name] = module
-        self.by_path[path] = module
-        return module
+        if known is None:
+            known = self.by_path[path] = Module(self.roots.name_of(path), path)
+            self.modules[known.name] = self.modules.get(known.name) or known
+        return known
 
     def module(self, name: str) -> Module | None:
         """The module of that dotted name, if its source lies below a root; a folder without __init__ has none."""
-        if name in self.modules:
-            return self.modules[name]
-        module = None
-        parts = name.split(".")
-        for root in self.roots:
-            if not self._holds(root, parts[0]):
-                continue
-            path = self._locate(root, parts)
-            if path is not None:
-                module = self.by_path.get(path) or Module(name, path)
-                self.by_path[path] = module
-                break
-        self.modules[name] = module
-        return module
+        if name not in self.modules:
+            path = self.roots.locate(name)
+            self.modules[name] = self.module_at(path) if path is not None else None
+        return self.modules[name]
 
     def subclass_modules(self, name: str) -> Iterator[Module]:
         """The modules of the checked files in which a class statement names a class among its bases."""
@@ -161,28 +130,7 @@ class Project:
 
     def has_package(self, name: str) -> bool:
         """Whether a module or a folder of modules has that dotted name."""
-        if self.module(name) is not None:
-            return True
-        parts = name.split(".")
-        return any(self._holds(root, parts[0]) and root.joinpath(*parts).is_dir() for root in self.roots)
-
-    def _holds(self, root: Path, top: str) -> bool:
-        entries = self._entries.get(root)
-        if entries is None:
-            try:
-                entries = frozenset(p.name.removesuffix(".py") for p in root.iterdir())
-            except OSError:
-                entries = frozenset()
-            self._entries[root] = entries
-        return top in entries
-
-    @staticmethod
-    def _locate(root: Path, parts: list[str]) -> Path | None:
-        base = root.joinpath(*parts)
-        for candidate in (base / "__init__.py", base.with_name(base.name + ".py")):
-            if candidate.is_file():
-                return candidate
-        return None
+        return self.module(name) is not None or self.roots.has_folder(name)
 
 
 def _spellings(user: Module, home: str, member: str) -> Iterator[str]:

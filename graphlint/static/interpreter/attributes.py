@@ -32,6 +32,7 @@ from graphlint.values import (
     Place,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     members,
     union,
@@ -51,7 +52,20 @@ class Attributes:
         self._types = {Place.HOST: union(hosts), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str")}
 
     def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
-        return placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
+        value = placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
+        lexicon = self.interpreter.lexicon
+        answers = lexicon.guard(node.attr)
+        asked = lexicon.place_asked(node.attr) if frame.in_region else None
+        if answers is None and asked is None:
+            return value
+        known = [m for m in members(value) if not isinstance(m, (Unknown, Method, Host))]
+        if answers is not None:
+            told = answers[frame.mode.value]
+        elif known:  # what else something may be lies where the capture is, as what is known of it does
+            told = Const(asked is Place.DEVICE)
+        else:
+            return value
+        return value if len(known) == len(list(members(value))) else union((*known, told))
 
     def load(self, value: Value, name: str, frame: Frame) -> Value:
         """An attribute of a value."""

@@ -28,6 +28,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.queries import truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -72,6 +73,12 @@ class Calls:
             return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
         target = targets[0]
         interpreter = self.interpreter
+        region = interpreter.capture.awaiting(target, frame) if frame.around else None
+        if region is not None:
+            frame.enter((region,))
+            result = self.call(target, arguments, node, frame)
+            interpreter.close_region(frame)
+            return result
         match target:
             case Function():
                 return self.call_function(target, arguments, node, frame)
@@ -88,7 +95,8 @@ class Calls:
             case Partial():
                 return self.call(target.function, _merged(target, arguments), node, frame)
             case ExternalObject():
-                return self.call_external_object(target, arguments, node, frame)
+                result = self.call_external_object(target, arguments, node, frame)
+                return interpreter.modules.hooks.run(target, arguments, result, node, frame)
             case Sequence(kind="sequential"):
                 return interpreter.instances.call_chain(target, arguments, node, frame)
             case Unknown() | Super() | ModuleValue():
@@ -142,8 +150,9 @@ class Calls:
         constructing: Instance | None = None,
     ) -> Value:
         """Run a function of the project."""
-        context = self.context(function, arguments, node, frame, constructing)
-        return context.result
+        result = self.context(function, arguments, node, frame, constructing).result
+        answers = self.interpreter.lexicon.guard(f"{function.module.name}.{function.qualname}")
+        return result if answers is None or truth(result) is not None else answers[frame.mode.value]
 
     def context(
         self,
@@ -241,6 +250,8 @@ class Calls:
         """Call a method of an external object, or one that a project class inherits from an external class."""
         interpreter = self.interpreter
         handled = interpreter.capture.call_method(name, receiver, arguments, node, frame)
+        if handled is None:
+            handled = interpreter.builtins.guard(name, frame)
         if handled is None:
             handled = interpreter.modules.call_method(name, receiver, arguments, node, frame)
         if handled is None:

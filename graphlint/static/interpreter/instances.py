@@ -78,6 +78,11 @@ class Instances:
             attributes[CONTENT] = self.interpreter.builtins.content_of(arguments)
 
     def call(self, instance: Instance, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """Call an object, and what is hooked to it."""
+        result = self._call_own(instance, arguments, node, frame)
+        return self.interpreter.modules.hooks.run(instance, arguments, result, node, frame)
+
+    def _call_own(self, instance: Instance, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call an object: its `__call__`, or the `forward` of a module."""
         classes = self.interpreter.classes
         found = classes.find(instance.cls, "__call__")

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from graphlint.rule import HostRead, Truth
 from graphlint.rulebook.lexicon import Lexicon, package_of
+from graphlint.rulebook.operators import OPERATORS, without_overload
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class, Function, Partial, Super
@@ -78,7 +79,6 @@ class Builtins:
         """What handles the names of the lexicon."""
         callables = {"called": self._called, "branches": self._branches, "backward": self._backward}
         return {
-            **{name: _answering(answers) for name, answers in lexicon.guards.items()},
             **{name: _giving(External(given)) for name, given in lexicon.named.items()},
             **dict.fromkeys(lexicon.tensors["parameters"], self._parameter),
             **{name: self._container(kind) for name, kind in lexicon.containers.items()},
@@ -90,8 +90,16 @@ class Builtins:
         handler = self._handlers.get(name) or self._handlers.get(self.evaluator.catalogue.named(name))
         if handler is not None:
             return handler(arguments, node, frame)
+        if (answer := self.guard(name, frame)) is not None:
+            return answer
         module, _, member = name.rpartition(".")
         return self._builtin(member, arguments, node, frame) if module == "builtins" else None
+
+    def guard(self, name: str, frame: Frame) -> Value | None:
+        """What a function answers that asks what happens at the moment; None if it asks for something else."""
+        asked = without_overload(name) if name.startswith(OPERATORS) else self.evaluator.catalogue.named(name)
+        answers = self.evaluator.lexicon.guard(asked)
+        return None if answers is None else answers[frame.mode.value]
 
     def content_of(self, arguments: Arguments) -> Value:
         """What a container class is given by its constructor."""
@@ -290,11 +298,6 @@ class Builtins:
             return self.evaluator.decorate(decorator, last, frame)
 
         return make
-
-
-def _answering(answers: tuple[Value, ...]) -> Handler:
-    """A guard, asked at a moment."""
-    return lambda arguments, node, frame: answers[frame.mode.value]
 
 
 def _giving(given: Value) -> Handler:

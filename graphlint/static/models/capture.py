@@ -30,6 +30,8 @@ from graphlint.values import (
     union,
 )
 
+_TAKEN = "taken"  # what a context manager captures the calls of
+
 
 class Capture:
     """What capture entries do to the frame in which they are used."""
@@ -37,6 +39,7 @@ class Capture:
     def __init__(self, evaluator: Evaluator, entries: Entries) -> None:
         self.evaluator = evaluator
         self.entries = entries
+        self.awaited: dict[ExternalObject, OpenRegion] = {}
 
     def is_manager(self, value: Value) -> bool:
         """Whether a value is a context manager that opens a region."""
@@ -61,8 +64,9 @@ class Capture:
     def _enter_external(self, node: ir.Node | None, manager: ExternalObject, frame: Frame) -> Value:
         entry = self.entries.find(manager.cls)
         if entry is not None and entry.form == "context" and node is not None:
-            self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
-            return manager
+            region = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
+            taken = manager.argument(_TAKEN)
+            return manager if taken is None else self._await(manager, taken, region, frame)
         switch = self.evaluator.lexicon.surroundings.get(manager.cls)
         if switch is not None and manager.argument(switch) != FALSE:
             frame.around |= {ExternalObject(manager.cls)}
@@ -70,6 +74,24 @@ class Capture:
         if manager.cls == "contextlib.contextmanager" and generator is not None:
             return self._enter_generator(node, generator, frame)
         return manager
+
+    def _await(self, manager: ExternalObject, taken: Value, region: OpenRegion, frame: Frame) -> Value:
+        """A context manager that captures what it takes: its region is open while that is called, and closed else."""
+        self.evaluator.close_region(frame)
+        place = Const(f"{region.region.path}:{region.region.line}")
+        awaiting = ExternalObject(manager.cls, ((_TAKEN, taken), ("place", place)))
+        self.awaited[awaiting] = region
+        frame.around |= {awaiting}
+        return taken
+
+    def awaiting(self, target: Value, frame: Frame) -> OpenRegion | None:
+        """The region of a context manager in force that captures the calls of a value, if no other is open."""
+        if frame.in_region:
+            return None
+        for manager, region in self.awaited.items():
+            if manager in frame.around and target in members(manager.argument(_TAKEN) or NONE):
+                return region
+        return None
 
     def _enter_instance(self, node: ir.Node | None, manager: Instance, frame: Frame) -> Value:
         for base in self.evaluator.external_bases(manager.cls):
@@ -108,7 +130,7 @@ class Capture:
         if entry is None or node is None:
             return None
         if entry.form == "context":
-            return ExternalObject(name)
+            return ExternalObject(name, self._taken(entry, arguments, node, frame))
         if entry.form == "decorator":
             return arguments.positional[0] if arguments.positional else UNKNOWN
         if entry.form == "begin":
@@ -120,6 +142,16 @@ class Capture:
         if entry.form == "compile":
             return self._compile(entry, name, arguments, node, frame)
         return self._capture_callables(entry, arguments, node, frame)
+
+    def _taken(self, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame) -> tuple[tuple[str, Value], ...]:
+        """The callable that a context manager captures, if it takes one; what nobody knows is some module from here."""
+        taken = _given(arguments, 0, entry.takes) if entry.takes else None
+        if taken == UNKNOWN:
+            taken = union(ExternalObject(base) for base in self.evaluator.lexicon.modules["base"])
+            for argument in node.arguments:
+                if not argument.star and argument.keyword in (None, *entry.takes):
+                    self.evaluator.put_back(argument.value, taken, frame)
+        return ((_TAKEN, taken),) if taken is not None else ()
 
     def call_method(
         self,
@@ -221,7 +253,7 @@ def uses_graphs(entry: Entry, arguments: Arguments) -> bool:
     return any(_is_graphing(arguments.keyword(name) or NONE, values) for name, values in entry.graphing)
 
 
-def _is_graphing(value: Value, graphing: tuple[str, ...]) -> bool:
+def _is_graphing(value: Value, graphing: tuple[str | bool, ...]) -> bool:
     """Whether an argument is one of these values, or a dict of options in which one of them is true."""
     for member in members(value):
         if isinstance(member, Const) and member.value in graphing:

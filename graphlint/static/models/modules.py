@@ -10,6 +10,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
 from graphlint.static.index.parts import parts_with, spelling
+from graphlint.static.models.hooks import Hooks
 from graphlint.static.models.results import of_module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
@@ -47,6 +48,7 @@ class Modules:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self.hooks = Hooks(evaluator)
 
     def call_method(
         self, name: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -54,6 +56,8 @@ class Modules:
         """Call a method by its qualified name; None if it is for somebody else to say."""
         method = name.rpartition(".")[2]
         values = arguments.positional
+        if (handle := self.hooks.call_method(method, receiver, arguments, node, frame)) is not None:
+            return handle
         if isinstance(receiver, Instance):
             does = self.evaluator.lexicon.methods.get(method)
             if does in ("registers", "registers_tensors") and values:

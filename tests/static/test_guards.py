@@ -1,0 +1,87 @@
+"""Whoever asks whether a capture is under way is answered, by whatever name the question goes."""
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse, in_region
+
+from graphlint import static
+from graphlint.config import Config
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+ASKING = {
+    "an operator": ("torch.ops.acme.is_stream_capturing()", ""),
+    "an operator with an overload": ("torch.ops.acme.is_current_stream_capturing.default()", ""),
+    "a library's function": ("acme.is_current_stream_capturing()", "import acme"),
+    "a method of something unknown": ("unknown.is_current_stream_capturing()", ""),
+    "a method of a library's object": ("acme.Device().is_capturing()", "import acme"),
+    "an attribute of something unknown": ("unknown.is_capturing", ""),
+    "an attribute of a library's object": ("acme.device().is_capturing", "import acme"),
+    "Warp": ("wp.get_device().is_capturing", "import warp as wp"),
+    "a helper": ("capturing()", "def capturing():\n    return torch.ops.acme.is_stream_capturing()"),
+    "a helper whose answer is not known": ("is_graph_capturing()", "import acme\n"
+                                           "def is_graph_capturing():\n    return acme.state()"),
+    "a helper with its own name for it": ("_is_cuda_graph_capturing()", "import acme\n"
+                                          "def _is_cuda_graph_capturing():\n    return acme.state() == 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "around"), ASKING.values(), ids=ASKING)
+def test_a_question_after_the_capture_is_a_guard(tmp_path: Path, asked: str, around: str) -> None:
+    """What happens only outside of one is silent, and what happens only inside is sure."""
+    assert [] == analyse(tmp_path, in_region(f"if not {asked}:\n    x.item()", around)).found
+    assert [] == analyse(tmp_path, in_region(f"if {asked}:\n    return x\nx.item()", around)).found
+    (finding,) = analyse(tmp_path, in_region(f"if {asked}:\n    x.item()", around)).report.findings
+    assert "GL101" == finding.code
+    assert () == finding.when
+
+
+@pytest.mark.parametrize(
+    ("asked", "around"),
+    [
+        ("acme.is_recapturing_allowed()", "import acme"),
+        ("unknown.capturing_stream", ""),
+        ("is_stream_capturing()", "def is_stream_capturing():\n    return False"),
+    ],
+)
+def test_another_question_is_no_guard(tmp_path: Path, asked: str, around: str) -> None:
+    """What only looks like one, and a function that answers by itself."""
+    analysis = analyse(tmp_path, in_region(f"if not {asked}:\n    x.item()", around))
+    assert ["GL101"] == [code for _, _, code in analysis.found]
+
+
+def test_a_guard_of_ones_own_is_a_row(tmp_path: Path) -> None:
+    """A function of the program, by its whole name or a glob, in a table beside the rules."""
+    program = in_region("if not quiet():\n    x.item()", "import acme\ndef quiet():\n    return acme.state()")
+    (tmp_path / "src").mkdir()
+    assert ["GL101"] == [code for _, _, code in analyse(tmp_path / "src", program).found]
+    for name in ("main.quiet", "*quiet"):
+        (tmp_path / "lexicon.toml").write_text(f'[guards]\n"{name}" = {{ capturing = true }}\n')
+        rulebook = load_rulebook(builtin_rules(), tmp_path)
+        report = static.check([tmp_path / "src"], Config(root=tmp_path), rulebook)
+        assert () == report.findings
+
+
+MAYBE = "y = unknown.field\nif unknown:\n    y = x\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if not y.is_cuda:\n    x.item()",
+        "if y.is_cpu:\n    x.tolist()",
+        "asked = y.is_cuda and torch.cuda.is_current_stream_capturing()\nif not y.is_cuda or not asked:\n    x.item()",
+    ],
+)
+def test_what_may_be_a_tensor_of_the_device_lies_there(tmp_path: Path, body: str) -> None:
+    """A branch for tensors of the host is one of programs without a device."""
+    assert [] == analyse(tmp_path, in_region(MAYBE + body)).found
+    opposite = body.replace("not y", "y").replace("is_cpu", "is_cuda").replace("or not asked", "or asked")
+    assert 1 == len(analyse(tmp_path, in_region(MAYBE + opposite)).found)
+    assert 1 == len(analyse(tmp_path, in_region(MAYBE.replace("y = x", "y = host") + body)).found)
+
+
+def test_a_tensor_of_the_host_is_asked_where_it_lies(tmp_path: Path) -> None:
+    """It is known there."""
+    analysis = analyse(tmp_path, in_region("if not host.is_cuda:\n    x.item()"))
+    assert ["GL101"] == [code for _, _, code in analysis.found]
