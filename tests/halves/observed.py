@@ -30,6 +30,7 @@ LOADED = (
     "graphlint.runtime.examine.look",
     "tests.runtime.torchvision_operators",
     "torch._dynamo",
+    "torch.distributed.optim",  # compiles classes by TorchScript when it is imported, which fails where torch is emulated
 )
 
 
