@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphlint.runtime.examine.target import Spec, parse
 from graphlint.runtime.session.session import CUDA, EMULATOR
 from tests.halves.comparison import Compared, compare
 from tests.halves.observed import begin, observe

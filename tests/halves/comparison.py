@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from graphlint.finding import Finding, Severity
 from graphlint.rulebook import builtin_rulebook
-from tests.halves.observed import Observed
+
+from .observed import Observed
 
 
 @dataclass(frozen=True, slots=True)

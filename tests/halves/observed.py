@@ -30,7 +30,7 @@ LOADED = (
     "graphlint.runtime.examine.look",
     "tests.runtime.torchvision_operators",
     "torch._dynamo",
-    "torch.distributed.optim",  # compiles classes by TorchScript when it is imported, which fails where torch is emulated
+    "torch.distributed.optim",  # compiles by TorchScript when it is imported, which fails where torch is emulated
 )
 
 

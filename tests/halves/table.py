@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.finding import Confidence, Finding
-from tests.halves.comparison import Compared
+
+from .comparison import Compared
 
 KINDS = ("missed", "false", "unreached", "unjudged")
 _SHOWN = (Confidence.HIGH, Confidence.MEDIUM)
@@ -41,9 +42,8 @@ def table(compared: Sequence[Compared], folders: Sequence[Path]) -> str:
 def _recall(refused: Iterable[Finding], missed: Iterable[Finding]) -> Iterator[str]:
     every = Counter(one.code for one in refused)
     lost = Counter(one.code for one in missed)
-    for name, count, less in [*((code, every[code], lost[code]) for code in sorted(every))] + [
-        ("all", every.total(), lost.total())
-    ]:
+    counted = ((code, every[code], lost[code]) for code in sorted(every))
+    for name, count, less in (*counted, ("all", every.total(), lost.total())):
         share = 1 - less / max(count, 1)
         yield f"{name:20}{count:10}{count - less:10}{share:10.1%}"
 
