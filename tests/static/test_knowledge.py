@@ -301,6 +301,27 @@ PROGRAMS = {
                 flatten((x, (x, x)))
                 x.item()  # expect: GL101
         """,
+    "recursion of a nested function over objects that nest ever deeper ends": """
+        import torch
+        class Interval:
+            def __init__(self, start, end, parent):
+                self.start, self.end, self.parent = start, end, parent
+            def left(self):
+                return Interval(self.start, (self.start + self.end) / 2, self)
+            def right(self):
+                return Interval((self.start + self.end) / 2, self.end, self)
+        def build(x: torch.Tensor, number: int):
+            def split(interval):
+                interval.end.item()
+                x.item()  # expect: GL101
+                if interval.end - interval.start > number:
+                    split(interval.left())
+                    split(interval.right())
+            split(Interval(0, 100, None))
+        def run(x: torch.Tensor, number: int):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                build(x, number)
+        """,
 }
 
 
