@@ -32,7 +32,10 @@ def look(name: str, on: str, deadline: float) -> Compared:
     observed = observe(name, on, deadline)
     if observed.problem:
         return Compared(name, observed.problem)
-    return compare(name, observed, predict(name, observed.ran.packages()).findings)
+    predicted = predict(name, observed.ran.packages(), deadline)
+    if predicted.problem:
+        return Compared(name, predicted.problem)
+    return compare(name, observed, predicted.findings)
 
 
 def factories(given: str) -> Iterator[str]:
@@ -61,10 +64,10 @@ def main() -> None:
     for name in (name for one in given for name in factories(one)):
         compared.append(look(name, arguments.on, arguments.deadline))
         print(name, compared[-1].problem, file=sys.stderr, flush=True)
+        if arguments.json:
+            lines = ",\n".join(json.dumps(record(one, folders)) for one in compared)
+            arguments.json.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     print(table(compared, folders))
-    if arguments.json:
-        lines = ",\n".join(json.dumps(record(one, folders)) for one in compared)
-        arguments.json.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

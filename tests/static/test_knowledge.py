@@ -301,6 +301,16 @@ PROGRAMS = {
                 flatten((x, (x, x)))
                 x.item()  # expect: GL101
         """,
+    "what is promised to be a number is none of the tensors among unknown keywords": """
+        import torch
+        from elsewhere import wanted
+        def message(x: torch.Tensor, size: int | None, index, scale: float = 1.0):
+            index.item()  # expect: GL101
+            return x.new_zeros(size), x.new_zeros(index)  # expect: GL304
+        def run(x: torch.Tensor):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                message(**{name: value for name, value in {"x": x, "index": x}.items() if name in wanted})
+        """,
     "recursion of a nested function over objects that nest ever deeper ends": """
         import torch
         class Interval:

@@ -1,12 +1,10 @@
-"""Losses: metric learning, segmentation, image quality, sparse attention."""
+"""Losses: metric learning, image quality, sparse attention."""
 
 import entmax
 import kornia
 import lpips
-import monai.losses
 import piq
 import pytorch_msssim
-import segmentation_models_pytorch as smp
 import torch
 from pytorch_metric_learning import losses, miners, reducers, regularizers
 
@@ -135,63 +133,6 @@ def piq_variation():
 
 def piq_feature_similarity():
     return piq.FSIMLoss(), _images()
-
-
-def dice():
-    return smp.losses.DiceLoss("multiclass"), _masks()
-
-
-def dice_of_some_classes():
-    return smp.losses.DiceLoss("multiclass", classes=[0, 2], ignore_index=255), _masks()
-
-
-def jaccard():
-    return smp.losses.JaccardLoss("multiclass"), _masks()
-
-
-def lovasz():
-    return smp.losses.LovaszLoss("multiclass"), _masks()
-
-
-def focal():
-    return smp.losses.FocalLoss("multiclass"), _masks()
-
-
-def binary_focal_with_ignored():
-    return smp.losses.FocalLoss("binary", ignore_index=255), _masks(1)
-
-
-def matthews():
-    return smp.losses.MCCLoss(), _masks(1)
-
-
-def soft_cross_entropy():
-    return smp.losses.SoftCrossEntropyLoss(smooth_factor=0.1), _masks()
-
-
-def monai_dice():
-    loss = monai.losses.DiceLoss(to_onehot_y=True, softmax=True)
-    return loss, (torch.randn(2, 3, 8, 8, device="cuda"), torch.randint(0, 3, (2, 1, 8, 8), device="cuda"))
-
-
-def monai_generalized_dice():
-    loss = monai.losses.GeneralizedDiceLoss(sigmoid=True)
-    return loss, (torch.randn(2, 3, 8, 8, device="cuda"), torch.randint(0, 2, (2, 3, 8, 8), device="cuda"))
-
-
-def monai_focal():
-    loss = monai.losses.FocalLoss(to_onehot_y=True, use_softmax=True)
-    return loss, (torch.randn(2, 3, 8, 8, device="cuda"), torch.randint(0, 3, (2, 1, 8, 8), device="cuda"))
-
-
-def monai_cross_correlation():
-    loss = monai.losses.LocalNormalizedCrossCorrelationLoss(spatial_dims=2).cuda()
-    return loss, (torch.rand(1, 1, 16, 16, device="cuda"), torch.rand(1, 1, 16, 16, device="cuda"))
-
-
-def monai_hausdorff():
-    loss = monai.losses.TverskyLoss(sigmoid=True)
-    return loss, (torch.randn(2, 1, 8, 8, device="cuda"), torch.randint(0, 2, (2, 1, 8, 8), device="cuda"))
 
 
 def kornia_focal():
