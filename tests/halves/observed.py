@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing import forkserver
 from pathlib import Path
@@ -116,8 +116,8 @@ def observe(name: str, on: str, deadline: float) -> Observed:
     return Observed(errors, heard[0], is_whole=bool(target.measured.get("replays")))
 
 
-def begin() -> None:
-    """Start the process from which those of the targets come."""
+def begin(modules: Iterable[str]) -> None:
+    """Start the process from which those of the targets come, with these modules loaded."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    forkserver.set_forkserver_preload(list(LOADED))
+    forkserver.set_forkserver_preload([*LOADED, *modules])
     forkserver.ensure_running()

@@ -311,6 +311,21 @@ PROGRAMS = {
             with torch.cuda.graph(torch.cuda.CUDAGraph()):
                 message(**{name: value for name, value in {"x": x, "index": x}.items() if name in wanted})
         """,
+    "an optimizer updates tensors on the device": """
+        import torch
+        class Sign(torch.optim.Optimizer):
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    if group["lr"] > 0:
+                        for p in group["params"]:
+                            p.add_(p.sign(), alpha=-p.norm().item())  # expect: GL101
+        def run(optimizer: Sign, loss: torch.Tensor):
+            for group in optimizer.param_groups:
+                if group["params"][0].max() < 0:
+                    return
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                optimizer.step()
+        """,
     "recursion of a nested function over objects that nest ever deeper ends": """
         import torch
         class Interval:

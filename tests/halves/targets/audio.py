@@ -24,13 +24,6 @@ def low_passed():
     return julius.LowPassFilter(0.25).cuda(), _sound()
 
 
-def low_passed_anew():
-    def step(sound):
-        return julius.lowpass_filter(sound, 0.25)
-
-    return step, _sound()
-
-
 def bands():
     return julius.SplitBands(16_000, 4).cuda(), _sound()
 

@@ -2,14 +2,12 @@
 
 import adabelief_pytorch
 import dadaptation
-import heavyball
 import lion_pytorch
 import prodigyopt
 import pytorch_optimizer
 import schedulefree
 import torch
 import torch_optimizer
-from ema_pytorch import EMA
 
 
 def _trained(make):
@@ -110,10 +108,6 @@ def adapted_descent():
     return _trained(dadaptation.DAdaptSGD)
 
 
-def sophia():
-    return _trained(pytorch_optimizer.SophiaH)
-
-
 def tiger():
     return _trained(pytorch_optimizer.Tiger)
 
@@ -126,24 +120,9 @@ def came():
     return _trained(pytorch_optimizer.CAME)
 
 
-def muon_like():
+def memory_efficient():
     return _trained(pytorch_optimizer.SM3)
 
 
-def sam_like():
+def fromage():
     return _trained(pytorch_optimizer.Fromage)
-
-
-def heavy():
-    return _trained(lambda parameters: heavyball.ForeachAdamW(parameters, lr=1e-3))
-
-
-def averaged():
-    model = torch.nn.Linear(8, 4).cuda()
-    average = EMA(model, beta=0.99, update_every=1, update_after_step=0, include_online_model=False)
-
-    def step(x):
-        average.update()
-        return average(x)
-
-    return step, (torch.randn(16, 8, device="cuda"),)

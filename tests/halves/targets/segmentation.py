@@ -38,3 +38,14 @@ def matthews():
 
 def soft_cross_entropy():
     return smp.losses.SoftCrossEntropyLoss(smooth_factor=0.1), _masks()
+
+
+def unet():
+    return smp.Unet("resnet18", encoder_weights=None, classes=2).cuda().eval(), (
+        torch.rand(1, 3, 64, 64, device="cuda"),
+    )
+
+
+def pyramid():
+    model = smp.FPN("resnet18", encoder_weights=None, classes=2).cuda().eval()
+    return model, (torch.rand(1, 3, 64, 64, device="cuda"),)

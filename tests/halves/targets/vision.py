@@ -1,13 +1,10 @@
-"""Vision: filters, geometry, colours and augmentations of kornia, parts of timm, networks for segmentation."""
+"""Vision: filters, geometry, colours and augmentations of kornia, parts of timm, functions of torchvision."""
 
 import kornia
 import kornia.augmentation
-import segmentation_models_pytorch as smp
 import timm.layers
 import torch
 import torchvision.transforms.v2.functional as functional
-from monai.inferers import SlidingWindowInferer
-from monai.networks import blocks, nets
 from timm.data.mixup import Mixup
 
 
@@ -147,10 +144,6 @@ def dropped_patches():
     return timm.layers.PatchDropout(0.5).train(), (torch.randn(2, 17, 8, device="cuda"),)
 
 
-def gathered_attention():
-    return timm.layers.AttentionPool2d(8, feat_size=4).cuda(), (torch.randn(2, 8, 4, 4, device="cuda"),)
-
-
 def mixed_up():
     mixup = Mixup(mixup_alpha=0.8, cutmix_alpha=1.0, num_classes=5)
     return mixup, (*_image(), torch.randint(0, 5, (2,), device="cuda"))
@@ -174,37 +167,8 @@ def equalized_by_torchvision():
     return functional.equalize, (torch.randint(0, 255, (3, 16, 16), device="cuda", dtype=torch.uint8),)
 
 
-def posterized():
+def perspective():
     def step(image):
         return functional.perspective(image, None, None, coefficients=[1.0, 0.1, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
     return step, _image()
-
-
-def unet():
-    return smp.Unet("resnet18", encoder_weights=None, classes=2).cuda().eval(), (
-        torch.rand(1, 3, 64, 64, device="cuda"),
-    )
-
-
-def pyramid():
-    model = smp.FPN("resnet18", encoder_weights=None, classes=2).cuda().eval()
-    return model, (torch.rand(1, 3, 64, 64, device="cuda"),)
-
-
-def monai_unet():
-    model = nets.UNet(2, 1, 2, channels=(4, 8), strides=(2,)).cuda().eval()
-    return model, (torch.rand(1, 1, 16, 16, device="cuda"),)
-
-
-def monai_squeeze():
-    return blocks.ChannelSELayer(2, 4).cuda(), (torch.rand(2, 4, 8, 8, device="cuda"),)
-
-
-def sliding_window():
-    inferer, network = SlidingWindowInferer((8, 8), overlap=0.5), torch.nn.Conv2d(1, 1, 3, padding=1).cuda()
-
-    def step(image):
-        return inferer(image, network)
-
-    return step, (torch.rand(1, 1, 16, 16, device="cuda"),)
