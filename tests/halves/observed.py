@@ -60,12 +60,13 @@ class Ran:
 class Observed:
     """What came of one target: errors at capture or replay, and the lines that ran.
 
-    It is whole if the capture came to its end, past what was refused. `problem` says why nothing was judged.
+    It is whole if a capture came to its end, past what was refused. `problem` says why nothing was judged.
     """
 
     errors: tuple[Finding, ...] = ()
     ran: Ran = field(default_factory=Ran)
     is_whole: bool = True
+    is_refused: bool = True
     problem: str = ""
 
 
@@ -113,7 +114,8 @@ def observe(name: str, on: str, deadline: float) -> Observed:
     ending = run_isolated(server(), Tracing(parse(name), on), deadline, heard.append)
     if not heard:
         return Observed(problem=f"not traced: {ending.how}")
-    return Observed(errors, heard[0], is_whole=bool(target.measured.get("replays")))
+    captures, replays = target.measured.get("captures", 0), target.measured.get("replays", 0)
+    return Observed(errors, heard[0], is_whole=replays > 0, is_refused=captures > 1 or not replays)
 
 
 def begin(modules: Iterable[str]) -> None:

@@ -34,6 +34,11 @@ IN_REGION = {
         kept.total += 1
         return kept.total.item()  # expect: GL101
         """,
+    "an index on the device of a tensor on the host is a number that the host reads": """
+        table, steps = torch.linspace(0, 1, 8), torch.arange(8, device="cuda")
+        y = table[steps.max()]  # expect: GL304
+        return y, table[2], table[torch.tensor(2)]
+        """,
     "how often a list or a text is repeated is read on the host": """
         count = x.argmax()
         print([0] * count)  # expect: GL101

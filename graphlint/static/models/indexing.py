@@ -16,7 +16,7 @@ _SLICE = Host("slice")
 def load(evaluator: Evaluator, value: Value, node: ir.Subscript, index: Value, frame: Frame) -> Value:
     """`value[index]` of a tensor, or of something that is not known."""
     items = _items(node.index, index)
-    if frame.in_region and not (isinstance(value, Tensor) and value.place is Place.HOST):
+    if frame.in_region:
         evaluator.observe(frame, node, ItemRead(value, _named(items)))
     return _rest(value, items) if isinstance(value, Tensor) else UNKNOWN
 

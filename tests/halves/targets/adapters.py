@@ -10,7 +10,6 @@ import rotary_embedding_torch
 import torch
 import vector_quantize_pytorch as quantizers
 import x_transformers
-from bitsandbytes.nn import Linear4bit
 from einops.layers.torch import Rearrange
 from linear_attention_transformer import LinearAttentionTransformer
 from memory_efficient_attention_pytorch import Attention
@@ -77,10 +76,6 @@ def finite_scalars():
 
 def lookup_free():
     return quantizers.LFQ(dim=4, codebook_size=16).cuda().train(), _tokens(4)
-
-
-def latents():
-    return quantizers.LatentQuantize(levels=[5, 5], dim=32).cuda().eval(), _tokens()
 
 
 def random_projection():
@@ -183,8 +178,3 @@ def packed():
         return einops.unpack(packed * 2, shapes, "b * d")
 
     return step, (*_tokens(), *_tokens())
-
-
-def four_bits():
-    layer = Linear4bit(32, 32, compute_dtype=torch.float32).cuda()
-    return layer, _tokens()

@@ -143,14 +143,6 @@ def cholesky():
     return step, (matrix @ matrix.T + 6 * torch.eye(6, device="cuda"),)
 
 
-def conjugate_gradients():
-    def step(matrix, right):
-        return linear_operator.utils.linear_cg(matrix.matmul, right, max_iter=5)
-
-    matrix = torch.randn(6, 6, device="cuda")
-    return step, (matrix @ matrix.T + 6 * torch.eye(6, device="cuda"), torch.randn(6, 1, device="cuda"))
-
-
 def diagonal_solve():
     def step(diagonal, right):
         return linear_operator.operators.DiagLinearOperator(diagonal).solve(right)
