@@ -6,7 +6,7 @@ from graphlint.rule import Item, ItemRead, ItemWrite
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, UNKNOWN, Const, Host, Place, Sequence, Tensor, Unknown, Value, members
+from graphlint.values import NONE, UNKNOWN, Const, Host, Sequence, Tensor, Unknown, Value, members
 from graphlint.values.queries import is_number
 
 _ELLIPSIS = Const(...)
