@@ -59,9 +59,9 @@ def lines_of(compared: Compared, *kinds: str) -> list[list[int]]:
     return [[one.span.line for one in getattr(compared, kind)] for kind in kinds]
 
 
-def compared(refused: list[Finding], reported: list[Finding], **known: bool) -> Compared:
+def compared(refused: list[Finding], reported: list[Finding], *, is_whole: bool = True) -> Compared:
     """What differs where lines 1 to 9 ran."""
-    observed = Observed(tuple(refused), Ran({"m.py": frozenset(range(1, 10))}), **known)
+    observed = Observed(tuple(refused), Ran({"m.py": frozenset(range(1, 10))}), is_whole)
     return compare("m.py:f", observed, reported)
 
 
@@ -88,12 +88,6 @@ def test_a_line_that_is_refused_twice_counts_once() -> None:
     """As the first that is said of it."""
     found = compared([finding(1, "GL304"), finding(1), finding(2)], [])
     assert [("GL304", 1), ("GL101", 2)] == [(one.code, one.span.line) for one in found.missed]
-
-
-def test_a_capture_at_the_first_attempt_was_not_refused() -> None:
-    """What `verify` says of an optimizer that counts on the host stands in the way of replay."""
-    found = compared([finding(3, "GL701")], [finding(3), finding(4)], is_refused=False)
-    assert [[], [], [4]] == lines_of(found, "refused", "missed", "false")
 
 
 def test_behind_the_end_of_a_capture_nothing_is_judged() -> None:

@@ -34,7 +34,7 @@ class Compared:
 def compare(target: str, observed: Observed, reported: Iterable[Finding]) -> Compared:
     """Lay what was reported beside what was observed."""
     outcomes = {rule.code: rule.outcome for rule in builtin_rulebook().rules}
-    refusals = [one for one in observed.errors if outcomes[one.code] == "capture-error" and observed.is_refused]
+    refusals = [one for one in observed.errors if outcomes[one.code] == "capture-error"]
     refused = tuple({(one.span.path, one.span.line): one for one in reversed(refusals)}.values())[::-1]
     reported = tuple(reported)
     errors = [one for one in reported if one.severity is Severity.ERROR and not meets(one, observed.errors)]

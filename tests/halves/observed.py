@@ -66,7 +66,6 @@ class Observed:
     errors: tuple[Finding, ...] = ()
     ran: Ran = field(default_factory=Ran)
     is_whole: bool = True
-    is_refused: bool = True
     problem: str = ""
 
 
@@ -114,8 +113,7 @@ def observe(name: str, on: str, deadline: float) -> Observed:
     ending = run_isolated(server(), Tracing(parse(name), on), deadline, heard.append)
     if not heard:
         return Observed(problem=f"not traced: {ending.how}")
-    captures, replays = target.measured.get("captures", 0), target.measured.get("replays", 0)
-    return Observed(errors, heard[0], is_whole=replays > 0, is_refused=captures > 1 or not replays)
+    return Observed(errors, heard[0], is_whole=bool(target.measured.get("replays")))
 
 
 def begin(modules: Iterable[str]) -> None:

@@ -22,6 +22,10 @@ IN_REGION = {
         first, rest = (x, 3, 4)[0], (x, 3, 4)[1:]
         return range(rest[0]), first.item()  # expect: GL101
         """,
+    "what stands before a star keeps its place": """
+        first, scale, *rest = x, 3, *numbers, x
+        return torch.ones(scale, device="cuda"), first.item()  # expect: GL101
+        """,
     "unpacking with a star": """
         first, *middle, last = (x, 1, 2, x)
         return range(middle[0]), last.item()  # expect: GL101
