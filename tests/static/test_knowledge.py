@@ -22,6 +22,11 @@ IN_REGION = {
         first, rest = (x, 3, 4)[0], (x, 3, 4)[1:]
         return range(rest[0]), first.item()  # expect: GL101
         """,
+    "a tuple inside of an index is a list of numbers": """
+        y = x.view(2, 2)
+        y[:, (0, 1)]  # expect: GL204
+        return y[(0, 1)], y[:, 0:1], y[(slice(None), 1)]
+        """,
     "what stands before a star keeps its place": """
         first, scale, *rest = x, 3, *numbers, x
         return torch.ones(scale, device="cuda"), first.item()  # expect: GL101
