@@ -35,8 +35,8 @@ def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Hit]:
         if tensor is None:
             if isinstance(event.container, Tensor) and not on_host and _is_list_of_tensors(item.value):
                 yield Hit(Confidence.HIGH)
-        elif item.is_mask:
-            continue
+        elif item.is_mask and not (isinstance(event, ItemWrite) and item.is_surely_mask and tensor.ndim == 0):
+            continue  # the elements of a mask are counted; the only one of rank 0 is read as an index would be
         elif on_host and tensor.ndim is None:  # any other rank raises in eager as well
             yield Hit(min(tensor.sure, Confidence.MEDIUM))
         elif tensor.ndim == 0:

@@ -22,6 +22,12 @@ IN_REGION = {
         first, rest = (x, 3, 4)[0], (x, 3, 4)[1:]
         return range(rest[0]), first.item()  # expect: GL101
         """,
+    "a mask of rank 0 is read where something is written through it": """
+        total = x.sum()
+        none = total == 0
+        total[none] = 0  # expect: GL304
+        x[x == 0] = 0
+        """,
     "a tuple inside of an index is a list of numbers": """
         y = x.view(2, 2)
         y[:, (0, 1)]  # expect: GL204
