@@ -32,21 +32,23 @@ def detect(event: ItemRead | ItemWrite) -> Iterator[Hit]:
     container = event.container
     if not isinstance(container, Tensor) or container.place is Place.HOST:
         return
+    lists = ("list", "iterator", "tuple") if len(event.items) > 1 else ("list", "iterator")
     for item in event.items:
         if device_tensor(item.value) is None:
-            yield from _uploaded(item.value)
+            yield from _uploaded(item.value, lists)
     if isinstance(event, ItemWrite) and not event.is_masked:
         yield from _written(event, container)
 
 
-def _uploaded(index: Value) -> Iterator[Hit]:
+def _uploaded(index: Value, lists: tuple[str, ...]) -> Iterator[Hit]:
+    """What stands for one dimension; a tuple does so inside of another one, which is the index."""
     held = host_tensor(index)
     if held is not None:
         if not held.is_mask and held.ndim != 0:
             yield Hit(held.sure)
     elif index == Host("array"):
         yield Hit(Confidence.MEDIUM)
-    elif any(isinstance(one, Sequence) and one.kind in ("list", "iterator") for one in members(index)):
+    elif any(isinstance(one, Sequence) and one.kind in lists for one in members(index)):
         on_device = any(tensor.place is not Place.HOST for tensor in tensors_in(index))
         if not on_device and not _is_tuple_in_disguise(index):
             yield Hit(Confidence.HIGH)

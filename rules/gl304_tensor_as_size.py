@@ -29,14 +29,17 @@ def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Hit]:
         if event.purpose == "bound" and tensor is not None:
             yield Hit(certainty(event.value, tensor))
         return
-    if isinstance(event.container, Tensor) and event.container.place is Place.HOST:
-        return
+    on_host = isinstance(event.container, Tensor) and event.container.place is Place.HOST
     for item in event.items:
         tensor = device_tensor(item.value)
         if tensor is None:
-            if isinstance(event.container, Tensor) and _is_list_of_tensors(item.value):
+            if isinstance(event.container, Tensor) and not on_host and _is_list_of_tensors(item.value):
                 yield Hit(Confidence.HIGH)
-        elif tensor.ndim == 0 and not item.is_mask:
+        elif item.is_mask and not (isinstance(event, ItemWrite) and item.is_surely_mask and tensor.ndim == 0):
+            continue  # the elements of a mask are counted; the only one of rank 0 is read as an index would be
+        elif on_host and tensor.ndim is None:  # any other rank raises in eager as well
+            yield Hit(min(tensor.sure, Confidence.MEDIUM))
+        elif tensor.ndim == 0:
             sure = certainty(item.value, tensor)
             yield Hit(sure if isinstance(event.container, Tensor) else min(sure, Confidence.MEDIUM))
 

@@ -18,9 +18,10 @@ from graphlint.rulebook.signatures import Operation
 PAGE = builtin_rules() / "operations.toml"
 CATALOGUE = load_catalogue(PAGE)
 KIND_WORDS = """
-    tensor elementwise same-shape bool-tensor int-tensor indices scalar-tensor reduction bool-reduction int-reduction
-    extremum where unique loss factory like moved self host-tensor device-tensor host-array tensors pair triple quad
-    int float bool number str list shape device dtype none object
+    tensor elementwise promoted same-shape bool-tensor int-tensor indices scalar-tensor reduction bool-reduction
+    int-reduction extremum where unique loss factory like moved self host-tensor device-tensor host-array tensors pair
+    triple quad
+    int float bool number str list groups shape device dtype none object
 """
 PREDICATES = set(
     re.findall(r"[a-z]+(?:-[a-z]+)?", " ".join(re.findall(r"(?m)^    (\S.*?)  ", Condition.__doc__ or "")))
@@ -186,7 +187,7 @@ def test_an_operator_that_is_no_function_has_its_own_row() -> None:
     """For all of its overloads, or for one; what it gives is what the function of its name gives."""
     assert ["hidden-sync"] == [one.name for one in found("torch.ops.aten._linalg_svd.default").told]
     assert found("torch.ops.aten.add.Tensor").told and not found("torch.ops.aten.add.Scalar").told
-    assert "elementwise" == found("torch.ops.aten.add.Tensor").returns
+    assert "promoted" == found("torch.ops.aten.add.Tensor").returns
     assert CATALOGUE.find("torch.ops.aten.no_such_operator.default") is None
 
 

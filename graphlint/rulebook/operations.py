@@ -13,7 +13,7 @@ from graphlint.rulebook.signatures import Operation, Parameter, parameters
 FUNCTIONS, TENSOR = "torch", "torch.Tensor"  # most methods of the one are functions of the other
 
 _READ = {"number": "scalar-readback", "int": "tensor-as-size", "size": "tensor-as-size"}
-_ELEMENTWISE = frozenset({"elementwise", "bool-tensor"})
+_ELEMENTWISE = frozenset({"elementwise", "promoted", "bool-tensor"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ EFFECT = ("effect", "when", "confidence", "help", "message", "proof", "assumed",
 CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
 # What the words mean stands at `Operation` and `Condition`.
 RETURNS = frozenset({
-    "tensor", "elementwise", "same-shape", "bool-tensor", "int-tensor", "indices", "scalar-tensor", "reduction",
-    "bool-reduction", "int-reduction", "extremum", "where", "unique", "loss", "factory", "like", "moved", "self",
-    "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
-    "number", "str", "list", "shape", "device", "dtype", "none", "object", "instance",
+    "tensor", "elementwise", "promoted", "same-shape", "bool-tensor", "int-tensor", "indices", "scalar-tensor",
+    "reduction", "bool-reduction", "int-reduction", "extremum", "where", "unique", "loss", "factory", "like", "moved",
+    "self", "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
+    "number", "str", "list", "groups", "shape", "device", "dtype", "none", "object", "instance",
 })  # fmt: skip
 TYPES = ("number", "int", "size")
 

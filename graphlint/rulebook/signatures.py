@@ -30,13 +30,14 @@ class Operation:
 
     tensor                a tensor on the device of the tensor arguments; its rank is not known
     elementwise           the same, with the rank of the arguments broadcast
+    promoted              elementwise, of the dtype that all tensors have; a whole number beside them changes nothing
     same-shape            the same, with the rank of the first tensor argument
     bool-tensor           like elementwise, of booleans; int-tensor: like same-shape, of integers
     indices               like tensor, of integers
     scalar-tensor         a tensor of rank 0
     reduction             rank 0 unless `dim` is given; bool-reduction, int-reduction: of booleans, of integers
     extremum              one argument: rank 0; a second one that is a tensor: elementwise; else a pair of reductions
-    where                 only a condition: a tuple of tensors; else elementwise
+    where                 only a condition: a tuple of tensors; else promoted, whatever the condition is
     unique                a tensor, or a tuple of tensors if `return_inverse` or `return_counts` is true
     loss                  rank 0 unless `reduction` is given
     factory               a tensor on `device`, else where the tensor arguments are, else on the host
@@ -46,6 +47,7 @@ class Operation:
     host-tensor, device-tensor, host-array      a tensor on the host; one on the device; a NumPy array
     tensors, pair, triple, quad                 a tuple or list of tensors: of unknown length, of two, three, four
     int, float, bool, number, str, list, shape, device, dtype, none     host values; shape is a tuple of ints
+    groups                a list of dictionaries, with tensors on the device under `params`: what an optimizer updates
     object                something else
     """
 

@@ -451,6 +451,28 @@ def test_arrays_and_generators_of_numpy_are_state() -> None:
     assert first == step()
 
 
+def test_a_class_need_not_name_its_module() -> None:
+    """Extensions have classes whose `__module__` is no text; what they hold is state like that of any other."""
+
+    class Kind(type):
+        __module__ = property(lambda kind: "of its instances")  # type: ignore[assignment]
+
+    class Counter(metaclass=Kind):
+        def __init__(self) -> None:
+            self.count = 0
+
+    counter = Counter()
+
+    def step() -> None:
+        counter.count += 1
+
+    assert not isinstance(Kind.__module__, str)
+    state = reachable(lambda: (Counter, step()), (), {})
+    before = state.snapshot()
+    step()
+    assert {"counter.count": "host"} == kinds(before.changes(state.snapshot()))
+
+
 def test_tensors_without_memory_of_their_own_are_named() -> None:
     """They are left as they are."""
     box = [torch.eye(2).to_sparse(), torch.ones(2, device="meta"), torch.ones(2), torch.ones(0)]

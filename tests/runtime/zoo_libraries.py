@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-import torch
+import importlib
 
-_WANTED = ("nms", "qnms")  # operators that torchvision wants to be there when it is imported
-_libraries: list[torch.library.Library] = []  # define operators as long as they live
-
-
-def load() -> None:
-    """torchvision cannot load its operators if it is built for CUDA and torch is not; the models run none of them."""
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        for name in _WANTED:
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        _libraries.append(library)
-    import transformers.modeling_utils  # noqa: F401  # timm is left out: it is not known to leave CUDA alone
-
-
-load()
+# In this order: transformers imports torchvision. timm is left out: it is not known to leave CUDA alone.
+for name in ("tests.runtime.torchvision_operators", "transformers.modeling_utils"):
+    importlib.import_module(name)

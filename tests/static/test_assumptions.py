@@ -178,6 +178,69 @@ def test_what_a_warm_up_fills_is_filled(
     assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
 
 
+@pytest.mark.parametrize(("warm_up", "confidence"), [("pass", "high"), ("layer.forward(x)", "medium")])
+def test_a_tensor_that_a_warm_up_may_have_moved_is_hardly_on_the_host(
+    tmp_path: Path, warm_up: str, confidence: str
+) -> None:
+    """What lies at one of two places is not sure to be at either."""
+    program = f"""
+        import torch
+        class Layer:
+            def __init__(self):
+                self.window = torch.ones(4)
+            def forward(self, x):
+                self.window = self.window.to(x.device)
+                return self.window * x
+        def main():
+            layer, x = Layer(), torch.ones(4, device="cuda")
+            {warm_up}
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                layer.forward(x)
+        """
+    report = analyse(tmp_path, program, confidence=Confidence.LOW).report
+    assert [confidence] == [str(f.confidence) for f in report.findings if f.code == "GL202"]
+
+
+@pytest.mark.parametrize(
+    ("filling", "before", "confidence"),
+    [
+        ("self._index = x.sum().item()", "pass", "low"),
+        ("self._index = x.sum().item()", "self._index = None", "medium"),
+        ("self._index = x.sum().item()", "self._other = None", "low"),
+        ("self._other = x.sum().item()", "pass", "medium"),
+    ],
+)
+def test_what_is_emptied_again_or_never_filled_is_not_there(
+    tmp_path: Path, filling: str, before: str, confidence: str
+) -> None:
+    """A warm-up fills what it assigns, until the region sets it to None; properties give attributes of their name."""
+    program = f"""
+        import torch
+        class Layer:
+            def __init__(self):
+                self._index = None
+                self._other = None
+            def start(self, index):
+                self._index = index
+            @property
+            def index(self):
+                return self._index
+            def forward(self, x):
+                {before}
+                if self.index is None:
+                    {filling}
+                return x
+        def main():
+            layer = Layer()
+            x = torch.ones(4, device="cuda")
+            layer.forward(x)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                layer.forward(x)
+        """
+    report = analyse(tmp_path, program, confidence=Confidence.LOW).report
+    assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
+
+
 def test_each_of_several_callees_is_one_of_the_conditions(tmp_path: Path) -> None:
     """An object of one class or another: what only one of them does happens where it is that one."""
     program = """

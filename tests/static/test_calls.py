@@ -83,6 +83,24 @@ ACROSS_FILES = {
         def scale(x):
             return close(x) + near.near(x) + whole(x) + shift(x) + sibling.shift(x)
         """,
+    "a package imports its modules": """
+        import pkg
+        def step(x):
+            pkg.other.hide(x)
+            return pkg.near.scale(x) + pkg.same.same(x)
+        # file: pkg/__init__.py
+        from . import near, same
+        from pkg import other
+        # file: pkg/near.py
+        def scale(x):
+            return x.item()  # expect: GL101
+        # file: pkg/same.py
+        def same(x):
+            return x.item()  # expect: GL101
+        # file: pkg/other.py
+        def hide(x):
+            return x * 2
+        """,
     "re-exported": """
         from pkg import scale
         from pkg.sub import shift as moved

@@ -22,6 +22,21 @@ IN_REGION = {
         first, rest = (x, 3, 4)[0], (x, 3, 4)[1:]
         return range(rest[0]), first.item()  # expect: GL101
         """,
+    "a mask of rank 0 is read where something is written through it": """
+        total = x.sum()
+        none = total == 0
+        total[none] = 0  # expect: GL304
+        x[x == 0] = 0
+        """,
+    "a tuple inside of an index is a list of numbers": """
+        y = x.view(2, 2)
+        y[:, (0, 1)]  # expect: GL204
+        return y[(0, 1)], y[:, 0:1], y[(slice(None), 1)]
+        """,
+    "what stands before a star keeps its place": """
+        first, scale, *rest = x, 3, *numbers, x
+        return torch.ones(scale, device="cuda"), first.item()  # expect: GL101
+        """,
     "unpacking with a star": """
         first, *middle, last = (x, 1, 2, x)
         return range(middle[0]), last.item()  # expect: GL101
@@ -33,6 +48,11 @@ IN_REGION = {
     "an operator in place leaves the tensor where it was kept": """
         kept.total += 1
         return kept.total.item()  # expect: GL101
+        """,
+    "an index on the device of a tensor on the host is a number that the host reads": """
+        table, steps = torch.linspace(0, 1, 8), torch.arange(8, device="cuda")
+        y = table[steps.max()]  # expect: GL304
+        return y, table[2], table[torch.tensor(2)]
         """,
     "how often a list or a text is repeated is read on the host": """
         count = x.argmax()
@@ -300,6 +320,52 @@ PROGRAMS = {
             with torch.cuda.graph(torch.cuda.CUDAGraph()):
                 flatten((x, (x, x)))
                 x.item()  # expect: GL101
+        """,
+    "what is promised to be a number is none of the tensors among unknown keywords": """
+        import torch
+        from elsewhere import wanted
+        def message(x: torch.Tensor, size: int | None, index, scale: float = 1.0):
+            index.item()  # expect: GL101
+            return x.new_zeros(size), x.new_zeros(index)  # expect: GL304
+        def run(x: torch.Tensor):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                message(**{name: value for name, value in {"x": x, "index": x}.items() if name in wanted})
+        """,
+    "an optimizer updates tensors on the device": """
+        import torch
+        class Sign(torch.optim.Optimizer):
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    if group["lr"] > 0:
+                        for p in group["params"]:
+                            p.add_(p.sign(), alpha=-p.norm().item())  # expect: GL101
+        def run(optimizer: Sign, loss: torch.Tensor):
+            for group in optimizer.param_groups:
+                if group["params"][0].max() < 0:
+                    return
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                optimizer.step()
+        """,
+    "recursion of a nested function over objects that nest ever deeper ends": """
+        import torch
+        class Interval:
+            def __init__(self, start, end, parent):
+                self.start, self.end, self.parent = start, end, parent
+            def left(self):
+                return Interval(self.start, (self.start + self.end) / 2, self)
+            def right(self):
+                return Interval((self.start + self.end) / 2, self.end, self)
+        def build(x: torch.Tensor, number: int):
+            def split(interval):
+                interval.end.item()
+                x.item()  # expect: GL101
+                if interval.end - interval.start > number:
+                    split(interval.left())
+                    split(interval.right())
+            split(Interval(0, 100, None))
+        def run(x: torch.Tensor, number: int):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                build(x, number)
         """,
 }
 

@@ -13,12 +13,13 @@ from graphlint.rulebook.effects import Condition
 from graphlint.rulebook.lexicon import load_lexicon
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.models.results import RESULTS, Application, result
-from graphlint.values import Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
+from graphlint.values import UNKNOWN, Const, DeviceName, ExternalObject, Place, Sequence, Tensor, Value, members
 from graphlint.values.predicates import TESTS, Facts
 
 CATALOGUE = load_catalogue(builtin_rules() / "operations.toml")
 LEXICON = load_lexicon(builtin_rules() / "lexicon.toml")
 DEVICE = Tensor(Place.DEVICE, 2, "float32", Confidence.HIGH)
+INDEX, MASK = (Tensor(Place.DEVICE, 1, dtype, Confidence.HIGH) for dtype in ("int64", "bool"))
 SPECIAL = {"within", "outside", "distinct", "same"}  # speak of the call or of two arguments
 
 
@@ -64,6 +65,19 @@ def made(name: str, *positional: Value, **keywords: Value) -> Value:
         pytest.param(made("torch.Tensor.max", DEVICE), Place.DEVICE, 0, "float32", id="the extremum of all"),
         pytest.param(made("torch.unique", DEVICE), Place.DEVICE, 1, "float32", id="distinct values alone"),
         pytest.param(made("torch.Tensor.sum", DEVICE, Const(1)), Place.DEVICE, 1, None, id="one dimension less"),
+        pytest.param(
+            made("torch.clamp", INDEX, Const(0)), Place.DEVICE, 1, "int64", id="integers beside a whole number"
+        ),
+        pytest.param(
+            made("torch.clamp", INDEX, Const(0.5)), Place.DEVICE, 1, None, id="integers beside another number"
+        ),
+        pytest.param(made("torch.add", INDEX, DEVICE), Place.DEVICE, 2, None, id="tensors of two dtypes"),
+        pytest.param(made("torch.add", MASK, Const(1)), Place.DEVICE, 1, None, id="a mask beside a number"),
+        pytest.param(made("torch.bitwise_and", MASK, MASK), Place.DEVICE, 1, "bool", id="masks that meet"),
+        pytest.param(made("torch.where", MASK, INDEX, Const(7)), Place.DEVICE, 1, "int64", id="one of two by a mask"),
+        pytest.param(
+            made("torch.where", MASK, INDEX, UNKNOWN), Place.DEVICE, None, None, id="one of which is not known"
+        ),
     ],
 )
 def test_a_result_has_place_rank_and_dtype(value: Value, place: Place, ndim: int | None, dtype: str | None) -> None:

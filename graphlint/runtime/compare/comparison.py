@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphlint.runtime.trace.values import module_of
+
 Tree = Any  # tensors and host values in tuples, lists, dictionaries and plain objects
 
 ALLOWED = 10  # times the noise floor
@@ -65,7 +67,7 @@ class Difference:
 
 def attributes(value: object) -> dict[str, object]:
     """What an object holds; nothing for tensors, modules, classes and objects of the standard library."""
-    library = type(value).__module__.partition(".")[0] in sys.stdlib_module_names
+    library = module_of(type(value)).partition(".")[0] in sys.stdlib_module_names
     if isinstance(value, _WHOLE) or (library and not isinstance(value, SimpleNamespace)):
         return {}
     slots = {name: getattr(value, name) for name in slot_names(type(value)) if hasattr(value, name)}

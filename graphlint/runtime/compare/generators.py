@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from graphlint.runtime.trace.values import module_of
+
 
 def default_sources() -> dict[str, Any]:
     """The random generators that a program uses without naming them."""
@@ -24,7 +26,7 @@ def default_sources() -> dict[str, Any]:
 def is_source(value: object) -> bool:
     if isinstance(value, random.SystemRandom):
         return False  # the system's entropy has no state
-    numpy = type(value).__module__.startswith("numpy.random.")
+    numpy = module_of(type(value)).startswith("numpy.random.")
     return isinstance(value, (torch.Generator, random.Random)) or (numpy and hasattr(value, "random"))
 
 

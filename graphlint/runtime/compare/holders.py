@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from graphlint.runtime.compare.comparison import attributes
+from graphlint.runtime.trace.values import module_of
 
 ABSENT = object()
 
@@ -41,7 +42,7 @@ def parts_of(holder: Any) -> dict[Any, Any]:
             grad = {"grad": holder.grad} if holder.is_leaf and holder.requires_grad else {}
             return {**vars(holder), **grad}
         case type():
-            own = {} if is_installed(holder.__module__) else vars(holder)
+            own = {} if is_installed(module_of(holder)) else vars(holder)
             return {key: part for key, part in own.items() if key[:2] != "__" and not hasattr(type(part), "__get__")}
         case torch.nn.Module() | FunctionType():
             return dict(vars(holder))
@@ -77,7 +78,7 @@ def _assign(holder: Any, key: Any, value: object) -> None:
 
 
 def is_array(value: object) -> bool:
-    return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
+    return module_of(type(value)) == "numpy" and type(value).__name__ == "ndarray"
 
 
 def is_installed(module: str) -> bool:

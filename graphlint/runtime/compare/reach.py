@@ -16,6 +16,7 @@ from torch import Tensor
 from graphlint.runtime.compare.comparison import entries
 from graphlint.runtime.compare.generators import default_sources, is_source
 from graphlint.runtime.compare.holders import Scope, is_array, is_installed, parts_of
+from graphlint.runtime.trace.values import module_of
 
 _LONG = 100
 _MEMBERS = ("_parameters", "_buffers", "_modules")
@@ -93,9 +94,9 @@ class Walk:
                 yield from self.of_module(name, value)
             case Tensor():
                 yield from ((f"{name}.{key}", part) for key, part in parts_of(value).items())
-            case _ if not type(value).__module__.startswith(_COMPILERS):
+            case _ if not module_of(type(value)).startswith(_COMPILERS):
                 yield from ((name + step, part) for step, part in entries(value, self.names))
-        if not is_installed(type(value).__module__):
+        if not is_installed(module_of(type(value))):
             yield type(value).__name__, type(value)
 
     def of_function(self, name: str, function: FunctionType) -> Iterator[tuple[str, object]]:
@@ -110,7 +111,7 @@ class Walk:
             yield "" if module == self.home else f"{module}.", Scope(function.__globals__, names)
 
     def of_class(self, owner: type) -> Iterator[tuple[str, object]]:
-        if is_installed(owner.__module__):
+        if is_installed(module_of(owner)):
             return
         for key, part in vars(owner).items():
             function = getattr(part, "__func__", getattr(part, "fget", part))
@@ -139,7 +140,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def is_atom(value: object) -> bool:
-    return isinstance(value, _ATOMS) or (type(value).__module__ == "numpy" and not is_array(value))
+    return isinstance(value, _ATOMS) or (module_of(type(value)) == "numpy" and not is_array(value))
 
 
 def is_plain(value: Any) -> bool:

@@ -57,6 +57,12 @@ def qualified(thing: object) -> str:
     return f"{module}.{name}" if module else name
 
 
+def module_of(kind: type) -> str:
+    """The module that a class names as its own; classes of some compilers of extensions have no text there."""
+    module = kind.__module__
+    return module if isinstance(module, str) else ""
+
+
 def _tensor(tensor: torch.Tensor, is_fresh: IsFresh) -> Tensor:
     return Tensor(
         place=Place.DEVICE if tensor.is_cuda else Place.HOST,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import Assumption, Assumptions
 from graphlint.static.domain.contexts import Context, Site
 from graphlint.static.domain.program import Function
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
 
@@ -94,6 +96,34 @@ class Ways:
 
 
 def _is_warm(way: Way, assumption: Assumption, warm: Collection[Function]) -> bool:
-    """Whether what the region calls on a way ran before it: then its state is filled."""
+    """Whether what the region calls on a way ran before it: then its state is filled.
+
+    An attribute is not that nothing there gave a value, or that is set to None again on the way.
+    """
     functions = (assumption.function, *(site.function for site in way.sites[1:]))
-    return any(function in warm for function in functions)
+    if not any(function in warm for function in functions):
+        return False
+    test = assumption.test
+    if not isinstance(test, ir.Compare) or not isinstance(test.left, ir.Attribute):
+        return True
+    filled = {name for function in warm for name, is_none in _attributes_set(function.code) if not is_none}
+    emptied = {name for function in functions for name, is_none in _attributes_set(function.code) if is_none}
+    return _own(test.left.attr) in filled - emptied
+
+
+@cache
+def _attributes_set(code: ir.Code) -> frozenset[tuple[str, bool]]:
+    """The attributes that a function assigns, and whether to None."""
+    assigned = (part for part in walk(code.body) if isinstance(part, ir.Assign))
+    return frozenset(
+        (_own(target.attr), isinstance(one.value, ir.Literal) and one.value.value is None)
+        for one in assigned
+        for targets in one.targets
+        for target in (targets.elements if isinstance(targets, ir.Display) else (targets,))
+        if isinstance(target, ir.Attribute)
+    )
+
+
+def _own(attribute: str) -> str:
+    """The name without underscores: a property is named like the attribute that it gives."""
+    return attribute.strip("_")

@@ -63,7 +63,7 @@ class Expressions:
 
     def _display(self, node: ir.Display, frame: Frame) -> Value:
         elements: list[Value] = []
-        known = True
+        prefix: tuple[Value, ...] | None = None  # before the first that is unpacked and whose length is not known
         for element in node.elements:
             if not isinstance(element, ir.Starred):
                 elements.append(self.eval(element, frame))
@@ -72,11 +72,11 @@ class Expressions:
             if isinstance(value, Sequence) and value.elements is not None:
                 elements.extend(value.elements)
             else:
-                known = False
+                prefix = tuple(elements) if prefix is None else prefix
                 elements.append(self.element(value))
-        if known:
+        if prefix is None:
             return Sequence(node.kind, tuple(elements))
-        return Sequence(node.kind, None, union(elements))
+        return Sequence(node.kind, None, union(elements), prefix if node.kind in ("list", "tuple") else ())
 
     def _dict(self, node: ir.DictDisplay, frame: Frame) -> Value:
         mapping = Mapping()

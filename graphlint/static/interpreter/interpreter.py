@@ -175,7 +175,8 @@ class Interpreter:
         self.variants[where, mode] += 1
         name = f"{function.module.name}:{function.qualname}"
         context = Context(name, str(function.module.path))
-        too_many = running >= 2 * MAX_RECURSION
+        inside = self.running[function] if function.is_nested else 0  # whose calls do not count for the depth
+        too_many = max(running, inside) >= 2 * MAX_RECURSION
         if mode is Mode.OUTSIDE:
             self.outside += 1
             too_many |= variants >= MAX_VARIANTS_OUTSIDE or self.outside > MAX_OUTSIDE
@@ -184,9 +185,9 @@ class Interpreter:
         self.contexts[key] = context
         frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
-        self.running[where] += 1
+        self.running.update((where, function))
         self.execute(frame, function.code.body)
-        self.running[where] -= 1
+        self.running.subtract((where, function))
         return context
 
     def execute(self, frame: Frame, body: ir.Block) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Frame, dispatched
 from graphlint.static.domain.program import (
     APPLY,
@@ -39,6 +41,8 @@ class Methods:
         """Call a method by name; each thing that the receiver can be answers for itself."""
         results: list[Value] = []
         targets = [m for m in members(receiver) if m != NONE] or [receiver]
+        if len({m.place for m in targets if isinstance(m, Tensor)}) > 1:  # one of them is no more than likely
+            targets = [replace(m, sure=min(m.sure, Confidence.MEDIUM)) if isinstance(m, Tensor) else m for m in targets]
         known = [m for m in targets if not isinstance(m, Unknown)]
         asked = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
         for member in dispatched(targets[:MAX_TARGETS], asked, frame):

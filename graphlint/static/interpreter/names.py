@@ -82,7 +82,8 @@ class Names:
         if name in index.functions:
             found.append(self.function(index.functions[name]))
         for imported in index.imports.get(name, ()):
-            value = self.follow_import(imported)
+            is_part = imported == ImportedName(module.name, name)  # a package that imports what lies in it
+            value = self.module_value(f"{module.name}.{name}") if is_part else self.follow_import(imported)
             if value not in found:
                 found.append(value)
         known = [value for value in found if value not in (UNKNOWN, NONE)]

@@ -75,12 +75,18 @@ class Signatures:
     def _left_out(self, parameter: ir.Parameter, arguments: Arguments, function: Function) -> Value:
         possible = []
         if parameter.kind == "positional" and arguments.star is not None:
-            possible.append(self.refine(arguments.star, parameter, function))
+            possible.append(self._any_of(arguments.star, parameter, function))
         if arguments.double_star is not None and parameter.default is None:
-            possible.append(self.refine(arguments.double_star, parameter, function))
+            possible.append(self._any_of(arguments.double_star, parameter, function))
         if parameter.default is not None:
             possible.append(self.default(parameter, function))
         return union(possible) if possible else self.refine(UNKNOWN, parameter, function)
+
+    def _any_of(self, value: Value, parameter: ir.Parameter, function: Function) -> Value:
+        """One of the values of a container, which one nobody knows: no tensor where a number or a text is promised."""
+        promised = self.refine(UNKNOWN, parameter, function)
+        is_scalar = all(isinstance(member, (Host, Const)) for member in members(promised))
+        return promised if is_scalar else self.refine(value, parameter, function)
 
     def default(self, parameter: ir.Parameter, function: Function) -> Value:
         """The default of a parameter, in the scope of its function."""

@@ -6,7 +6,7 @@ from graphlint.rule import Item, ItemRead, ItemWrite
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, UNKNOWN, Const, Host, Place, Sequence, Tensor, Unknown, Value, members
+from graphlint.values import NONE, UNKNOWN, Const, Host, Sequence, Tensor, Unknown, Value, members
 from graphlint.values.queries import is_number
 
 _ELLIPSIS = Const(...)
@@ -16,7 +16,7 @@ _SLICE = Host("slice")
 def load(evaluator: Evaluator, value: Value, node: ir.Subscript, index: Value, frame: Frame) -> Value:
     """`value[index]` of a tensor, or of something that is not known."""
     items = _items(node.index, index)
-    if frame.in_region and not (isinstance(value, Tensor) and value.place is Place.HOST):
+    if frame.in_region:
         evaluator.observe(frame, node, ItemRead(value, _named(items)))
     return _rest(value, items) if isinstance(value, Tensor) else UNKNOWN
 

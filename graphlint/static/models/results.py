@@ -22,6 +22,7 @@ from graphlint.values import (
     External,
     ExternalObject,
     Host,
+    Mapping,
     Place,
     Sequence,
     Tensor,
@@ -200,6 +201,19 @@ def _elementwise(call: Application) -> Value:
     return _computed(call, broadcast_rank(call.facts.all_values()))
 
 
+def _promoted(call: Application) -> Value:
+    return _computed(call, broadcast_rank(call.facts.all_values()), _shared_dtype(call, call.facts.all_values()))
+
+
+def _shared_dtype(call: Application, values: Iterable[Value]) -> str | None:
+    """The dtype in which tensors meet, if it is that of each of them and no number among the values changes it."""
+    met = [member for value in values for member in members(value) if member != NONE]
+    dtypes = {member.dtype for member in met if isinstance(member, Tensor)}
+    whole = {*dtypes, INTEGER} - {None} if BOOLEAN not in dtypes else dtypes
+    is_kept = len(dtypes) == 1 and all(_literal_dtype(member, call.lexicon) in whole for member in met)
+    return dtypes.pop() if is_kept else None
+
+
 def _bool_tensor(call: Application) -> Value:
     return _computed(call, broadcast_rank(call.facts.all_values()), BOOLEAN)
 
@@ -237,7 +251,8 @@ def _extremum(call: Application) -> Value:
 def _where(call: Application) -> Value:
     if call.facts.value("input") is None:
         return Sequence("tuple", None, _computed(call, 1, INTEGER))
-    return _elementwise(call)
+    chosen = [value for name in ("input", "other") for value in call.facts.bound.get(name, ())]
+    return _computed(call, broadcast_rank(call.facts.all_values()), _shared_dtype(call, chosen))
 
 
 def _unique(call: Application) -> Value:
@@ -368,14 +383,17 @@ def _device(call: Application) -> Value:
     return DeviceName(place_of_device(call.facts.first()) or Place.ANYWHERE)
 
 
+_PARAMETER = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
 _PLAIN: dict[str, Value] = {
     "int": Host("int"), "float": Host("float"), "bool": Host("bool"), "number": Host("number"), "str": Host("str"),
     "shape": Sequence("tuple", None, Host("int")), "dtype": Host("dtype"), "none": NONE, "host-array": Host("array"),
+    "groups": Sequence("list", None, Mapping(((Const("params"), Sequence("list", None, _PARAMETER)),), UNKNOWN)),
     "device": DeviceName(Place.ANYWHERE), "list": Sequence("list", None, UNKNOWN), "object": UNKNOWN,
 }  # fmt: skip
 RESULTS: dict[str, Callable[[Application], Value]] = {
     **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN}, "shape": _shape,
-    "tensor": _tensor, "elementwise": _elementwise, "bool-tensor": _bool_tensor, "where": _where, "loss": _loss,
+    "tensor": _tensor, "elementwise": _elementwise, "promoted": _promoted, "bool-tensor": _bool_tensor, "where": _where,
+    "loss": _loss,
     "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)),
     "int-tensor": lambda call: _computed(call, _kept_rank(call), INTEGER),
     "indices": lambda call: _computed(call, None, INTEGER), "scalar-tensor": lambda call: _computed(call, 0),
