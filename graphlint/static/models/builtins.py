@@ -16,8 +16,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class, Function, Partial, Super
 from graphlint.static.models.iterables import Iterables
 from graphlint.static.models.reflection import Reflection, type_of
-from graphlint.static.models.results import of_module
-from graphlint.static.models.tensors import Tensors
+from graphlint.static.models.tensors import Tensors, of_module
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,

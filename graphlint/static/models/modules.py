@@ -11,7 +11,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ANY, Instance
 from graphlint.static.index.parts import parts_with, spelling
 from graphlint.static.models.hooks import Hooks
-from graphlint.static.models.results import of_module
+from graphlint.static.models.tensors import of_module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import (

@@ -78,14 +78,6 @@ def plain(returns: str) -> Value:
     return _PLAIN.get(returns, UNKNOWN)
 
 
-def of_module(value: Value, is_new: bool) -> Tensor:
-    """A tensor that a module holds: it lies where a captured module does, but in one that the region makes."""
-    given = next((member for member in members(value) if isinstance(member, Tensor)), Tensor())
-    if is_new:
-        return given
-    return Tensor(Place.DEVICE, given.ndim, given.dtype, Confidence.HIGH, fresh=given.fresh)
-
-
 # Where a result lies, its rank and its dtype
 
 

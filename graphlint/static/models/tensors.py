@@ -276,3 +276,11 @@ class Tensors:
 def _can_be_numbers(*sides: Value) -> bool:
     """Whether an operator on these can have nothing to do with tensors."""
     return all(any(is_number(member) for member in members(side)) for side in sides)
+
+
+def of_module(value: Value, is_new: bool) -> Tensor:
+    """A tensor that a module holds: it lies where a captured module does, but in one that the region makes."""
+    given = next((member for member in members(value) if isinstance(member, Tensor)), Tensor())
+    if is_new:
+        return given
+    return Tensor(Place.DEVICE, given.ndim, given.dtype, Confidence.HIGH, fresh=given.fresh)
