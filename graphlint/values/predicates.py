@@ -168,9 +168,7 @@ def _host(value: Value | None, condition: Condition) -> Confidence | None:
         return None
     if len(sure) == len(found):
         return max(sure)
-    is_vague = (
-        value is not None and UNKNOWN in members(value) and any(tensor.place is Place.ANYWHERE for tensor in found)
-    )
+    is_vague = UNKNOWN in members(value or NONE) and any(tensor.place is Place.ANYWHERE for tensor in found)
     return LOW if is_vague else min(max(sure), MEDIUM)  # where hardly anything is known, it is one guess of several
 
 

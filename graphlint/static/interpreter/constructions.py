@@ -46,6 +46,7 @@ class Constructions:
             return known
         if cls not in self.made:
             self.made[cls] = None  # while call sites are run
+            self._run_sites(cls)
             given = tuple(pair for constructor in constructors for pair in self._given(cls, constructor))
             arguments = Arguments((), given, UNKNOWN, UNKNOWN)
             self.made[cls] = self.interpreter.heap.instance(cls, arguments, False) if given else None
@@ -55,13 +56,12 @@ class Constructions:
     def _given(self, cls: ClassDefinition, constructor: Function) -> Iterator[tuple[str, Value]]:
         """The objects that call sites hand to a constructor, under the parameters that say nothing of them."""
         signatures = self.interpreter.signatures
-        self._run_sites(cls)
         bound = [
             signatures.bind(constructor, arguments.prepend(UNKNOWN))
             for arguments in self.seen.get(cls, ())
             if arguments.star is None
         ]
-        for parameter in constructor.code.parameters[1:]:
+        for parameter in _named_parameters(constructor.code):
             if self._says_nothing(signatures.refine(UNKNOWN, parameter, constructor)):
                 held = [_objects(env[parameter.name]) for env in bound]
                 values = [value for value in held if value != NONE]
@@ -107,10 +107,15 @@ class Constructions:
             yield from parts_with(module, cls.name, called)
 
 
+def _named_parameters(constructor: ir.Code) -> list[ir.Parameter]:
+    """Those that take one argument each, without the object itself."""
+    return [parameter for parameter in constructor.parameters[1:] if parameter.kind in ("positional", "keyword")]
+
+
 @cache
 def _kept_in(name: str, constructor: ir.Code) -> bool:
     """Whether a constructor makes an attribute of its parameters, and not of attributes of these alone."""
-    given = {parameter.name for parameter in constructor.parameters[1:] if parameter.kind in ("positional", "keyword")}
+    given = {parameter.name for parameter in _named_parameters(constructor)}
     return any(
         isinstance(part, ir.Assign)
         and any(isinstance(target, ir.Attribute) and target.attr == name for target in walk(part.targets))
