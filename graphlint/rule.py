@@ -72,6 +72,8 @@ __all__ = [
     "Hit",
     "Host",
     "HostRead",
+    "InputFreed",
+    "InputReplaced",
     "Item",
     "ItemRead",
     "ItemWrite",
@@ -79,8 +81,12 @@ __all__ = [
     "ModuleMove",
     "Operands",
     "OperationCall",
+    "OutputKept",
+    "OutputRead",
+    "PartialFill",
     "Place",
     "Sequence",
+    "StaleReplay",
     "StateWrite",
     "Tensor",
     "Truth",
@@ -269,3 +275,62 @@ class ModuleMove(Event):
     held: Place | None
     target: Place | None
     is_new: bool
+
+
+# Around a region. These events come from a rehearsal of the code that captures and replays: `check` alone has them.
+
+
+@dataclass(frozen=True, slots=True)
+class StaleReplay(Event):
+    """A graph is replayed again and nothing was written to what it reads, though the caller gave these `unused`."""
+
+    unused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartialFill(Event):
+    """An input is filled up to a `bound` that may be another one each time, and the rest is of an earlier request.
+
+    `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part.
+    """
+
+    bound: str | None
+    others_reset: bool
+    is_output_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InputReplaced(Event):
+    """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
+
+    `region_line` is where it was captured; `is_known` says whether both are known to be tensors.
+    """
+
+    name: str
+    region_line: int
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InputFreed(Event):
+    """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more."""
+
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRead(Event):
+    """An output of a graph is read and the graph has not been replayed yet."""
+
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputKept(Event):
+    """An output is kept without a copy: it was `returned`, or `collected` in a list.
+
+    `is_overwritten` says whether a replay that writes over it was seen.
+    """
+
+    how: str
+    is_overwritten: bool

@@ -23,7 +23,7 @@ LAYERS: dict[str, list[set[str]]] = {
         {"facts", "findings"},
         {"models"},
         {"interpreter"},
-        {"regions"},
+        {"life", "regions"},
     ],
     "graphlint.runtime": [{"trace"}, {"compare", "device"}, {"watch"}, {"judge"}, {"examine"}, {"session"}],
     "graphlint.runtime.device": [{"backend"}, {"cuda", "emulator"}],

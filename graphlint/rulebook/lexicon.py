@@ -28,6 +28,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "registers", "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
+    "life": ("random", "replays", "telling"),
     "libraries": ("catalogued", "familiar", "host"),
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")
@@ -56,9 +57,9 @@ class Lexicon:
         self.named: Mapping[str, str] = sections["named"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
-        self.tensors, self.modules, self.unknown, self.libraries = (
+        self.tensors, self.modules, self.unknown, self.life, self.libraries = (
             {kind: frozenset(names) for kind, names in sections[section].items()}
-            for section in ("tensors", "modules", "unknown", "libraries")
+            for section in ("tensors", "modules", "unknown", "life", "libraries")
         )
         self.devices, self.callables, self.containers, self.methods = (
             {name: kind for kind, names in sections[section].items() for name in names}

@@ -52,6 +52,7 @@ from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
 from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.rehearsal import Rehearsal
 from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import declare
 from graphlint.static.regions.holes import tell_holes
@@ -147,11 +148,14 @@ def _reach(
         others.append(begin(partial(_followed, interpreter, Targets(interpreter, files, (), met))))
     search.lexical()
     search.marked()
+    places = set(interpreter.places_of_regions)
     reached, problems = declared(config.regions[half:], [row for row in known if row not in met])
     for other in others:
         also_reached, also_problems = other()
         reached.merge(also_reached)
         problems |= also_problems
+    for told in Rehearsal(interpreter, interpreter.detectors).run(places):
+        reached.around(told.occurrence, told.function, told.capture.region)
     return reached, problems
 
 

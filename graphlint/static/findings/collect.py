@@ -79,6 +79,11 @@ class Reached:
             told = replace(occurrence, assumed=())
             self._add(key, _Placed(told, function, chain, when, opened.region, {opened.region}))
 
+    def around(self, occurrence: Occurrence, function: str, region: Region) -> None:
+        """Add what stands around a region, and not in it."""
+        place = _Placed(occurrence, function, (), (), region, {region})
+        self._add((occurrence.effect, occurrence.span), place)
+
     def merge(self, other: Reached) -> None:
         """Add what other regions reach."""
         self.regions |= other.regions

@@ -1,0 +1,541 @@
+"""The expressions of a rehearsed run."""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from graphlint.static.domain.program import Class, Function, ModuleValue, PackageValue
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.frames import MAX_STEPS, Decisions, Frame, Stopped
+from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.objects import (
+    ClassRef,
+    Closure,
+    Container,
+    Instance,
+    Made,
+    MethodOf,
+    Object,
+    Outside,
+    Place,
+    Symbol,
+    Tensor,
+    Thing,
+)
+from graphlint.static.syntax import ir
+from graphlint.values import Const, External, Value
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "/": operator.truediv, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_PLAIN = (bool, int, float, str, bytes, type(None))
+_LIMIT = 1 << 40  # numbers beyond are not worked out
+
+
+class Expressions:
+    """Evaluates the expressions of one run."""
+
+    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
+        self.interpreter = interpreter
+        self.ledger = ledger
+        self.decisions = decisions
+        self.steps = 0
+        self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
+        self.outcomes: dict[tuple[object, ...], bool] = {}
+        self._expressions: dict[type, Callable[[Any, Frame], Object]] = {
+            ir.Literal: lambda node, frame: node.value if isinstance(node.value, _PLAIN) else Symbol(),
+            ir.Name: self._name,
+            ir.Attribute: self._attribute,
+            ir.Subscript: self._subscript,
+            ir.Slice: lambda node, frame: Symbol(),
+            ir.Call: self._call,
+            ir.Display: self._display,
+            ir.DictDisplay: self._dict,
+            ir.Starred: lambda node, frame: self.eval(node.value, frame),
+            ir.Binary: self._binary,
+            ir.Unary: self._unary,
+            ir.Boolean: self._boolean,
+            ir.Compare: self._compare,
+            ir.Conditional: self._conditional,
+            ir.Comprehension: self._comprehension,
+            ir.Formatted: self._formatted,
+            ir.Walrus: self._walrus,
+            ir.Yield: self._yield,
+            ir.Await: lambda node, frame: self.eval(node.value, frame),
+            ir.Lambda: self._lambda,
+        }
+
+    def step(self) -> None:
+        """Count a step. Raises Stopped after too many."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise Stopped
+
+    def eval(self, node: ir.Expr, frame: Frame) -> Object:
+        """The value of an expression."""
+        self.step()
+        return self._expressions[type(node)](node, frame)
+
+    # Names
+
+    def scope_of(self, name: str, frame: Frame) -> Frame:
+        """The frame that a name is assigned in."""
+        kind = frame.declared.get(name)
+        if kind == "nonlocal":
+            outer = frame.scope
+            while outer is not None and name not in outer.env:
+                outer = outer.scope
+            return outer or frame
+        if kind == "global":
+            return self.global_frame(frame)
+        return frame
+
+    def global_frame(self, frame: Frame) -> Frame:
+        """A frame whose names are the globals of a module."""
+        return Frame(frame.function, env=self.modules.setdefault(frame.function.module, {}))
+
+    def _name(self, node: ir.Name, frame: Frame) -> Object:
+        scope: Frame | None = frame if node.id not in frame.declared else frame.scope
+        while scope is not None:
+            if node.id in scope.env:
+                return scope.env[node.id]
+            scope = scope.scope
+        known = self.modules.setdefault(frame.function.module, {})
+        if node.id not in known:
+            for captured, held in frame.function.closure:
+                if captured == node.id:
+                    return self.concrete(held)
+            known[node.id] = self.concrete(self.interpreter.names.resolve(frame.function.module, node.id))
+        return known[node.id]
+
+    def concrete(self, value: Value) -> Object:
+        """What the interpreter knows of a value, as an object of the run."""
+        match value:
+            case Const():
+                return value.value if isinstance(value.value, _PLAIN) else Symbol()
+            case External():
+                return Outside(self.interpreter.catalogue.named(value.name))
+            case Class():
+                return ClassRef(value.definition)
+            case Function():
+                return self.function(value)
+            case ModuleValue() | PackageValue():
+                return value
+        return Thing()
+
+    def function(self, function: Function) -> Closure:
+        """A function as it is defined at the top level of a module or class."""
+        return Closure(function)
+
+    def imported(self, node: ir.Import, frame: Frame) -> Object:
+        return self.concrete(self.interpreter.names.imported(frame.function.module, node))
+
+    # Attributes and items
+
+    def _attribute(self, node: ir.Attribute, frame: Frame) -> Object:
+        return self.attribute(self.eval(node.value, frame), node.attr, frame, node)
+
+    def attribute(self, owner: Object, name: str, frame: Frame, node: ir.Node) -> Object:
+        """An attribute of a value."""
+        match owner:
+            case Outside():
+                return self.concrete(self.interpreter.names.external(f"{owner.name}.{name}"))
+            case ModuleValue():
+                known = self.modules.setdefault(owner.module, {})
+                if name not in known:
+                    known[name] = self.concrete(self.interpreter.names.attribute_of_module(owner, name))
+                return known[name]
+            case PackageValue():
+                return self.concrete(self.interpreter.names.attribute_of_module(owner, name))
+            case ClassRef():
+                return self.of_class(owner.definition, name, None, frame)
+            case Tensor():
+                return self.of_tensor(owner, name, frame, node)
+            case Instance() if name not in owner.attributes:
+                value = self.of_class(owner.cls, name, owner, frame)
+                return self.passed(owner, name, value)
+            case Made() | Container():
+                return owner.attributes[name] if name in owner.attributes else MethodOf(owner, name)
+            case Thing():
+                if name not in owner.attributes:
+                    owner.attributes[name] = Thing(made_in=owner.made_in, source=(owner,), argument=owner.argument)
+                return self.passed(owner, name, owner.attributes[name])
+        return MethodOf(owner, name)
+
+    def passed(self, owner: Thing, name: str, value: Object) -> Object:
+        """Note the attribute that a value was read through."""
+        self.ledger.through(owner, name, value)
+        return value
+
+    def _subscript(self, node: ir.Subscript, frame: Frame) -> Object:
+        owner = self.eval(node.value, frame)
+        index = self.eval(node.index, frame)
+        return self.item(owner, index, node, frame)
+
+    def item(self, owner: Object, index: Object, node: ir.Subscript, frame: Frame) -> Object:
+        """`owner[index]`."""
+        match owner:
+            case Container():
+                return self.element_at(owner, index)
+            case Tensor():
+                return self.view(owner, frame.place(node), node.index)
+            case Thing():
+                key = identity(index)
+                if key not in owner.items:
+                    owner.items[key] = self.part_of(owner, node, frame)
+                return owner.items[key]
+            case str() | bytes() if isinstance(index, int):
+                with suppress(IndexError):
+                    return owner[index]
+        return Symbol() if isinstance(owner, (Symbol, *_PLAIN)) else Thing()
+
+    def part_of(self, owner: Thing, node: ir.Subscript, frame: Frame) -> Object:
+        """What is in a thing: a view if it is sliced, since then it is a tensor, or a list that stays in the thing."""
+        if is_sliced(node.index):
+            return self.view(owner, frame.place(node), node.index)
+        return Thing(made_in=owner.made_in, source=(owner,), argument=owner.argument)
+
+    def element_at(self, owner: Container, index: Object) -> Object:
+        """An item of a container; where nobody knows which one, the last that was put there, or something new."""
+        if owner.kind != "dict":
+            if isinstance(index, int) and -len(owner.elements) <= index < len(owner.elements):
+                return owner.elements[index]
+            if isinstance(index, (Symbol, Thing)) and owner.elements:
+                return owner.elements[-1]
+            return Thing()
+        key = identity(index)
+        if key not in owner.keyed:
+            values = [value for _, value in owner.keyed.values()]
+            if values and isinstance(index, (Symbol, Thing)):
+                return values[-1]
+            owner.keyed[key] = (index, Thing())
+        return owner.keyed[key][1]
+
+    def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
+        """`owner[index] = value`."""
+        held = self.eval(index, frame)
+        match owner:
+            case Container(kind="dict"):
+                owner.keyed[identity(held)] = (held, value)
+                self.ledger.kept(owner, value)
+            case Container():
+                if isinstance(held, int) and -len(owner.elements) <= held < len(owner.elements):
+                    owner.elements[held] = value
+                else:
+                    owner.elements.append(value)
+                self.ledger.kept(owner, value)
+            case Tensor():
+                self.ledger.wrote(self.view(owner, frame.place(node), index), (value,), frame.place(node))
+            case Thing() if is_sliced(index) or isinstance(value, Tensor):
+                if not is_sliced(index):
+                    owner.items[identity(held)] = value
+                self.ledger.wrote(self.view(owner, frame.place(node), index), (value,), frame.place(node))
+            case Thing():
+                owner.items[identity(held)] = value
+
+    def view(self, owner: Thing, place: Place, index: ir.Expr | None = None) -> Tensor:
+        """A tensor that looks into another; an index selects a part unless it takes everything."""
+        part = index is not None and not takes_all(index)
+        where = owner.place if isinstance(owner, Tensor) else None
+        return Tensor(place, owner.made_in, source=(owner,), base=owner, is_part=part, index=index, place=where)
+
+    @abstractmethod
+    def of_tensor(self, owner: Tensor, name: str, frame: Frame, node: ir.Node) -> Object: ...
+
+    @abstractmethod
+    def of_class(self, cls: Any, name: str, receiver: Instance | None, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def _call(self, node: ir.Call, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def operated(self, values: Iterable[Object], place: Place, name: str = "") -> Object: ...
+
+    @abstractmethod
+    def iterate(self, iterated: Object, frame: Frame, node: ir.Node, body: Callable[[Object], None]) -> None: ...
+
+    # Displays
+
+    def _display(self, node: ir.Display, frame: Frame) -> Object:
+        made = Container(frame.place(node), self.ledger.capture, kind=node.kind)
+        for element in node.elements:
+            value = self.eval(element, frame)
+            if isinstance(element, ir.Starred):
+                made.elements += value.elements if isinstance(value, Container) else [Thing()]
+                made.is_open = made.is_open or not isinstance(value, Container)
+            else:
+                made.elements.append(value)
+        return made
+
+    def _dict(self, node: ir.DictDisplay, frame: Frame) -> Object:
+        made = Container(frame.place(node), self.ledger.capture, kind="dict")
+        for key, value in node.items:
+            held = self.eval(value, frame)
+            if key is None:
+                made.keyed.update(held.keyed if isinstance(held, Container) else {})
+                made.is_open = True
+            else:
+                name = self.eval(key, frame)
+                made.keyed[identity(name)] = (name, held)
+        return made
+
+    def _comprehension(self, node: ir.Comprehension, frame: Frame) -> Object:
+        kind = "dict" if node.key is not None else "set" if node.kind == "set" else "list"
+        made = Container(frame.place(node), self.ledger.capture, kind=kind)
+        inner = Frame(frame.function, frame, receiver=frame.receiver, way=frame.way, caller=frame)
+
+        def clause(number: int) -> None:
+            if number == len(node.clauses):
+                value = self.eval(node.element, inner)
+                self.ledger.kept(made, value)
+                if node.key is not None:
+                    key = self.eval(node.key, inner)
+                    made.keyed[identity(key)] = (key, value)
+                else:
+                    made.elements.append(value)
+                return
+            target, iterable, tests = node.clauses[number]
+
+            def body(value: Object) -> None:
+                self.store(target, value, inner, node)
+                if all(self.known_truth(self.eval(test, inner)) is not False for test in tests):
+                    clause(number + 1)
+
+            with self.ledger.loop(frame.place(node)):
+                self.iterate(self.eval(iterable, inner), inner, node, body)
+
+        clause(0)
+        return made
+
+    @abstractmethod
+    def store(self, target: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None: ...
+
+    # Operators
+
+    def _binary(self, node: ir.Binary, frame: Frame) -> Object:
+        left, right = self.eval(node.left, frame), self.eval(node.right, frame)
+        return self.combined(node.operator, left, right, node, frame)
+
+    def combined(self, sign: str, left: Object, right: Object, node: ir.Node, frame: Frame) -> Object:
+        """What an operator gives."""
+        if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and sign in _ARITHMETIC:
+            with suppress(TypeError, ValueError, ArithmeticError):
+                if all(not isinstance(side, (int, float)) or abs(side) < _LIMIT for side in (left, right)):
+                    return _ARITHMETIC[sign](left, right)
+        if isinstance(left, Container) and sign == "+":
+            more = right.elements if isinstance(right, Container) else []
+            return Container(frame.place(node), kind=left.kind, elements=[*left.elements, *more], is_open=not more)
+        return self.operated((left, right), frame.place(node))
+
+    def changed_in_place(self, node: ir.AugAssign, before: Object, value: Object, frame: Frame) -> Object | None:
+        """The target of `target += value` if it is changed in place, as tensors and lists are; else None."""
+        if isinstance(before, Tensor):
+            self.ledger.read(value, frame.place(node))
+            self.ledger.wrote(before, (before, value), frame.place(node))
+            return before
+        if isinstance(before, Container) and before.kind != "tuple":
+            before.elements += value.elements if isinstance(value, Container) else [Thing()]
+            return before
+        return None
+
+    def _unary(self, node: ir.Unary, frame: Frame) -> Object:
+        value = self.eval(node.operand, frame)
+        if node.operator == "not":
+            known = self.known_truth(value)
+            return (not known) if known is not None else Opposite(value)
+        if isinstance(value, (int, float)) and node.operator == "-":
+            return -value
+        return self.operated((value,), frame.place(node))
+
+    def _boolean(self, node: ir.Boolean, frame: Frame) -> Object:
+        left = self.eval(node.left, frame)
+        truth = self.known_truth(left)
+        if truth is None:
+            truth = self.decide_on(left, frame.place(node.left), True)
+        if truth is (node.operator == "or"):
+            return left
+        return self.eval(node.right, frame)
+
+    def _compare(self, node: ir.Compare, frame: Frame) -> Object:
+        left = self.eval(node.left, frame)
+        result: Object = True
+        for sign, expression in node.comparisons:
+            right = self.eval(expression, frame)
+            result = self.compared(sign, left, right, node, frame)
+            if self.known_truth(result) is False:
+                return False
+            left = right
+        return result
+
+    def compared(self, sign: str, left: Object, right: Object, node: ir.Node, frame: Frame) -> Object:
+        """What a comparison gives; the same question about the same objects has the same answer in one run."""
+        if sign in ("is", "is not"):
+            known = _same(left, right)
+            if known is not None:
+                return known is (sign == "is")
+        elif sign in ("in", "not in") and isinstance(right, Container):
+            known = _holds(right, left)
+            if known is not None:
+                return known is (sign == "in")
+        elif isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and sign in _ORDER:
+            with suppress(TypeError):
+                return bool(_ORDER[sign](left, right))
+        elif isinstance(left, Tensor) or isinstance(right, Tensor):
+            return self.operated((left, right), frame.place(node))
+        base, is_opposite = _positive(sign)
+        asked = Question((base, identity(left), identity(right)))
+        return Opposite(asked) if is_opposite else asked
+
+    def _conditional(self, node: ir.Conditional, frame: Frame) -> Object:
+        return self.eval(node.body if self.test(node.test, frame, True) else node.orelse, frame)
+
+    def _formatted(self, node: ir.Formatted, frame: Frame) -> Object:
+        parts = [part if isinstance(part, str) else self.eval(part, frame) for part in node.parts]
+        self.ledger.read([part for part in parts if isinstance(part, Thing)], frame.place(node))
+        if node.plain and all(isinstance(part, (str, int)) for part in parts):
+            return "".join(map(str, parts))
+        return Symbol()
+
+    def _walrus(self, node: ir.Walrus, frame: Frame) -> Object:
+        value = self.eval(node.value, frame)
+        self.store(node.target, value, frame, node)
+        return value
+
+    def _yield(self, node: ir.Yield, frame: Frame) -> Object:
+        value = None if node.value is None else self.eval(node.value, frame)
+        self.ledger.returned(value, frame.place(node), frame)
+        if frame.on_yield is not None:
+            return frame.on_yield(value)
+        frame.yielded.append(value)
+        return Thing()
+
+    def _lambda(self, node: ir.Lambda, frame: Frame) -> Object:
+        name = f"{frame.function.qualname}.<locals>.<lambda>"
+        return Closure(Function(node.code, frame.function.module, name, frame.function.first_line), frame)
+
+    # Truth
+
+    def known_truth(self, value: Object) -> bool | None:
+        """The truth of a value if it is known, or has been decided in this run."""
+        match value:
+            case Opposite():
+                inner = self.known_truth(value.negated)
+                return None if inner is None else not inner
+            case Question():
+                return self.outcomes.get(value.asked)
+            case Container():
+                return True if value.values() else (None if value.is_open else False)
+            case Tensor():
+                return None
+            case Instance() | Made() | Closure() | ClassRef() | MethodOf():
+                return True
+            case Thing():
+                return value.truth
+            case Symbol():
+                return self.outcomes.get((id(value),))
+            case Outside() | ModuleValue() | PackageValue():
+                return True
+        return bool(value)
+
+    def decide_on(self, value: Object, place: Place, likely: bool) -> bool:
+        """Decide the truth of a value that nobody knows, for the rest of the run."""
+        if isinstance(value, Opposite):
+            return not self.decide_on(value.negated, place, not likely)
+        outcome = self.decide(place, likely)
+        match value:
+            case Question():
+                self.outcomes[value.asked] = outcome
+            case Tensor():
+                pass
+            case Thing():
+                value.truth = outcome
+            case Symbol():
+                self.outcomes[(id(value),)] = outcome
+        return outcome
+
+    def decide(self, place: Place, likely: bool) -> bool:
+        return self.decisions.decide(place, likely)
+
+    def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
+        """The outcome of a condition: known, or decided."""
+        value = self.eval(node, frame)
+        known = self.known_truth(value)
+        return known if known is not None else self.decide_on(value, frame.place(node), likely)
+
+
+class Question(Symbol):
+    """The answer to a comparison that nobody knows."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, asked: tuple[object, ...]) -> None:
+        super().__init__()
+        self.asked = asked
+
+
+class Opposite(Symbol):
+    """`not` of what nobody knows."""
+
+    __slots__ = ("negated",)
+
+    def __init__(self, negated: Object) -> None:
+        super().__init__()
+        self.negated = negated
+
+
+def identity(value: Object) -> object:
+    """What a value is known by as a key: plain values by what they are, tuples by their elements, others by identity."""
+    if isinstance(value, _PLAIN) or isinstance(value, (Outside, ClassRef)):
+        return (type(value).__name__, value)
+    if isinstance(value, Container) and value.kind == "tuple":
+        return tuple(identity(element) for element in value.elements)
+    return id(value)
+
+
+def _same(left: Object, right: Object) -> bool | None:
+    """Whether two values are one object; None where nobody knows."""
+    if left is right:
+        return True
+    unknown = [side for side in (left, right) if type(side) is Thing or isinstance(side, Symbol)]
+    return None if unknown else (left == right if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) else False)
+
+
+def _holds(container: Container, value: Object) -> bool | None:
+    """Whether a container holds a value; None where nobody knows."""
+    held = container.keyed if container.kind == "dict" else {identity(one): one for one in container.elements}
+    if identity(value) in held:
+        return True
+    is_certain = isinstance(value, (*_PLAIN, Symbol, Thing)) and not container.is_open
+    if not held and is_certain:
+        return False
+    plain = isinstance(value, _PLAIN) and all(isinstance(key, tuple) for key in held)
+    return False if plain and is_certain else None
+
+
+def _positive(sign: str) -> tuple[str, bool]:
+    """A comparison without its negation, and whether it had one."""
+    return {"is not": ("is", True), "not in": ("in", True), "!=": ("==", True)}.get(sign, (sign, False))
+
+
+def is_sliced(index: ir.Expr) -> bool:
+    """Whether an index holds a slice or an ellipsis, as only those of tensors, arrays and lists do."""
+    parts = index.elements if isinstance(index, ir.Display) else (index,)
+    return any(isinstance(part, ir.Slice) or (isinstance(part, ir.Literal) and part.value is ...) for part in parts)
+
+
+def takes_all(index: ir.Expr) -> bool:
+    """Whether an index takes everything: `[:]`, `[...]`, `[None]`."""
+    parts = index.elements if isinstance(index, ir.Display) else (index,)
+    return all(
+        (isinstance(part, ir.Slice) and all(bound is None for bound in part.bounds))
+        or (isinstance(part, ir.Literal) and (part.value is ... or part.value is None))
+        for part in parts
+    )

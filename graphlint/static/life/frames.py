@@ -1,0 +1,98 @@
+"""Frames of a rehearsed run, how they are left, and the outcomes of conditions that nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from graphlint.finding import Hop
+from graphlint.static.domain.program import Function
+from graphlint.static.life.objects import Object, Place
+from graphlint.static.syntax import ir
+
+MAX_STEPS = 20_000  # nodes of one run
+MAX_FORKS = 10  # conditions of one run that are tried both ways
+MAX_RUNS = 24  # of one program
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A function while it runs; `scope` is the frame that it was defined in."""
+
+    function: Function
+    scope: Frame | None = None
+    env: dict[str, Object] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)  # names that are `global` or `nonlocal`
+    receiver: Object = None
+    on_yield: Callable[[Object], Object] | None = None
+    yielded: list[Object] = field(default_factory=list)
+    way: tuple[Hop, ...] = ()
+    caller: Frame | None = None
+    owner: object = None  # the class that a method stands in
+    results: list[Object] = field(default_factory=list)  # what it returned or yielded
+    given: list[Object] = field(default_factory=list)  # its arguments
+
+    def place(self, node: ir.Node) -> Place:
+        return Place(self.function, node, self.way)
+
+    def bound(self) -> Iterator[Object]:
+        """What the names of the function and of those around it hold."""
+        yield from self.env.values()
+        if self.scope is not None:
+            yield from self.scope.bound()
+
+    def stack(self) -> Iterator[Frame]:
+        """The frame and those of its callers."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.caller
+
+
+class Leave(Exception):
+    """Control leaves a block."""
+
+
+class Returned(Leave):
+    def __init__(self, value: Object) -> None:
+        self.value = value
+
+
+class Broke(Leave):
+    """`break`."""
+
+
+class Continued(Leave):
+    """`continue`."""
+
+
+class Raised(Leave):
+    """An exception of the program."""
+
+
+class Stopped(Exception):
+    """The run has taken too many steps, or cannot go on."""
+
+
+@dataclass(slots=True)
+class Decisions:
+    """The outcomes of what nobody knows: those that were planned, then the likely ones.
+
+    A run is repeated with another plan for each way that has not been gone, depth first.
+    """
+
+    planned: tuple[bool, ...] = ()
+    made: list[tuple[Place, bool, bool]] = field(default_factory=list)  # where, the outcome, whether the other is open
+
+    def decide(self, place: Place, likely: bool) -> bool:
+        number = len(self.made)
+        outcome = self.planned[number] if number < len(self.planned) else likely
+        self.made.append((place, outcome, number < MAX_FORKS))
+        return outcome
+
+    def other_plans(self) -> Iterator[tuple[bool, ...]]:
+        """The plans that differ in one decision which this run was free in."""
+        outcomes = [outcome for _, outcome, _ in self.made]
+        for number in range(len(self.planned), len(self.made)):
+            if self.made[number][2]:
+                yield (*outcomes[:number], not outcomes[number])

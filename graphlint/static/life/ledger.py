@@ -1,0 +1,241 @@
+"""What happens to graphs and tensors in a rehearsed run, moment by moment: who reads, writes, binds and keeps what.
+
+Whoever wants to know registers a listener; `contract` asks what a graph needs of the code around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphlint.static.life.objects import (
+    Capture,
+    Container,
+    Instance,
+    Made,
+    Object,
+    Place,
+    Tensor,
+    Thing,
+    is_tensor,
+    things_in,
+)
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.life.frames import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write to memory outside of a capture; `is_sure` is false for what an unknown call may have written."""
+
+    moment: int
+    place: Place
+    target: Thing
+    values: tuple[Object, ...] = ()
+    is_sure: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        return self.target.is_whole
+
+
+class Listener:
+    """What can be listened to; nothing is answered."""
+
+    ledger: Ledger
+
+    def began(self, capture: Capture) -> None:
+        """A capture has begun."""
+
+    def ended(self, capture: Capture) -> None:
+        """A capture has ended."""
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        """A graph is replayed; `capture.replays` has the replays before."""
+
+    def read(self, thing: Thing, place: Place) -> None:
+        """Something outside of a capture reads a tensor."""
+
+    def written(self, write: Write) -> None:
+        """Something outside of a capture writes to a tensor."""
+
+    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+        """An attribute is given another value outside of a capture."""
+
+    def returned(self, value: Object, place: Place, frame: Frame) -> None:
+        """A function gives a value to its caller."""
+
+    def collected(self, container: Container, value: Object, place: Place) -> None:
+        """A value is added to a list or set."""
+
+    def entered(self, frame: Frame) -> None:
+        """A function begins."""
+
+    def left(self, frame: Frame) -> None:
+        """A function is over."""
+
+
+@dataclass
+class Ledger:
+    """The record of one run."""
+
+    listeners: list[Listener] = field(default_factory=list)
+    now: int = 0
+    captures: list[Capture] = field(default_factory=list)
+    open: list[Capture] = field(default_factory=list)
+    latest: dict[Thing, Capture] = field(default_factory=dict)  # of each graph
+    writes: dict[Thing, list[Write]] = field(default_factory=dict)
+    loops: list[Place] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
+    place: Place | None = None  # the statement that runs
+
+    def listen(self, listener: Listener) -> None:
+        listener.ledger = self
+        self.listeners.append(listener)
+
+    @property
+    def capture(self) -> Capture | None:
+        """The capture that is under way."""
+        return self.open[-1] if self.open else None
+
+    def at(self, place: Place) -> None:
+        """A statement begins."""
+        self.now += 1
+        self.place = place
+
+    @contextmanager
+    def loop(self, place: Place) -> Iterator[None]:
+        self.loops.append(place)
+        try:
+            yield
+        finally:
+            self.loops.pop()
+
+    @contextmanager
+    def activation(self, frame: Frame) -> Iterator[None]:
+        self.frames.append(frame)
+        for listener in self.listeners:
+            listener.entered(frame)
+        try:
+            yield
+        finally:
+            for listener in self.listeners:
+                listener.left(frame)
+            self.frames.pop()
+
+    # Captures and replays
+
+    def begin(self, capture: Capture) -> None:
+        self.open.append(capture)
+        self.captures.append(capture)
+        for listener in self.listeners:
+            listener.began(capture)
+
+    def end(self) -> None:
+        if self.open:
+            capture = self.open.pop()
+            self.now += 1
+            capture.ended = self.now
+            self.latest[capture.graph] = capture
+            for listener in self.listeners:
+                listener.ended(capture)
+
+    def replay(self, graph: Thing, place: Place) -> None:
+        capture = self.latest.get(graph)
+        if capture is not None and self.capture is None:
+            self.now += 1
+            for listener in self.listeners:
+                listener.replayed(capture, place)
+            capture.replays.append(self.now)
+
+    # Memory
+
+    def read(self, value: Object, place: Place) -> None:
+        """A value, or what a container holds, is read by an operation."""
+        for thing in _tensors(value):
+            root, capture = thing.root, self.capture
+            if capture is None:
+                for listener in self.listeners:
+                    listener.read(thing, place)
+            elif root.made_in is not capture and root not in capture.writes:
+                capture.reads.setdefault(root, place)
+
+    def wrote(self, target: Thing, values: Iterable[Object], place: Place) -> None:
+        """An operation writes to a tensor, out of these values."""
+        values = tuple(values)
+        root, capture = target.root, self.capture
+        sources = {thing.root for value in values for thing in _tensors(value)}
+        self.read([value for value in values if value is not target], place)
+        if capture is None:
+            write = Write(self.now, place, target, values)
+            self.writes.setdefault(root, []).append(write)
+            for listener in self.listeners:
+                listener.written(write)
+        elif root.made_in is not capture:
+            if root in capture.reads or root in sources:
+                capture.accumulates.setdefault(root, place)
+            capture.writes.setdefault(root, place)
+
+    def may_write(self, values: Iterable[Object], place: Place) -> None:
+        """An unknown call may write to what it is given, keep it, and replay the graphs among it."""
+        for value in values:
+            for thing in things_in(value):
+                self.escaped.add(thing)
+                if is_tensor(thing):
+                    self.writes.setdefault(thing.root, []).append(Write(self.now, place, thing, is_sure=False))
+                if thing in self.latest:
+                    self.latest[thing].facts["may be replayed"] = True
+
+    def since(self, root: Thing, moment: int) -> list[Write]:
+        """The writes to memory since a moment."""
+        return [write for write in self.writes.get(root, ()) if write.moment >= moment]
+
+    # Names
+
+    def bound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+        if self.capture is None and before is not value:
+            for listener in self.listeners:
+                listener.rebound(owner, name, before, value, place)
+
+    def through(self, owner: Thing, name: str, value: Object) -> None:
+        """A value is read through an attribute."""
+        capture = self.capture
+        if capture is not None and is_tensor(value) and owner.made_in is not capture:
+            capture.paths.setdefault((owner, name), value)
+
+    def kept(self, owner: Thing, value: Object) -> None:
+        """A container or an object holds a value from now on; who holds what is asked of the objects themselves."""
+
+    def collected(self, container: Container, value: Object, place: Place) -> None:
+        for listener in self.listeners:
+            listener.collected(container, value, place)
+
+    def returned(self, value: Object, place: Place, frame: Frame) -> None:
+        for listener in self.listeners:
+            listener.returned(value, place, frame)
+
+    def ran_module(self, module: Thing, given: Iterable[Object], place: Place) -> None:
+        """A module is called."""
+        self.read(list(given), place)
+        if self.capture is not None:
+            self.capture.facts.setdefault("modules", {}).setdefault(module, place)
+
+    def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
+        """An exception is caught."""
+
+
+def _tensors(value: Object) -> Iterator[Thing]:
+    """What may be a tensor in a value and the containers in it."""
+    if isinstance(value, Container):
+        for held in value.values():
+            yield from _tensors(held)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _tensors(held)
+    elif is_tensor(value) or (isinstance(value, Thing) and not isinstance(value, (Instance, Made))):
+        yield value

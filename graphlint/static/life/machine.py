@@ -1,0 +1,246 @@
+"""The statements of a rehearsed run: one path at a time, on objects with identities.
+
+Where the interpreter joins paths and asks what may happen in a region, a rehearsal follows one order of events from
+construction through capture to replays, as `verify` would see it, and asks what holds between them. What it does not
+know is a `Thing` or a `Symbol`; a condition on it is tried both ways, by another run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphlint.static.domain.program import Class
+from graphlint.static.life.calls import Calls
+from graphlint.static.life.frames import Broke, Continued, Decisions, Frame, Leave, Raised, Returned
+from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.objects import ClassRef, Closure, Container, Instance, Object, Place, Thing
+from graphlint.static.domain.program import Function
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.syntax import ir
+
+MAX_ROUNDS = 4  # of a loop whose rounds are known
+UNKNOWN_ROUNDS = 2  # of one whose rounds are not
+
+
+class Machine(Calls):
+    """One run of a program."""
+
+    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
+        super().__init__(interpreter, ledger, decisions)
+        self._statements: dict[type, Callable[[ir.Stmt, Frame], None]] = {
+            ir.Assign: self._assign,
+            ir.AugAssign: self._augmented,
+            ir.Evaluate: lambda node, frame: self._discard(node, frame),
+            ir.Return: self._return,
+            ir.Raise: self._raise,
+            ir.Assert: self._assert,
+            ir.Delete: self._delete,
+            ir.If: self._if,
+            ir.For: self._for,
+            ir.While: self._while,
+            ir.With: self._with,
+            ir.Try: self._try,
+            ir.Match: self._match,
+            ir.Jump: self._jump,
+            ir.Scope: self._scope,
+            ir.Import: self._import,
+            ir.Define: self._define,
+            ir.DefineClass: self._define_class,
+        }
+
+    def block(self, block: ir.Block, frame: Frame) -> None:
+        """Run statements. Raises Leave where control leaves them."""
+        for statement in block:
+            self.step()
+            self.ledger.at(frame.place(statement))
+            self._statements[type(statement)](statement, frame)
+
+    def _assign(self, node: ir.Assign, frame: Frame) -> None:
+        if node.value is None:
+            return
+        value = self.eval(node.value, frame)
+        for target in node.targets:
+            self.store(target, value, frame, node)
+
+    def _augmented(self, node: ir.AugAssign, frame: Frame) -> None:
+        before = self.eval(node.target, frame)
+        value = self.eval(node.value, frame)
+        changed = self.changed_in_place(node, before, value, frame)
+        if changed is None:
+            changed = self.combined(node.operator, before, value, node, frame)
+        self.store(node.target, changed, frame, node)
+
+    def _discard(self, node: ir.Evaluate, frame: Frame) -> None:
+        self.eval(node.value, frame)
+
+    def _return(self, node: ir.Return, frame: Frame) -> None:
+        value = None if node.value is None else self.eval(node.value, frame)
+        frame.results.append(value)
+        self.ledger.returned(value, frame.place(node), frame)
+        raise Returned(value)
+
+    def _raise(self, node: ir.Raise, frame: Frame) -> None:
+        if node.value is not None:
+            self.eval(node.value, frame)
+        raise Raised
+
+    def _assert(self, node: ir.Assert, frame: Frame) -> None:
+        if self.known_truth(self.eval(node.test, frame)) is False:
+            raise Raised
+
+    def _delete(self, node: ir.Delete, frame: Frame) -> None:
+        for target in node.targets:
+            match target:
+                case ir.Name():
+                    self.scope_of(target.id, frame).env.pop(target.id, None)
+                case ir.Attribute():
+                    self.delete(self.eval(target.value, frame), target.attr)
+                case ir.Subscript():
+                    self.delete_item(self.eval(target.value, frame), self.eval(target.index, frame))
+
+    def _if(self, node: ir.If, frame: Frame) -> None:
+        self.block(node.body if self.test(node.test, frame, _likely(node)) else node.orelse, frame)
+
+    def _for(self, node: ir.For, frame: Frame) -> None:
+        def body(value: Object) -> None:
+            self.store(node.target, value, frame, node)
+            self.block(node.body, frame)
+
+        iterated = self.eval(node.iterable, frame)
+        if self.rounds(iterated, frame, node, body):
+            self.block(node.orelse, frame)
+
+    def rounds(self, iterated: Object, frame: Frame, node: ir.Node, body: Callable[[Object], None]) -> bool:
+        """Run a body for the elements of what is iterated over; whether no `break` ended it."""
+
+        def once(value: Object) -> None:
+            try:
+                body(value)
+            except Continued:
+                pass
+
+        try:
+            with self.ledger.loop(frame.place(node)):
+                self.iterate(iterated, frame, node, once)
+        except Broke:
+            return False
+        return True
+
+    def _while(self, node: ir.While, frame: Frame) -> None:
+        with self.ledger.loop(frame.place(node)):
+            for number in range(MAX_ROUNDS):
+                known = self.known_truth(self.eval(node.test, frame))
+                if known is False or (known is None and number >= UNKNOWN_ROUNDS):
+                    break
+                try:
+                    self.block(node.body, frame)
+                except Continued:
+                    continue
+                except Broke:
+                    return
+        self.block(node.orelse, frame)
+
+    def _with(self, node: ir.With, frame: Frame) -> None:
+        self._entered(node, 0, frame)
+
+    def _entered(self, node: ir.With, number: int, frame: Frame) -> None:
+        """Enter the managers of a `with` from one on, run the body and leave them."""
+        if number == len(node.items):
+            self.block(node.body, frame)
+            return
+        expression, target = node.items[number]
+        manager = self.eval(expression, frame)
+
+        def inside(value: Object) -> None:
+            if target is not None:
+                self.store(target, value, frame, node)
+            self._entered(node, number + 1, frame)
+
+        self.within(manager, expression, frame, inside)
+
+    def _try(self, node: ir.Try, frame: Frame) -> None:
+        try:
+            try:
+                self.block(node.body, frame)
+            except Raised:
+                if not node.handlers:
+                    raise
+                self.ledger.handled(node.handlers, frame)
+                self.block(node.handlers[0].body, frame)
+            else:
+                self.block(node.orelse, frame)
+        except Leave:
+            self.block(node.final, frame)
+            raise
+        self.block(node.final, frame)
+
+    def _match(self, node: ir.Match, frame: Frame) -> None:
+        subject = self.eval(node.subject, frame)
+        for case in node.cases:
+            if case.literal is not None and self.known_truth(
+                self.compared("==", subject, self.eval(case.literal, frame), node, frame)
+            ) is False:
+                continue
+            for name in case.binds:
+                frame.env[name] = Thing()
+            if case.target is not None:
+                self.store(case.target, subject, frame, node)
+            is_last = case is node.cases[-1]
+            if (case.literal is None and case.guard is None) or is_last or self.decide(frame.place(node), True):
+                self.block(case.body, frame)
+                return
+
+    def _jump(self, node: ir.Jump, frame: Frame) -> None:
+        if node.kind == "break":
+            raise Broke
+        if node.kind == "continue":
+            raise Continued
+
+    def _scope(self, node: ir.Scope, frame: Frame) -> None:
+        frame.declared.update(dict.fromkeys(node.names, node.kind))
+
+    def _import(self, node: ir.Import, frame: Frame) -> None:
+        frame.env[node.alias] = self.imported(node, frame)
+
+    def _define(self, node: ir.Define, frame: Frame) -> None:
+        first = frame.function.first_line
+        name = f"{frame.function.qualname}.<locals>.{node.code.name}"
+        function = Function(node.code, frame.function.module, name, first)
+        frame.env[node.code.name] = self.decorated(Closure(function, frame), node.code.decorators, frame)
+
+    def _define_class(self, node: ir.DefineClass, frame: Frame) -> None:
+        value = self.interpreter.names.local_class(node, self.abstract_frame(frame))
+        frame.env[node.name] = ClassRef(value.definition) if isinstance(value, Class) else Thing()
+
+    # Stores
+
+    def store(self, target: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
+        """Give a target a value."""
+        match target:
+            case ir.Name():
+                self.scope_of(target.id, frame).env[target.id] = value
+            case ir.Attribute():
+                self.set_attribute(self.eval(target.value, frame), target.attr, value, frame.place(node))
+            case ir.Subscript():
+                owner = self.eval(target.value, frame)
+                self.set_item(owner, target.index, value, frame, node)
+            case ir.Starred():
+                self.store(target.value, Container(kind="list", is_open=True), frame, node)
+            case ir.Display():
+                parts = self.unpacked(value, len(target.elements), frame, node)
+                for element, part in zip(target.elements, parts, strict=True):
+                    self.store(element, part, frame, node)
+
+    def set_attribute(self, owner: Object, name: str, value: Object, place: Place) -> None:
+        """`owner.name = value`."""
+        if isinstance(owner, Thing):
+            before = owner.attributes.get(name)
+            owner.attributes[name] = value
+            self.ledger.bound(owner, name, before, value, place)
+            if isinstance(owner, Instance):
+                self.ledger.kept(owner, value)
+
+
+def _likely(node: ir.If) -> bool:
+    """Which side of a condition that nobody knows to try first: not the one that only raises."""
+    return not (node.body and isinstance(node.body[-1], ir.Raise))

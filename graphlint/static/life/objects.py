@@ -1,0 +1,244 @@
+"""The objects of a rehearsed run: each has an identity, unlike the values of the interpreter, and may change.
+
+What is known of the host (numbers, strings, None) is the Python value itself; `Symbol` is one that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from graphlint.finding import Hop, Region, Span
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition
+from graphlint.static.syntax import ir
+
+if TYPE_CHECKING:
+    from graphlint.static.life.frames import Frame
+
+Object: TypeAlias = Any  # a plain Python value, or one of the classes below
+MAX_REACH = 400  # objects that one leads to; behind that, nothing is said of what it holds
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node of a function, and the calls on the way there from where the run began."""
+
+    function: Function
+    node: ir.Node
+    way: tuple[Hop, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return str(self.function.module.path)
+
+    @property
+    def name(self) -> str:
+        return f"{self.function.module.name}:{self.function.qualname}"
+
+    @property
+    def line(self) -> int:
+        return self.function.first_line + self.node.pos[0]
+
+    @property
+    def span(self) -> Span:
+        first = self.function.first_line
+        line, column, end_line, end_column = self.node.pos
+        return Span(self.path, first + line, column + 1, first + end_line, end_column + 1)
+
+    @property
+    def text(self) -> str:
+        return self.function.source(self.node)
+
+
+@dataclass(slots=True, eq=False)
+class Symbol:
+    """A host value that nobody knows; `of` are the arguments that it was computed from."""
+
+    of: frozenset[Thing] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class Thing:
+    """Something of which little is known: an argument, what an unknown call gave, an attribute of such a one.
+
+    `made_in` is the capture that was open when it came to be. `source` are the things that it was computed from.
+    """
+
+    made: Place | None = None
+    made_in: Capture | None = None
+    attributes: dict[str, Object] = field(default_factory=dict)
+    items: dict[object, Object] = field(default_factory=dict)
+    source: tuple[Thing, ...] = ()
+    argument: str | None = None  # the parameter of a run's first function that it was given for
+    truth: bool | None = None
+
+    @property
+    def root(self) -> Thing:
+        """What owns the memory."""
+        return self
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of what its root holds."""
+        return True
+
+
+@dataclass(slots=True, eq=False)
+class Tensor(Thing):
+    """A tensor; a view has the tensor that it looks into as `base`, and `is_part` if it does not see all of it.
+
+    `index` is what selects the part. `factory` is the name of the operation that made it, `place` where the data lies.
+    """
+
+    base: Thing | None = None
+    is_part: bool = False
+    index: ir.Expr | None = None
+    factory: str = ""
+    place: str | None = None
+    pinned: bool = False
+    sizes: tuple[Object, ...] | None = None
+
+    @property
+    def root(self) -> Thing:
+        return self if self.base is None else self.base.root
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.is_part and (self.base is None or self.base.is_whole)
+
+
+@dataclass(slots=True, eq=False)
+class Made(Thing):
+    """An object of a class outside the project, by its qualified name."""
+
+    cls: str = ""
+    given: dict[str | int, Object] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Instance(Thing):
+    """An object of a class of the project."""
+
+    cls: ClassDefinition = field(kw_only=True)
+    is_module: bool = False
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Container(Thing):
+    """A list, tuple, set or dict: what it is known to hold; `is_open` if there may be more."""
+
+    kind: str = "list"
+    elements: list[Object] = field(default_factory=list)
+    keyed: dict[object, tuple[Object, Object]] = field(default_factory=dict)  # identity: key, value
+    is_open: bool = False
+
+    def values(self) -> list[Object]:
+        return [*self.elements, *(value for _, value in self.keyed.values())]
+
+
+@dataclass(slots=True, eq=False)
+class Closure:
+    """A function of the project with the frame that it was defined in, and the object that it is a method of."""
+
+    function: Function
+    scope: Frame | None = None
+    receiver: Object = None
+    is_bound: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRef:
+    """A class of the project."""
+
+    definition: ClassDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Something outside the project, by its qualified name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodOf:
+    """A method, by name, of an object that is none of the project."""
+
+    receiver: Object
+    name: str
+
+
+class Arguments:
+    """What a call is given; `is_open` if a star hides some of it."""
+
+    __slots__ = ("is_open", "keywords", "positional")
+
+    def __init__(self, positional: Iterable[Object] = (), keywords: dict[str, Object] | None = None) -> None:
+        self.positional = list(positional)
+        self.keywords = dict(keywords or {})
+        self.is_open = False
+
+    def get(self, position: int, *names: str) -> Object:
+        """An argument by its position or its name; None if it is left out."""
+        if position < len(self.positional):
+            return self.positional[position]
+        return next((self.keywords[name] for name in names if name in self.keywords), None)
+
+    def all(self) -> list[Object]:
+        return [*self.positional, *self.keywords.values()]
+
+
+@dataclass(slots=True, eq=False)
+class Capture:
+    """One capture: what was read and written in it that was there before, and what came to be in it.
+
+    `reads` and `writes` have the first place of each root; `accumulates` are roots that were read before they were
+    written, or changed by what they held. `number` counts the captures of the run, `began` is the moment.
+    """
+
+    graph: Thing
+    region: Region
+    place: Place
+    began: int
+    owner: Object = None
+    ended: int | None = None
+    reads: dict[Thing, Place] = field(default_factory=dict)
+    writes: dict[Thing, Place] = field(default_factory=dict)
+    accumulates: dict[Thing, Place] = field(default_factory=dict)
+    paths: dict[tuple[Thing, str], Object] = field(default_factory=dict)  # attributes that tensors were read through
+    replays: list[int] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def is_tensor(value: Object) -> bool:
+    """Whether something may be a tensor."""
+    return isinstance(value, Tensor) or type(value) is Thing
+
+
+def things_in(value: Object) -> Iterator[Thing]:
+    """Everything with an identity that a value leads to, itself first; what lies behind modules is left out."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending and len(seen) < MAX_REACH:
+        one = pending.pop(0)
+        if id(one) in seen or not isinstance(one, (Thing, Closure, MethodOf)):
+            continue
+        seen.add(id(one))
+        if isinstance(one, Closure):
+            pending += [one.receiver, *(one.scope.bound() if one.scope is not None else ())]
+        elif isinstance(one, MethodOf):
+            pending.append(one.receiver)
+        if not isinstance(one, Thing):
+            continue
+        yield one
+        if isinstance(one, Tensor) and one.base is not None:
+            pending.append(one.base)
+        if isinstance(one, Container):
+            pending += one.values()
+        if isinstance(one, Made):
+            pending += one.given.values()
+        pending += [*one.attributes.values(), *one.items.values()]

@@ -1,0 +1,354 @@
+"""What is outside of the project, in a rehearsed run: tensors, modules, graphs, context managers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from graphlint.finding import Region
+from graphlint.static.life.expressions import Expressions, identity
+from graphlint.static.life.frames import Frame
+from graphlint.static.life.objects import (
+    Arguments,
+    Capture,
+    Closure,
+    Container,
+    Instance,
+    Made,
+    MethodOf,
+    Object,
+    Outside,
+    Place,
+    Symbol,
+    Tensor,
+    Thing,
+)
+from graphlint.static.syntax import ir
+
+TENSOR = "torch.Tensor"
+_HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
+_COPIES = frozenset({"cpu", "item", "tolist", "numpy", "clone"})
+
+
+class Operations(Expressions):
+    """Evaluates what is outside of the project."""
+
+    @abstractmethod
+    def call(self, callee: Object, given: Arguments, node: ir.Node, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def unknown_call(self, callee: Object, given: Arguments, node: ir.Node, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def call_builtin(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def call_container(self, owner: Container, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def _finish(self, inner: Frame) -> Object: ...
+
+    def operated(self, values: Iterable[Object], place: Place, name: str = "") -> Object:
+        """What an operation gives of values: a tensor if one of them is, something of the host if all are."""
+        values = tuple(values)
+        self.ledger.read(list(values), place)
+        source = tuple(value for value in values if isinstance(value, Thing))
+        if any(isinstance(value, Tensor) for value in values) or (source and name):
+            return Tensor(place, self.ledger.capture, source=source, factory=name)
+        if any(isinstance(value, Made) or (isinstance(value, Instance) and value.is_module) for value in source):
+            return Tensor(place, self.ledger.capture, source=source, factory=name)
+        if source:
+            return Thing(place, self.ledger.capture, source=source)
+        return Symbol(frozenset(thing for value in values if isinstance(value, Symbol) for thing in value.of))
+
+    # Functions and classes
+
+    def call_outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A call by qualified name."""
+        package, _, last = name.partition(".")
+        if package == "builtins":
+            return self.call_builtin(last, given, node, frame)
+        place = frame.place(node)
+        entry = self.interpreter.entries.find(name)
+        if entry is not None:
+            return self.call_entry(name, entry, given, node, frame)
+        if name == "contextlib.nullcontext":
+            return Made(place, cls=name)
+        operation = self.interpreter.catalogue.find(name)
+        catalogue = self.interpreter.catalogue
+        if operation is None:
+            if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or _is_class(name):
+                return self.made(name, given, place)
+            if self.interpreter.lexicon.is_familiar(name):
+                return self.operated(given.all(), place)
+            return self.unknown_call(Outside(name), given, node, frame)
+        if "." in operation.returns:
+            return self.made(operation.returns, given, place)
+        return self.result(operation.returns, name, given, place)
+
+    def made(self, cls: str, given: Arguments, place: Place) -> Made:
+        """An object of a class outside of the project."""
+        held: dict[str | int, Object] = {**dict(enumerate(given.positional)), **given.keywords}
+        return Made(place, self.ledger.capture, cls=cls, given=held)
+
+    def result(self, returns: str, name: str, given: Arguments, place: Place) -> Object:
+        """What an operation of the catalogue gives, by the kind of its result."""
+        out = given.keywords.pop("out", None)
+        values = given.all()
+        if out is not None:
+            self.ledger.wrote(out, values, place)
+            return out
+        if returns == "self":
+            return values[0] if values else Thing(place)
+        self.ledger.read(values, place)
+        if returns in _HOST_KINDS or returns == "none":
+            return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
+        made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
+        if returns == "factory":
+            made.place = self._device(given.keywords.get("device"))
+            sizes = given.positional[0] if given.positional else None
+            made.sizes = tuple(sizes.elements if isinstance(sizes, Container) else given.positional)
+            made.pinned = given.keywords.get("pin_memory") is True
+        return made
+
+    def _device(self, device: Object) -> str | None:
+        """Whether data lies on the host, to judge by what was asked for."""
+        if device is None:
+            return "host"
+        return None if not isinstance(device, str) else "host" if device.startswith("cpu") else "device"
+
+    # Tensors
+
+    def of_tensor(self, owner: Tensor, name: str, frame: Frame, node: ir.Node) -> Object:
+        """An attribute of a tensor."""
+        if name in owner.attributes:
+            return owner.attributes[name]
+        if name in ("T", "mT", "data", "real", "H"):
+            return self.view(owner, frame.place(node))
+        operation = self.interpreter.catalogue.method(name)
+        if operation is not None and operation.attribute:
+            if name in ("shape", "dtype", "device"):
+                owner.attributes[name] = Thing(source=(owner,)) if name == "shape" else Symbol()
+                return owner.attributes[name]
+            return Thing(source=(owner,)) if name == "grad" else Symbol()
+        if name in ("grad", "is_leaf", "grad_fn"):
+            return Thing(source=(owner,))
+        return MethodOf(owner, name)
+
+    def call_method(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A call of a method of what is not of the project."""
+        match receiver:
+            case Container():
+                return self.call_container(receiver, name, given, node, frame)
+            case Tensor():
+                return self.call_tensor(receiver, name, given, node, frame)
+            case Made():
+                return self.call_made_method(receiver, name, given, node, frame)
+            case Instance():
+                return self.call_module(receiver, name, given, node, frame)
+            case Thing():
+                return self.call_thing(receiver, name, given, node, frame)
+        return Symbol()
+
+    def is_telling(self, name: str) -> bool:
+        """Whether hardly anything but a tensor or a graph has a method of this name."""
+        catalogue = self.interpreter.catalogue
+        is_inplace = name.endswith("_") and not name.endswith("__") and catalogue.method(name) is not None
+        return (
+            is_inplace
+            or name in catalogue.telling
+            or name in self.interpreter.lexicon.life["telling"]
+            or name in self.interpreter.lexicon.life["replays"]
+            or name in self.interpreter.entries.by_last_name
+        )
+
+    def call_thing(self, owner: Thing, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A method with a telling name, of something of which nothing else is known."""
+        entry = self.interpreter.entries.by_last_name.get(name)
+        if entry is not None:
+            return self.call_entry(entry.names[0], entry, given, node, frame, owner)
+        if name in self.interpreter.lexicon.life["replays"]:
+            self.ledger.replay(owner, frame.place(node))
+            return None
+        return self.call_tensor(owner, name, given, node, frame)
+
+    def call_tensor(self, owner: Thing, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A method of a tensor."""
+        place = frame.place(node)
+        values = given.all()
+        if name.endswith("_") and not name.endswith("__"):
+            if name not in ("requires_grad_", "retain_grad_"):
+                self.ledger.wrote(owner, values, place)
+            return owner
+        if name == "to" or name in ("cuda", "contiguous", "type", "float", "half", "bfloat16", "long", "int", "bool"):
+            self.ledger.read([owner, *values], place)
+            return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}")
+        if name == "pin_memory":
+            self.ledger.read(owner, place)
+            return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}", pinned=True)
+        if name in self.interpreter.catalogue.views or name == "view":
+            part = ir.Slice(node.mark, (None, node, None)) if name in ("narrow", "select") else None  # type: ignore[arg-type]
+            made = self.view(owner, place, part)
+            return made if name not in ("chunk", "split", "unbind") else _several(made)
+        operation = self.interpreter.catalogue.method(name)
+        if operation is None:
+            return self.unknown_call(owner, given, node, frame)
+        self.ledger.read([owner, *values], place)
+        if operation.returns in _HOST_KINDS or operation.returns == "none":
+            return None if operation.returns == "none" else Symbol(frozenset({owner}))
+        source = (owner, *(value for value in values if isinstance(value, Thing)))
+        return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
+
+    # Objects of other classes
+
+    def call_made(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A call of an object: a module computes, a bound super class is asked for its method."""
+        if self.interpreter.lexicon.is_module(callee.cls):
+            self.ledger.ran_module(callee, given.all(), frame.place(node))
+            return self._through_module(callee, given, node, frame)
+        return self.unknown_call(callee, given, node, frame)
+
+    def _through_module(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """What a module gives; one that holds others calls them one after the other."""
+        kind = self.interpreter.lexicon.containers.get(callee.cls)
+        value = given.get(0)
+        if kind == "sequential" and not given.is_open:
+            for position in sorted(key for key in callee.given if isinstance(key, int)):
+                given.positional = [value]
+                value = self.call(callee.given[position], given, node, frame)
+            return value
+        return self.operated((callee, *given.all()), frame.place(node), callee.cls)
+
+    def call_made_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A method of an object of a class outside of the project."""
+        place = frame.place(node)
+        if owner.cls == "<super>":
+            return self._super_method(owner, name, given, node, frame)
+        entry = self.interpreter.entries.find_method(self.interpreter.lexicon.owners(owner.cls), name)
+        if entry is not None:
+            return self.call_entry(f"{owner.cls}.{name}", entry, given, node, frame, owner)
+        if name in self.interpreter.lexicon.life["replays"] and owner in self.ledger.latest:
+            self.ledger.replay(owner, place)
+            return None
+        if self.interpreter.lexicon.is_module(owner.cls):
+            return self.call_module(owner, name, given, node, frame)
+        operation = self.interpreter.catalogue.find(f"{owner.cls}.{name}")
+        if operation is None:
+            return self.unknown_call(owner, given, node, frame)
+        if "." in operation.returns:
+            return self.made(operation.returns, given, place)
+        return self.result(operation.returns, operation.name, given, place)
+
+    def _super_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        receiver = owner.state["receiver"]
+        found = self.interpreter.classes.find(receiver.cls, name, owner.state["after"])
+        if found is None or isinstance(found[0], str):
+            return None if name == "__init__" else self.call_module(receiver, name, given, node, frame)
+        method = self._method(found[1][-1], found[0], receiver, frame)  # type: ignore[attr-defined]
+        return self.call(method, given, node, frame)
+
+    def call_module(self, owner: Instance | Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A method that every module of torch has."""
+        place = frame.place(node)
+        methods = self.interpreter.lexicon.methods.get(name)
+        match methods:
+            case "registers_tensors" | "registers":
+                key = given.get(0, "name")
+                if isinstance(key, str):
+                    self.set_attribute(owner, key, given.get(1, "tensor", "param", "module"), place)
+                return None
+            case "moves" | "evaluates" | "trains":
+                return owner
+            case "parameters" | "named_parameters" | "states":
+                return Thing(place, self.ledger.capture, source=(owner,))
+        if name in ("float", "half", "bfloat16", "double", "requires_grad_", "zero_grad", "type", "apply"):
+            return owner
+        return self.unknown_call(owner, given, node, frame)
+
+    @abstractmethod
+    def set_attribute(self, owner: Object, name: str, value: Object, place: Place) -> None: ...
+
+    def delete(self, owner: Object, name: str) -> None:
+        """`del owner.name`."""
+        if isinstance(owner, Thing):
+            owner.attributes.pop(name, None)
+
+    def delete_item(self, owner: Object, index: Object) -> None:
+        """`del owner[index]`."""
+        if isinstance(owner, Container):
+            owner.keyed.pop(identity(index), None)
+
+    # Captures and context managers
+
+    def call_entry(
+        self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
+    ) -> Object:
+        """A call of what opens or closes a region."""
+        place = frame.place(node)
+        match entry.form:
+            case "context":
+                return self.made(name, given, place)
+            case "begin" if owner is not None:
+                self.begin(owner, entry.kind, place, frame)
+            case "end":
+                self.ledger.end()
+            case "decorator":
+                return given.get(0)
+            case _:
+                return self.operated(given.all(), place)
+        return None
+
+    def begin(self, graph: Thing, kind: str, place: Place, frame: Frame) -> None:
+        """A capture begins."""
+        region = Region(kind, place.path, place.line)
+        self.ledger.now += 1
+        self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame))
+
+    def within(self, manager: Object, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]) -> None:
+        """Run the body of a `with`."""
+        place = frame.place(node)
+        match manager:
+            case Made() if self.interpreter.entries.opens_context(manager.cls):
+                entry = self.interpreter.entries.find(manager.cls)
+                graph = manager.given.get(0, manager.given.get("cuda_graph"))
+                graph = graph if isinstance(graph, Thing) else manager
+                assert entry is not None
+                self.begin(graph, entry.kind, place, frame)
+                depth = len(self.ledger.open)
+                try:
+                    inside(manager)
+                finally:
+                    if len(self.ledger.open) >= depth:
+                        self.ledger.end()
+            case Made(cls="<generator>") if "frame" in manager.state:
+                inner = manager.state.pop("frame")
+                inner.on_yield = inside
+                self._finish(inner)
+            case Instance():
+                self._within_instance(manager, node, frame, inside)
+            case _:
+                inside(manager)
+
+    def _within_instance(
+        self, manager: Instance, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]
+    ) -> None:
+        enter = self.of_class(manager.cls, "__enter__", manager, frame)
+        leave = self.of_class(manager.cls, "__exit__", manager, frame)
+        value = self.call(enter, Arguments(), node, frame) if isinstance(enter, Closure) else manager
+        try:
+            inside(value)
+        finally:
+            if isinstance(leave, Closure):
+                self.call(leave, Arguments([None, None, None]), node, frame)
+
+
+def _several(view: Tensor) -> Container:
+    """A tuple of views."""
+    view.is_part = True
+    return Container(view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)])
+
+
+def _is_class(name: str) -> bool:
+    """Whether a name outside the project is written as classes are."""
+    return name.rpartition(".")[2][:1].isupper()

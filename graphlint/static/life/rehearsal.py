@@ -1,0 +1,58 @@
+"""Regions in, what detectors say of the code around them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graphlint.finding import Confidence, Hop
+from graphlint.rule import Event
+from graphlint.rulebook.detectors import Detectors
+from graphlint.static.domain.contexts import Occurrence
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.contract import Contract
+from graphlint.static.life.frames import Decisions
+from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.objects import Capture, Place
+from graphlint.static.life.programs import Programs, runs
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a detector says of a place around a region."""
+
+    occurrence: Occurrence
+    function: str
+    way: tuple[Hop, ...]
+    capture: Capture
+
+
+@dataclass
+class Rehearsal:
+    """The runs of all programs around some regions, and what came of them."""
+
+    interpreter: Interpreter
+    detectors: Detectors
+    found: dict[tuple[str, object], Told] = field(default_factory=dict)
+
+    def run(self, places: Iterable[tuple[str, int]]) -> list[Told]:
+        """Rehearse what is around the regions at these places."""
+        programs = Programs(self.interpreter)
+        for program in programs.around(set(places)):
+            for _ in runs(self.interpreter, program, self._listen):
+                pass
+        return list(self.found.values())
+
+    def _listen(self, ledger: Ledger) -> None:
+        ledger.listen(Contract(self._tell, self.interpreter.lexicon.life["replays"]))
+
+    def _tell(self, event: Event, place: Place, capture: Capture) -> None:
+        for detector in self.detectors.get(type(event), ()):
+            for hit in detector.reports(event):
+                occurrence = Occurrence(
+                    detector.effect, place.span, place.text, hit.confidence, hit.message, hit.help
+                )
+                key = (detector.effect, place.span)
+                known = self.found.get(key)
+                if known is None or known.occurrence.confidence < hit.confidence:
+                    self.found[key] = Told(occurrence, place.name, place.way, capture)

@@ -1,0 +1,11 @@
+"""An output of a graph is read before the graph has computed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import Confidence, Hit, OutputRead
+
+
+def detect(event: OutputRead) -> Iterator[Hit]:
+    yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM)

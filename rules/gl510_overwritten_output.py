@@ -1,0 +1,11 @@
+"""An output of a graph is kept without a copy, and a later replay writes over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import Confidence, Hit, OutputKept
+
+
+def detect(event: OutputKept) -> Iterator[Hit]:
+    yield Hit(Confidence.HIGH if event.is_overwritten else Confidence.LOW)
