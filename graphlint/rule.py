@@ -71,6 +71,9 @@ __all__ = [
     "Growth",
     "Hit",
     "Host",
+    "GradientDropped",
+    "GradientFound",
+    "GraphCollected",
     "HostRead",
     "InputFreed",
     "InputReplaced",
@@ -84,6 +87,8 @@ __all__ = [
     "OutputKept",
     "OutputRead",
     "PartialFill",
+    "Recapture",
+    "RepeatedState",
     "Place",
     "Sequence",
     "StaleReplay",
@@ -282,21 +287,30 @@ class ModuleMove(Event):
 
 @dataclass(frozen=True, slots=True)
 class StaleReplay(Event):
-    """A graph is replayed again and nothing was written to what it reads, though the caller gave these `unused`."""
+    """A graph is replayed again, and data of the caller by these names was never written to what it reads.
 
-    unused: tuple[str, ...]
+    `is_unused` says that the function does nothing with them at all; `is_known`, that they are known to be tensors.
+    """
+
+    names: tuple[str, ...]
+    is_unused: bool = True
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class PartialFill(Event):
     """An input is filled up to a `bound` that may be another one each time, and the rest is of an earlier request.
 
-    `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part.
+    `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part;
+    `is_told`, whether the bound itself is written to another input, so that the graph knows how much counts;
+    `is_unfilled`, whether the rest was never filled at all.
     """
 
-    bound: str | None
+    bound: str
     others_reset: bool
     is_output_cut: bool
+    is_told: bool = False
+    is_unfilled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,3 +348,37 @@ class OutputKept(Event):
 
     how: str
     is_overwritten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GradientFound(Event):
+    """A captured backward finds a gradient that was there before the region, and adds to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradientDropped(Event):
+    """Gradients that a captured backward writes are set to None, and the graph is replayed afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedState(Event):
+    """A graph changes a tensor by what it held, and is replayed with it as the last replay left it.
+
+    `is_warm_up` says that nobody reads what these replays compute; else what it holds is read after each, and it was
+    reset before the capture.
+    """
+
+    is_warm_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCollected(Event):
+    """A graph is kept in a container that nothing bounds: under a `key` of what the caller gave, or beside its like."""
+
+    by_key: bool
+    is_sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recapture(Event):
+    """A function that replays a graph captures it anew each time that it is called."""

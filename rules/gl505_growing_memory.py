@@ -1,13 +1,23 @@
-"""State that outlives the region grows in it: a buffer is made anew once it is too small, a list gets one more."""
+"""State that outlives the region grows: a buffer is made anew once it is too small, a list or a table gets one more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Growth, Hit, StateWrite, fresh_tensor
+from graphlint.rule import Confidence, GraphCollected, Growth, Hit, StateWrite, fresh_tensor
+
+_BOUND = "keep a fixed set of sizes, share one pool, and drop graphs with `reset()`"
 
 
-def detect(event: StateWrite | Growth) -> Iterator[Hit]:
+def detect(event: StateWrite | Growth | GraphCollected) -> Iterator[Hit]:
+    if isinstance(event, GraphCollected):
+        said = (
+            "`{operation}` keeps one more graph, with its memory, for each new key, and nothing bounds how many"
+            if event.by_key
+            else "`{operation}` keeps each graph that is captured anew, with its memory, and nothing resets the old ones"
+        )
+        yield Hit(Confidence.MEDIUM if event.is_sure else Confidence.LOW, said, _BOUND)
+        return
     fresh = fresh_tensor(event.value)
     if fresh is not None and (isinstance(event, Growth) or event.enlarges):
         yield Hit(fresh.sure)

@@ -1,4 +1,4 @@
-"""An input is filled up to where this request ends, and behind that the graph still reads an earlier one.
+"""An input is filled up to where this request ends, and behind that the graph reads an earlier one, or anything.
 
 Where outputs are cut in the same way, and no input is reset, rows are likely computed one by one.
 """
@@ -11,6 +11,10 @@ from graphlint.rule import Confidence, Hit, PartialFill
 
 
 def detect(event: PartialFill) -> Iterator[Hit]:
+    if event.is_unfilled:
+        said = f"`{{operation}}` is filled up to `{event.bound}` only, and the graph reads what lies behind it"
+        yield Hit(Confidence.MEDIUM, said, "fill it once with zeros: what is masked out may be NaN, and 0 * NaN is NaN")
+        return
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"
-    is_harmless = event.is_output_cut and not event.others_reset
+    is_harmless = event.is_told or (event.is_output_cut and not event.others_reset)
     yield Hit(Confidence.LOW if is_harmless else Confidence.MEDIUM, said)

@@ -307,6 +307,8 @@ class Calls(Operations):
                 return self._combined_iterators(name, given, frame, node)
             case "isinstance" | "callable" | "hasattr" | "issubclass" | "id" | "type" | "hash":
                 return Symbol()
+            case "float" if isinstance(first, str) and first.strip("+-") in ("nan", "inf"):
+                return float(first)
             case "min" | "max" if given.positional and all(isinstance(one, (int, float)) for one in given.positional):
                 return (min if name == "min" else max)(given.positional)
             case _ if name in _COPYING:
@@ -339,6 +341,8 @@ class Calls(Operations):
             return Container(place, self.ledger.capture, kind=kind, elements=elements, is_open=value.is_open)
         if value is None:
             return Container(place, self.ledger.capture, kind=kind if kind in ("tuple", "set", "dict") else "list")
+        if isinstance(value, Thing):
+            return Thing(place, self.ledger.capture, source=(value,))
         return Symbol() if isinstance(value, Symbol) else Thing(place, self.ledger.capture)
 
     def _combined_iterators(self, name: str, given: Arguments, frame: Frame, node: ir.Node) -> Object:
@@ -369,8 +373,7 @@ class Calls(Operations):
         match name:
             case "append" | "add" | "appendleft":
                 owner.elements.append(first)
-                self.ledger.kept(owner, first)
-                self.ledger.collected(owner, first, place)
+                self.ledger.collected(owner, None, first, place)
             case "extend" | "update":
                 held = first if isinstance(first, Container) else None
                 owner.elements += held.elements if held is not None and owner.kind != "dict" else []

@@ -106,6 +106,7 @@ class Expressions:
         scope: Frame | None = frame if node.id not in frame.declared else frame.scope
         while scope is not None:
             if node.id in scope.env:
+                self.ledger.loaded(node.id, scope)
                 return scope.env[node.id]
             scope = scope.scope
         known = self.modules.setdefault(frame.function.module, {})
@@ -186,7 +187,7 @@ class Expressions:
             case Container():
                 return self.element_at(owner, index)
             case Tensor():
-                return self.view(owner, frame.place(node), node.index)
+                return self.view(owner, frame.place(node), node.index, frame)
             case Thing():
                 key = identity(index)
                 if key not in owner.items:
@@ -200,7 +201,7 @@ class Expressions:
     def part_of(self, owner: Thing, node: ir.Subscript, frame: Frame) -> Object:
         """What is in a thing: a view if it is sliced, since then it is a tensor, or a list that stays in the thing."""
         if is_sliced(node.index):
-            return self.view(owner, frame.place(node), node.index)
+            return self.view(owner, frame.place(node), node.index, frame)
         return Thing(made_in=owner.made_in, source=(owner,), argument=owner.argument)
 
     def element_at(self, owner: Container, index: Object) -> Object:
@@ -225,27 +226,30 @@ class Expressions:
         match owner:
             case Container(kind="dict"):
                 owner.keyed[identity(held)] = (held, value)
-                self.ledger.kept(owner, value)
+                self.ledger.collected(owner, held, value, frame.place(node))
             case Container():
                 if isinstance(held, int) and -len(owner.elements) <= held < len(owner.elements):
                     owner.elements[held] = value
                 else:
                     owner.elements.append(value)
-                self.ledger.kept(owner, value)
             case Tensor():
-                self.ledger.wrote(self.view(owner, frame.place(node), index), (value,), frame.place(node))
+                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
             case Thing() if is_sliced(index) or isinstance(value, Tensor):
                 if not is_sliced(index):
                     owner.items[identity(held)] = value
-                self.ledger.wrote(self.view(owner, frame.place(node), index), (value,), frame.place(node))
+                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
             case Thing():
                 owner.items[identity(held)] = value
 
-    def view(self, owner: Thing, place: Place, index: ir.Expr | None = None) -> Tensor:
+    def view(self, owner: Thing, place: Place, index: ir.Expr | None = None, frame: Frame | None = None) -> Tensor:
         """A tensor that looks into another; an index selects a part unless it takes everything."""
         part = index is not None and not takes_all(index)
         where = owner.place if isinstance(owner, Tensor) else None
-        return Tensor(place, owner.made_in, source=(owner,), base=owner, is_part=part, index=index, place=where)
+        made = Tensor(place, owner.made_in, source=(owner,), base=owner, is_part=part, index=index, place=where)
+        for slice_ in _slices(index) if index is not None and frame is not None else ():
+            if slice_.bounds[1] is not None and frame is not None:
+                made.bounds[id(slice_.bounds[1])] = self.eval(slice_.bounds[1], frame)
+        return made
 
     @abstractmethod
     def of_tensor(self, owner: Tensor, name: str, frame: Frame, node: ir.Node) -> Object: ...
@@ -295,12 +299,12 @@ class Expressions:
         def clause(number: int) -> None:
             if number == len(node.clauses):
                 value = self.eval(node.element, inner)
-                self.ledger.kept(made, value)
+                key = None if node.key is None else self.eval(node.key, inner)
                 if node.key is not None:
-                    key = self.eval(node.key, inner)
                     made.keyed[identity(key)] = (key, value)
                 else:
                     made.elements.append(value)
+                self.ledger.collected(made, key, value, frame.place(node))
                 return
             target, iterable, tests = node.clauses[number]
 
@@ -462,6 +466,7 @@ class Expressions:
         return outcome
 
     def decide(self, place: Place, likely: bool) -> bool:
+        self.ledger.decided += 1
         return self.decisions.decide(place, likely)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
@@ -529,6 +534,11 @@ def is_sliced(index: ir.Expr) -> bool:
     """Whether an index holds a slice or an ellipsis, as only those of tensors, arrays and lists do."""
     parts = index.elements if isinstance(index, ir.Display) else (index,)
     return any(isinstance(part, ir.Slice) or (isinstance(part, ir.Literal) and part.value is ...) for part in parts)
+
+
+def _slices(index: ir.Expr) -> list[ir.Slice]:
+    parts = index.elements if isinstance(index, ir.Display) else (index,)
+    return [part for part in parts if isinstance(part, ir.Slice)]
 
 
 def takes_all(index: ir.Expr) -> bool:

@@ -31,6 +31,7 @@ class Frame:
     owner: object = None  # the class that a method stands in
     results: list[Object] = field(default_factory=list)  # what it returned or yielded
     given: list[Object] = field(default_factory=list)  # its arguments
+    statement: Place | None = None  # that runs
 
     def place(self, node: ir.Node) -> Place:
         return Place(self.function, node, self.way)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphlint.static.life.objects import (
+    Arguments,
     Capture,
     Container,
     Instance,
@@ -69,8 +70,17 @@ class Listener:
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         """A function gives a value to its caller."""
 
-    def collected(self, container: Container, value: Object, place: Place) -> None:
-        """A value is added to a list or set."""
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        """A value is added to a container; the key is None in a list."""
+
+    def named(self, name: str, value: Object, frame: Frame) -> None:
+        """A local name is given what a call gave."""
+
+    def loaded(self, name: str, frame: Frame) -> None:
+        """A local name is used."""
+
+    def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
+        """A method is called that training calls: of a loss, an optimizer or a module."""
 
     def entered(self, frame: Frame) -> None:
         """A function begins."""
@@ -92,7 +102,7 @@ class Ledger:
     loops: list[Place] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
-    place: Place | None = None  # the statement that runs
+    decided: int = 0  # conditions that nobody knew
 
     def listen(self, listener: Listener) -> None:
         listener.ledger = self
@@ -102,11 +112,6 @@ class Ledger:
     def capture(self) -> Capture | None:
         """The capture that is under way."""
         return self.open[-1] if self.open else None
-
-    def at(self, place: Place) -> None:
-        """A statement begins."""
-        self.now += 1
-        self.place = place
 
     @contextmanager
     def loop(self, place: Place) -> Iterator[None]:
@@ -177,7 +182,7 @@ class Ledger:
             for listener in self.listeners:
                 listener.written(write)
         elif root.made_in is not capture:
-            if root in capture.reads or root in sources:
+            if root not in capture.writes and (root in capture.reads or root in sources):
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
 
@@ -208,12 +213,23 @@ class Ledger:
         if capture is not None and is_tensor(value) and owner.made_in is not capture:
             capture.paths.setdefault((owner, name), value)
 
-    def kept(self, owner: Thing, value: Object) -> None:
-        """A container or an object holds a value from now on; who holds what is asked of the objects themselves."""
-
-    def collected(self, container: Container, value: Object, place: Place) -> None:
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         for listener in self.listeners:
-            listener.collected(container, value, place)
+            listener.collected(container, key, value, place)
+
+    def named(self, name: str, value: Object, frame: Frame) -> None:
+        if self.latest and self.capture is None:
+            for listener in self.listeners:
+                listener.named(name, value, frame)
+
+    def loaded(self, name: str, frame: Frame) -> None:
+        if self.latest:
+            for listener in self.listeners:
+                listener.loaded(name, frame)
+
+    def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
+        for listener in self.listeners:
+            listener.trained(owner, name, given, place)
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         for listener in self.listeners:

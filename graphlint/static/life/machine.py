@@ -13,7 +13,7 @@ from graphlint.static.domain.program import Class
 from graphlint.static.life.calls import Calls
 from graphlint.static.life.frames import Broke, Continued, Decisions, Frame, Leave, Raised, Returned
 from graphlint.static.life.ledger import Ledger
-from graphlint.static.life.objects import ClassRef, Closure, Container, Instance, Object, Place, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Container, Object, Place, Thing
 from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
@@ -52,7 +52,8 @@ class Machine(Calls):
         """Run statements. Raises Leave where control leaves them."""
         for statement in block:
             self.step()
-            self.ledger.at(frame.place(statement))
+            frame.statement = frame.place(statement)
+            self.ledger.now += 1
             self._statements[type(statement)](statement, frame)
 
     def _assign(self, node: ir.Assign, frame: Frame) -> None:
@@ -61,6 +62,8 @@ class Machine(Calls):
         value = self.eval(node.value, frame)
         for target in node.targets:
             self.store(target, value, frame, node)
+            if isinstance(node.value, ir.Call) and isinstance(target, ir.Name):
+                self.ledger.named(target.id, value, frame)
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> None:
         before = self.eval(node.target, frame)
@@ -237,8 +240,6 @@ class Machine(Calls):
             before = owner.attributes.get(name)
             owner.attributes[name] = value
             self.ledger.bound(owner, name, before, value, place)
-            if isinstance(owner, Instance):
-                self.ledger.kept(owner, value)
 
 
 def _likely(node: ir.If) -> bool:

@@ -95,6 +95,7 @@ class Tensor(Thing):
     base: Thing | None = None
     is_part: bool = False
     index: ir.Expr | None = None
+    bounds: dict[int, Object] = field(default_factory=dict)  # what the ends of its slices are, by their expressions
     factory: str = ""
     place: str | None = None
     pinned: bool = False

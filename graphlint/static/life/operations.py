@@ -159,6 +159,7 @@ class Operations(Expressions):
             is_inplace
             or name in catalogue.telling
             or name in self.interpreter.lexicon.life["telling"]
+            or name in self.interpreter.lexicon.life["training"]
             or name in self.interpreter.lexicon.life["replays"]
             or name in self.interpreter.entries.by_last_name
         )
@@ -171,12 +172,17 @@ class Operations(Expressions):
         if name in self.interpreter.lexicon.life["replays"]:
             self.ledger.replay(owner, frame.place(node))
             return None
+        if name in self.interpreter.lexicon.life["training"]:
+            self.ledger.trained(owner, name, given, frame.place(node))
+            return Thing(source=(owner,))
         return self.call_tensor(owner, name, given, node, frame)
 
     def call_tensor(self, owner: Thing, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A method of a tensor."""
         place = frame.place(node)
         values = given.all()
+        if name in self.interpreter.lexicon.life["training"]:
+            self.ledger.trained(owner, name, given, place)
         if name.endswith("_") and not name.endswith("__"):
             if name not in ("requires_grad_", "retain_grad_"):
                 self.ledger.wrote(owner, values, place)
@@ -225,6 +231,8 @@ class Operations(Expressions):
         place = frame.place(node)
         if owner.cls == "<super>":
             return self._super_method(owner, name, given, node, frame)
+        if name in self.interpreter.lexicon.life["training"] and not self.interpreter.lexicon.is_module(owner.cls):
+            self.ledger.trained(owner, name, given, place)
         entry = self.interpreter.entries.find_method(self.interpreter.lexicon.owners(owner.cls), name)
         if entry is not None:
             return self.call_entry(f"{owner.cls}.{name}", entry, given, node, frame, owner)
@@ -251,6 +259,9 @@ class Operations(Expressions):
     def call_module(self, owner: Instance | Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A method that every module of torch has."""
         place = frame.place(node)
+        if name in self.interpreter.lexicon.life["training"]:
+            self.ledger.trained(owner, name, given, place)
+            return owner
         methods = self.interpreter.lexicon.methods.get(name)
         match methods:
             case "registers_tensors" | "registers":

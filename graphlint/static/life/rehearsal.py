@@ -10,10 +10,12 @@ from graphlint.rule import Event
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.life.contract import Contract
-from graphlint.static.life.frames import Decisions
+from graphlint.static.life.gradients import Gradients
+from graphlint.static.life.growth import Growth
+from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import Capture, Place
+from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.programs import Programs, runs
 
 
@@ -44,7 +46,14 @@ class Rehearsal:
         return list(self.found.values())
 
     def _listen(self, ledger: Ledger) -> None:
-        ledger.listen(Contract(self._tell, self.interpreter.lexicon.life["replays"]))
+        replays = self.interpreter.lexicon.life["replays"]
+        for listener in (
+            Inputs(self._tell),
+            Outputs(self._tell, replays),
+            Gradients(self._tell),
+            Growth(self._tell, replays),
+        ):
+            ledger.listen(listener)
 
     def _tell(self, event: Event, place: Place, capture: Capture) -> None:
         for detector in self.detectors.get(type(event), ()):

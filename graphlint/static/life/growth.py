@@ -1,0 +1,122 @@
+"""Whether graphs become more and more: a table that nothing bounds, a list of graphs made anew, a capture in each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphlint.rule import Event, GraphCollected, Recapture
+from graphlint.static.life.frames import Frame
+from graphlint.static.life.ledger import Listener
+from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, things_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+
+Tell = Callable[[Event, Place, Capture], None]
+_BOUNDING = frozenset({"clear", "pop", "popitem", "reset"})
+
+
+@dataclass
+class Growth(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    replays: frozenset[str]
+    entries: list[tuple[Frame, int]] = field(default_factory=list)
+    captured: dict[ir.Code, tuple[Capture, Place]] = field(default_factory=dict)  # by the last call of a function
+
+    def entered(self, frame: Frame) -> None:
+        if frame.caller is None or frame.caller.caller is None:
+            self.entries.append((frame, self.ledger.decided))
+
+    def left(self, frame: Frame) -> None:
+        if self.entries and self.entries[-1][0] is frame:
+            self.entries.pop()
+
+    def began(self, capture: Capture) -> None:
+        """Note which statement of the called function leads to a capture that no condition guards."""
+        if not self.entries:
+            return
+        frame, decided = self.entries[-1]
+        if frame.way and frame.statement is not None and decided == self.ledger.decided:
+            capture.facts["statement"] = frame.statement
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        statement = capture.facts.get("statement")
+        if statement is None or not self.entries or capture.replays:
+            return
+        frame, _ = self.entries[-1]
+        code = frame.function.code
+        if place.function.code is not code or statement.function.code is not code or self.ledger.loops:
+            return
+        if not any(p.default is None and p.name not in ("self", "cls") for p in code.parameters):
+            return  # it serves no request
+        known = self.captured.get(code)
+        if known is not None and known[0] is not capture and code.name != "__init__":
+            self.tell(Recapture(), statement, capture)
+        self.captured[code] = (capture, statement)
+
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        graph = next((thing for thing in things_in(value) if thing in self.ledger.latest), None)
+        if graph is None or self.ledger.capture is not None:
+            return
+        capture = self.ledger.latest[graph]
+        if container.kind == "dict":
+            if _is_open(key) and self._is_called_freely(place) and not _is_bounded(place):
+                self.tell(GraphCollected(True, not _is_computed(place)), place, capture)
+        elif container.kind == "list" and not _is_bounded(place):
+            others = [g for held in container.values() for g in things_in(held) if g in self.ledger.latest]
+            before = [self.ledger.latest[other] for other in others if other is not graph]
+            if any(other.region == capture.region and set(other.reads) == set(capture.reads) for other in before):
+                self.tell(GraphCollected(False, True), place, capture)
+
+    def _is_called_freely(self, place: Place) -> bool:
+        """Whether the function that keeps a graph replays it as well, so that it serves requests."""
+        calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
+        return any(isinstance(c.func, ir.Attribute) and c.func.attr in self.replays for c in calls)
+
+
+def _is_open(key: Object) -> bool:
+    """Whether a key is computed from the arguments of a call that comes from outside of the program."""
+    pending, seen = [key], set[int]()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        match one:
+            case Container():
+                pending += one.values()
+            case Symbol():
+                pending += one.of
+            case Thing():
+                if one.argument is not None:
+                    return True
+                pending += [*one.source, *(one.bounds.values() if isinstance(one, Tensor) else ())]
+    return False
+
+
+def _is_bounded(place: Place) -> bool:
+    """Whether a function asks how many there are, or drops some."""
+    for part in walk(place.function.code.body):
+        if isinstance(part, ir.Call):
+            if isinstance(part.func, ir.Name) and part.func.id == "len":
+                return True
+            if isinstance(part.func, ir.Attribute) and part.func.attr in _BOUNDING:
+                return True
+    return False
+
+
+def _is_computed(place: Place) -> bool:
+    """Whether a key comes from a function of the project, which may round it up to one of a few."""
+    node = place.node
+    target = node.targets[0] if isinstance(node, ir.Assign) else None
+    key = target.index if isinstance(target, ir.Subscript) else None
+    expressions: list[ir.Expr] = [] if key is None else [key]
+    if isinstance(key, ir.Name):
+        for part in walk(place.function.code.body):
+            if isinstance(part, ir.Assign) and part.value is not None:
+                if any(isinstance(t, ir.Name) and t.id == key.id for t in part.targets):
+                    expressions.append(part.value)
+    calls = [part for expression in expressions for part in walk(expression) if isinstance(part, ir.Call)]
+    return any(not (isinstance(call.func, ir.Name) and call.func.id in ("tuple", "str", "len")) for call in calls)

@@ -1,0 +1,223 @@
+"""Whether what a graph reads has the data of the call: filled, whole, in the same memory, and alive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
+from graphlint.static.life.frames import Frame
+from graphlint.static.life.ledger import Listener, Write
+from graphlint.static.life.objects import Capture, Object, Place, Symbol, Tensor, Thing, is_tensor, things_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+
+Tell = Callable[[Event, Place, Capture], None]
+
+_MOVING = frozenset({"resize_", "set_"})
+_RESETTING = frozenset({"fill_", "zero_"})
+_UNFILLED = frozenset({"torch.empty", "torch.empty_like"})
+
+
+@dataclass
+class Inputs(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    replaced: dict[Capture, list[tuple[Thing, str, Object, Place]]] = field(default_factory=dict)
+    moved: dict[Thing, Place] = field(default_factory=dict)
+    partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
+    uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
+    entries: list[Frame] = field(default_factory=list)  # functions that are called from outside of the program
+
+    def inputs(self, capture: Capture) -> list[Thing]:
+        """The memory that a graph reads and that was there before it, of tensors that are no parameters."""
+        return [root for root in capture.reads if is_tensor(root) and not _is_parameter(root)]
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        last = capture.replays[-1] if capture.replays else capture.ended or 0
+        self._tell_replaced(capture)
+        since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
+        self._note_partial(capture, since)
+        if capture.replays and since and not capture.facts.get("may be replayed"):
+            if not any(since.values()):
+                self._unused(capture, place)
+            self._captured_call(capture, place, since)
+
+    # Replaced
+
+    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+        for capture in self.ledger.latest.values():
+            known = capture.paths.get((owner, name))
+            if known is not None and known is before and is_tensor(known) and known.root in capture.reads:
+                self.replaced.setdefault(capture, []).append((owner, name, before, place))
+
+    def written(self, write: Write) -> None:
+        if _method(write) in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
+            self.moved[write.target.root] = write.place
+
+    def _tell_replaced(self, capture: Capture) -> None:
+        """Tell of attributes that the region read a tensor through and that hold another one now."""
+        for owner, name, before, where in self.replaced.pop(capture, ()):
+            now = owner.attributes.get(name)
+            if now is not before and is_tensor(now):
+                is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
+                self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
+        for root in capture.reads:
+            if root in self.moved:
+                self.tell(InputReplaced("", capture.region.line, True), self.moved.pop(root), capture)
+
+    # Filled in part
+
+    def _note_partial(self, capture: Capture, since: dict[Thing, list[Write]]) -> None:
+        """Note inputs that have been filled in part since the last replay, and in no other way."""
+        values = [value for writes in since.values() for write in writes for value in write.values]
+        for root, writes in since.items():
+            if not writes or not all(write.is_sure and not write.is_whole for write in writes):
+                continue
+            cut = next(((write, bound) for write in writes if (bound := _bound(write)) is not None), None)
+            if cut is None:
+                continue
+            write, (bound, number) = cut
+            if isinstance(root, Tensor) and root.factory in _UNFILLED and root.made is not None and not capture.replays:
+                if not any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ())):
+                    self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
+            if capture.replays:
+                others_reset = any(_is_reset(w) for other in since.values() for w in other)
+                told = any(value is number for value in values) and number is not None
+                self.partial.append((capture, write, PartialFill(bound, others_reset, False, told)))
+
+    def read(self, thing: Thing, place: Place) -> None:
+        self._used(thing)
+
+    def returned(self, value: Object, place: Place, frame: Frame) -> None:
+        for thing in things_in(value):
+            self._used(thing)
+
+    def _used(self, thing: Thing) -> None:
+        if thing.root.made_in is not None and is_tensor(thing) and thing.is_whole:
+            self.uncut.add(thing.root.made_in)
+
+    # Never filled
+
+    def _unused(self, capture: Capture, place: Place) -> None:
+        """Tell of a replay without new data, where the function was given some and does nothing with it."""
+        frame = self.entries[-1] if self.entries else None
+        if frame is None or place.function.code is not frame.function.code:
+            return
+        code = frame.function.code
+        names = tuple(p.name for p in code.parameters if _is_data(p) and p.name not in code.loads)
+        if names:
+            self.tell(StaleReplay(names), place, capture)
+
+    def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
+        """Tell of inputs that are of the call which captured, where a later call of the same function writes nowhere."""
+        frame, owner = (self.entries[-1] if self.entries else None), capture.owner
+        if frame is None or not isinstance(owner, Frame) or frame is owner:
+            return
+        if frame.function.code is not owner.function.code or frame.receiver is not owner.receiver:
+            return
+        held = set(things_in(owner.receiver))
+        for root, writes in since.items():
+            names = _of_call(root, owner)
+            if writes or not names or (root in held and not _is_copied(root)):
+                continue
+            where = capture.reads[root]
+            if where.function.code is owner.function.code:
+                self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
+
+    # Alive
+
+    def entered(self, frame: Frame) -> None:
+        if frame.caller is None or frame.caller.caller is None:
+            self.entries.append(frame)
+
+    def left(self, frame: Frame) -> None:
+        for capture in self.ledger.captures:
+            if capture.owner is frame and capture.ended is not None and frame.way:
+                self._freed(capture, frame)
+        if self.entries and self.entries[-1] is frame:
+            self.entries.pop()
+            self._settle()
+
+    def _settle(self) -> None:
+        """Tell of inputs that were filled in part, now that it is known how outputs are read."""
+        for capture, write, event in self.partial:
+            is_cut = capture not in self.uncut
+            self.tell(PartialFill(event.bound, event.others_reset, is_cut, event.is_told), write.place, capture)
+        self.partial.clear()
+
+    def _freed(self, capture: Capture, frame: Frame) -> None:
+        """Tell of inputs that were made in a call which is over, and that nobody holds any more."""
+        alive = set(_alive(frame))
+        if capture.graph not in alive:
+            return
+        for root, place in capture.reads.items():
+            if not isinstance(root, Tensor) or root.made is None or root in alive or root in self.ledger.escaped:
+                continue
+            if root.made.way == frame.way and root.made.function.code is frame.function.code:
+                self.tell(InputFreed(root.made.line), place, capture)
+
+
+def _alive(frame: Frame) -> Iterator[Thing]:
+    """What somebody holds once a function is over."""
+    held: list[Object] = [frame.receiver, *frame.results, *frame.given]
+    for outer in frame.stack():
+        if outer is not frame:
+            held += [*outer.env.values(), outer.receiver]
+    if frame.scope is not None:
+        held += frame.scope.bound()
+    for value in held:
+        yield from things_in(value)
+
+
+def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
+    """The parameters, or the local names, of the call that captured which hold a tensor or what it is a copy of."""
+    sources = {root, *root.source} if _is_copied(root) else {root}
+    parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
+    names = [name for name, value in owner.env.items() if isinstance(value, Thing) and value.root in sources]
+    mine = root.made is not None and root.made.function.code is owner.function.code and root.made.way == owner.way
+    return tuple(name for name in names if name in parameters or (mine and root.source))
+
+
+def _is_copied(root: Thing) -> bool:
+    return isinstance(root, Tensor) and root.factory.rpartition(".")[2] == "clone"
+
+
+def _is_parameter(root: Thing) -> bool:
+    return isinstance(root, Tensor) and root.factory.rpartition(".")[2] in ("Parameter", "Buffer")
+
+
+def _method(write: Write) -> str:
+    """The method that writes."""
+    node = write.place.node
+    return node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
+
+
+def _is_reset(write: Write) -> bool:
+    """Whether a write fills all of a tensor with a constant."""
+    constant = all(not isinstance(value, (Thing, Symbol)) for value in write.values)
+    return write.is_sure and write.is_whole and constant and _method(write) in _RESETTING
+
+
+def _leaves_undefined(write: Write) -> bool:
+    """Whether a write fills a tensor with what is no number."""
+    return any(isinstance(value, float) and not math.isfinite(value) for value in write.values)
+
+
+def _bound(write: Write) -> tuple[str, Object] | None:
+    """What says where a write ends, as it is written and its value: `n` in `buffer[:n].copy_(x)`."""
+    target: Thing | None = write.target
+    while isinstance(target, Tensor):
+        for part in walk(target.index) if target.index is not None else ():
+            if isinstance(part, ir.Slice):
+                lower, upper, _ = part.bounds
+                if upper is not None and lower is None and not isinstance(upper, ir.Literal):
+                    return write.place.function.source(upper), target.bounds.get(id(upper))
+        target = target.base
+    return None
+
+
+def _is_data(parameter: ir.Parameter) -> bool:
+    return parameter.kind == "positional" and parameter.default is None and parameter.name not in ("self", "cls")

@@ -1,0 +1,132 @@
+"""Whether outputs of a graph are read after a replay and before the next one, and what replays leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from graphlint.rule import Event, OutputKept, OutputRead, RepeatedState
+from graphlint.static.life.frames import Frame
+from graphlint.static.life.ledger import Listener, Write
+from graphlint.static.life.objects import Capture, Container, Object, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+
+Tell = Callable[[Event, Place, Capture], None]
+
+
+@dataclass
+class Outputs(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    replays: frozenset[str]
+    handed: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # outputs, where they were returned
+    collections: list[tuple[Capture, Container, Thing, Place]] = field(default_factory=list)
+    names: dict[tuple[Frame, str], tuple[Capture, Thing, Place, int]] = field(default_factory=dict)
+    reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
+    early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
+
+    def read(self, thing: Thing, place: Place) -> None:
+        self.reads[thing.root] = self.ledger.now
+        capture = self._output_of(thing)
+        if capture is not None and self._is_empty(capture):
+            self.tell(OutputRead(isinstance(thing.root, Tensor)), place, capture)
+
+    def _output_of(self, thing: Object) -> Capture | None:
+        """The capture that a tensor is an output of."""
+        if self.ledger.capture is not None or not is_tensor(thing):
+            return None
+        capture: Capture | None = thing.root.made_in
+        return capture if capture is not None and capture.ended is not None else None
+
+    def _is_empty(self, capture: Capture) -> bool:
+        """Whether a graph has surely not been replayed."""
+        return not capture.replays and not capture.facts.get("may be replayed")
+
+    def returned(self, value: Object, place: Place, frame: Frame) -> None:
+        for thing in _tensors_in(value):
+            capture = self._output_of(thing)
+            if capture is None:
+                continue
+            if capture.replays:
+                self.handed.append((capture, thing, place))
+            elif self._is_empty(capture) and self._has_replay(frame) and capture.graph not in things_in(value):
+                self.tell(OutputRead(isinstance(thing.root, Tensor)), place, capture)
+
+    def _has_replay(self, frame: Frame) -> bool:
+        """Whether a function replays a graph on one of its ways."""
+        calls = (part for part in walk(frame.function.code.body) if isinstance(part, ir.Call))
+        return any(isinstance(c.func, ir.Attribute) and c.func.attr in self.replays for c in calls)
+
+    # Kept
+
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        capture = self._output_of(value)
+        if capture is not None and capture.replays:
+            self.collections.append((capture, container, value, place))
+
+    def named(self, name: str, value: Object, frame: Frame) -> None:
+        self.names.pop((frame, name), None)
+        capture = self._output_of(value)
+        where = self._returned_at(value) if capture is not None else None
+        if capture is not None and where is not None:
+            self.names[frame, name] = (capture, value, where, self.ledger.now)
+
+    def loaded(self, name: str, frame: Frame) -> None:
+        known = self.names.get((frame, name))
+        if known is not None and frame.env.get(name) is known[1]:
+            capture, _, where, moment = known
+            if capture.replays and capture.replays[-1] > moment:
+                self.tell(OutputKept("returned", True), where, capture)
+
+    def _returned_at(self, value: Object) -> Place | None:
+        return next((place for _, thing, place in reversed(self.handed) if thing is value), None)
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        self._overwritten(capture)
+        self._repeated(capture, place)
+
+    def _overwritten(self, capture: Capture) -> None:
+        """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
+        for kept in [one for one in self.collections if one[0] is capture]:
+            _, container, value, place = kept
+            if any(held is value for held in container.values()):
+                self.tell(OutputKept("collected", True), self._returned_at(value) or place, capture)
+            self.collections.remove(kept)
+
+    # State
+
+    def _repeated(self, capture: Capture, place: Place) -> None:
+        """Tell of replays that change state which nobody resets between them."""
+        last = capture.replays[-1] if capture.replays else capture.ended or 0
+        states = [root for root in capture.accumulates if isinstance(root, Tensor)]
+        changed = any(self.ledger.since(root, last) for root in states)
+        is_own = isinstance(capture.owner, Frame) and place.function.code is capture.owner.function.code
+        if changed or not states:
+            self.early.pop(capture, None)
+        elif is_own and self.ledger.loops and isinstance(capture.owner, Frame) and capture.owner.way:
+            self.early.setdefault(capture, place)
+        elif not is_own and capture in self.early:
+            self.tell(RepeatedState(True), self.early.pop(capture), capture)
+        if changed or not capture.replays or capture in self.early:
+            return
+        for root in states:
+            before = [write for write in self.ledger.writes.get(root, ()) if write.moment < capture.began]
+            if before and _is_reset(before[-1]) and self.reads.get(root, 0) >= capture.replays[-1]:
+                self.tell(RepeatedState(False), place, capture)
+
+
+def _is_reset(write: Write) -> bool:
+    node = write.place.node
+    method = node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
+    return write.is_sure and write.is_whole and method == "zero_"
+
+
+def _tensors_in(value: Object) -> Iterator[Thing]:
+    """The tensors that a value is, or that a tuple, list or dict of it holds."""
+    if isinstance(value, Container):
+        for held in value.values():
+            yield from _tensors_in(held)
+    elif is_tensor(value):
+        yield value
