@@ -8,4 +8,5 @@ from graphlint.rule import Confidence, Hit, OutputRead
 
 
 def detect(event: OutputRead) -> Iterator[Hit]:
-    yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM)
+    doubtful = Confidence.LOW if event.is_returned else Confidence.MEDIUM
+    yield Hit(Confidence.HIGH if event.is_known else doubtful)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from graphlint.static.domain.program import Class, Function, ModuleValue, PackageValue
+from graphlint.static.index.module import Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.frames import MAX_STEPS, Decisions, Frame, Stopped
 from graphlint.static.life.ledger import Ledger
@@ -48,6 +49,7 @@ class Expressions:
         self.ledger = ledger
         self.decisions = decisions
         self.steps = 0
+        self.home: Module | None = None  # the file whose conditions are tried both ways
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.outcomes: dict[tuple[object, ...], bool] = {}
         self._expressions: dict[type, Callable[[Any, Frame], Object]] = {
@@ -467,7 +469,9 @@ class Expressions:
 
     def decide(self, place: Place, likely: bool) -> bool:
         self.ledger.decided += 1
-        return self.decisions.decide(place, likely)
+        capture = self.ledger.capture
+        is_inside = capture is not None and place.function.code is not capture.place.function.code
+        return self.decisions.decide(place, likely, place.function.module is self.home and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""

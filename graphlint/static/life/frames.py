@@ -11,8 +11,8 @@ from graphlint.static.life.objects import Object, Place
 from graphlint.static.syntax import ir
 
 MAX_STEPS = 20_000  # nodes of one run
-MAX_FORKS = 10  # conditions of one run that are tried both ways
-MAX_RUNS = 24  # of one program
+MAX_FORKS = 16  # conditions of one run that are tried both ways
+MAX_RUNS = 20  # of one program
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +32,7 @@ class Frame:
     results: list[Object] = field(default_factory=list)  # what it returned or yielded
     given: list[Object] = field(default_factory=list)  # its arguments
     statement: Place | None = None  # that runs
+    before: dict[str, Object] = field(default_factory=dict)  # its names where its capture began
 
     def place(self, node: ir.Node) -> Place:
         return Place(self.function, node, self.way)
@@ -84,11 +85,13 @@ class Decisions:
 
     planned: tuple[bool, ...] = ()
     made: list[tuple[Place, bool, bool]] = field(default_factory=list)  # where, the outcome, whether the other is open
+    free: int = 0
 
-    def decide(self, place: Place, likely: bool) -> bool:
+    def decide(self, place: Place, likely: bool, is_free: bool) -> bool:
         number = len(self.made)
         outcome = self.planned[number] if number < len(self.planned) else likely
-        self.made.append((place, outcome, number < MAX_FORKS))
+        self.free += is_free
+        self.made.append((place, outcome, is_free and self.free <= MAX_FORKS))
         return outcome
 
     def other_plans(self) -> Iterator[tuple[bool, ...]]:

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write to memory outside of a capture; `is_sure` is false for what an unknown call may have written."""
+    """A write to memory outside of a capture; `is_sure` is false for what an unknown call of `by` may have written."""
 
     moment: int
     place: Place
     target: Thing
     values: tuple[Object, ...] = ()
     is_sure: bool = True
+    by: Object = None
 
     @property
     def is_whole(self) -> bool:
@@ -58,8 +59,8 @@ class Listener:
     def replayed(self, capture: Capture, place: Place) -> None:
         """A graph is replayed; `capture.replays` has the replays before."""
 
-    def read(self, thing: Thing, place: Place) -> None:
-        """Something outside of a capture reads a tensor."""
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
+        """Something outside of a capture reads a tensor; what an unknown call does with it is not sure."""
 
     def written(self, write: Write) -> None:
         """Something outside of a capture writes to a tensor."""
@@ -160,15 +161,16 @@ class Ledger:
 
     # Memory
 
-    def read(self, value: Object, place: Place) -> None:
+    def read(self, value: Object, place: Place, is_sure: bool = True) -> None:
         """A value, or what a container holds, is read by an operation."""
         for thing in _tensors(value):
             root, capture = thing.root, self.capture
             if capture is None:
                 for listener in self.listeners:
-                    listener.read(thing, place)
+                    listener.read(thing, place, is_sure)
             elif root.made_in is not capture and root not in capture.writes:
                 capture.reads.setdefault(root, place)
+                capture.views.setdefault(thing, place)
 
     def wrote(self, target: Thing, values: Iterable[Object], place: Place) -> None:
         """An operation writes to a tensor, out of these values."""
@@ -186,13 +188,15 @@ class Ledger:
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
 
-    def may_write(self, values: Iterable[Object], place: Place) -> None:
+    def may_write(self, values: Iterable[Object], place: Place, by: Object = None) -> None:
         """An unknown call may write to what it is given, keep it, and replay the graphs among it."""
+        if self.capture is not None and isinstance(by, Thing):
+            self.capture.callees.add(by)
         for value in values:
             for thing in things_in(value):
                 self.escaped.add(thing)
                 if is_tensor(thing):
-                    self.writes.setdefault(thing.root, []).append(Write(self.now, place, thing, is_sure=False))
+                    self.writes.setdefault(thing.root, []).append(Write(self.now, place, thing, is_sure=False, by=by))
                 if thing in self.latest:
                     self.latest[thing].facts["may be replayed"] = True
 

@@ -96,13 +96,14 @@ class Operations(Expressions):
         """What an operation of the catalogue gives, by the kind of its result."""
         out = given.keywords.pop("out", None)
         values = given.all()
-        if out is not None:
+        if isinstance(out, Thing):
             self.ledger.wrote(out, values, place)
             return out
         if returns == "self":
             return values[0] if values else Thing(place)
-        self.ledger.read(values, place)
-        if returns in _HOST_KINDS or returns == "none":
+        is_host = returns in _HOST_KINDS or returns == "none"
+        self.ledger.read(values, place, is_sure=not is_host)
+        if is_host:
             return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
         if returns == "factory":
@@ -200,8 +201,9 @@ class Operations(Expressions):
         operation = self.interpreter.catalogue.method(name)
         if operation is None:
             return self.unknown_call(owner, given, node, frame)
-        self.ledger.read([owner, *values], place)
-        if operation.returns in _HOST_KINDS or operation.returns == "none":
+        is_host = operation.returns in _HOST_KINDS or operation.returns == "none"
+        self.ledger.read([owner, *values], place, is_sure=not is_host or name in self.interpreter.catalogue.telling)
+        if is_host:
             return None if operation.returns == "none" else Symbol(frozenset({owner}))
         source = (owner, *(value for value in values if isinstance(value, Thing)))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
@@ -314,6 +316,7 @@ class Operations(Expressions):
         """A capture begins."""
         region = Region(kind, place.path, place.line)
         self.ledger.now += 1
+        frame.before = dict(frame.env)
         self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame))
 
     def within(self, manager: Object, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]) -> None:

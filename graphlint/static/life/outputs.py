@@ -27,10 +27,10 @@ class Outputs(Listener):
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
 
-    def read(self, thing: Thing, place: Place) -> None:
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
         capture = self._output_of(thing)
-        if capture is not None and self._is_empty(capture):
+        if is_sure and capture is not None and self._is_empty(capture):
             self.tell(OutputRead(isinstance(thing.root, Tensor)), place, capture)
 
     def _output_of(self, thing: Object) -> Capture | None:
@@ -52,7 +52,7 @@ class Outputs(Listener):
             if capture.replays:
                 self.handed.append((capture, thing, place))
             elif self._is_empty(capture) and self._has_replay(frame) and capture.graph not in things_in(value):
-                self.tell(OutputRead(isinstance(thing.root, Tensor)), place, capture)
+                self.tell(OutputRead(isinstance(thing.root, Tensor), is_returned=True), place, capture)
 
     def _has_replay(self, frame: Frame) -> bool:
         """Whether a function replays a graph on one of its ways."""
