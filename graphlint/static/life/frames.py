@@ -80,7 +80,7 @@ class Stopped(Exception):
 class Decisions:
     """The outcomes of what nobody knows: those that were planned, then the likely ones.
 
-    A run is repeated with another plan for each way that has not been gone, depth first.
+    A run is repeated with another plan for each way that has not been gone.
     """
 
     planned: tuple[bool, ...] = ()
@@ -94,9 +94,37 @@ class Decisions:
         self.made.append((place, outcome, is_free and self.free <= MAX_FORKS))
         return outcome
 
-    def other_plans(self) -> Iterator[tuple[bool, ...]]:
+    def other_plans(self) -> Iterator[Plan]:
         """The plans that differ in one decision which this run was free in."""
         outcomes = [outcome for _, outcome, _ in self.made]
         for number in range(len(self.planned), len(self.made)):
-            if self.made[number][2]:
-                yield (*outcomes[:number], not outcomes[number])
+            place, outcome, is_open = self.made[number]
+            if is_open:
+                yield Plan((*outcomes[:number], not outcome), (place.node, not outcome))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The first outcomes of a run, and the condition that comes out otherwise than in the run before."""
+
+    outcomes: tuple[bool, ...] = ()
+    turn: tuple[ir.Node, bool] | None = None
+
+
+@dataclass(slots=True)
+class Plans:
+    """What to run next: ways to sides of conditions that no run has taken, before others."""
+
+    waiting: list[Plan] = field(default_factory=lambda: [Plan()])
+    taken: set[tuple[ir.Node, bool]] = field(default_factory=set)
+
+    def next(self) -> Plan | None:
+        if not self.waiting:
+            return None
+        number = next((n for n, plan in enumerate(self.waiting) if plan.turn not in self.taken), len(self.waiting) - 1)
+        return self.waiting.pop(number)
+
+    def ran(self, decisions: Decisions) -> None:
+        """Learn from a run."""
+        self.taken |= {(place.node, outcome) for place, outcome, _ in decisions.made}
+        self.waiting += decisions.other_plans()

@@ -82,7 +82,7 @@ class Inputs(Listener):
         """Tell of attributes that the region read a tensor through and that hold another one now."""
         for owner, name, before, where in self.replaced.pop(capture, ()):
             now = owner.attributes.get(name)
-            if now is not before and is_tensor(now):
+            if now is not before and is_tensor(now) and now.root is not before.root:
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
                 self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
         for root in capture.reads:

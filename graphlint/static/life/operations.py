@@ -188,6 +188,8 @@ class Operations(Expressions):
             if name not in ("requires_grad_", "retain_grad_"):
                 self.ledger.wrote(owner, values, place)
             return owner
+        if name == "to" and type(owner) is Thing and not any(_is_dtype(value) for value in values):
+            return self.unknown_call(owner, given, node, frame)
         if name == "to" or name in ("cuda", "contiguous", "type", "float", "half", "bfloat16", "long", "int", "bool"):
             self.ledger.read([owner, *values], place)
             return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}")
@@ -361,6 +363,10 @@ def _several(view: Tensor) -> Container:
     """A tuple of views."""
     view.is_part = True
     return Container(view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)])
+
+
+def _is_dtype(value: Object) -> bool:
+    return isinstance(value, Outside) and value.name.startswith("torch.") and value.name.rpartition(".")[2][-1:].isdigit()
 
 
 def _is_class(name: str) -> bool:

@@ -7,21 +7,36 @@ and what it returns is called twice if it is a function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
+from graphlint.finding import Region
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_RUNS, Decisions, Frame, Leave, Stopped
+from graphlint.static.life.frames import MAX_RUNS, Decisions, Frame, Leave, Plans, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.objects import Arguments, ClassRef, Closure, Instance, Object, Thing
+from graphlint.static.life.objects import (
+    Arguments,
+    Capture,
+    ClassRef,
+    Closure,
+    Instance,
+    Object,
+    Place,
+    Tensor,
+    Thing,
+    things_in,
+)
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
+_CAPTURING = re.compile(rb"def (\w*capture\w*)\(")
 Program = Callable[[Machine], None]
 MAX_METHODS = 8  # of a class that replay
 _NODE = ir.Literal(ir.NOWHERE, None)
@@ -53,6 +68,43 @@ class Programs:
                     replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
                     for name in replaying[:MAX_METHODS] or [""]:
                         yield partial(self.of_class, owner=owner, name=name)
+
+    def pairs(self, files: Iterable[Path]) -> Iterator[Program]:
+        """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
+        for path in files:
+            raw = self.interpreter.project.raw(path) or b""
+            names = {match.decode() for match in _CAPTURING.findall(raw)} if b"replay" in raw else set()
+            if not any(name.replace("capture", "replay").encode() in raw for name in names):
+                continue
+            for owner in classes_of(self.interpreter.project.module_at(path)):
+                for name in owner.methods:
+                    other = name.replace("capture", "replay")
+                    if other != name and other in owner.methods:
+                        yield partial(self.of_pair, owner=owner, names=(name, other))
+
+    def of_pair(self, machine: Machine, owner: ClassDefinition, names: tuple[str, str]) -> None:
+        """Prepare for a capture, take what the object holds then for the inputs of a graph, and prepare for replays."""
+        frame = outer_frame(machine, owner.module, owner.line)
+        made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
+        if not isinstance(made, Instance):
+            return
+        self._call(machine, made, names[0], frame)
+        method = machine.of_class(owner, names[0], made, frame)
+        if not isinstance(method, Closure):
+            return
+        place = Place(method.function, method.function.code)
+        region = Region(names[0], place.path, place.line)
+        capture = Capture(Thing(), region, place, machine.ledger.now)
+        for thing in things_in(made):
+            for name, value in thing.attributes.items():
+                if isinstance(value, Tensor):
+                    capture.paths[thing, name] = value
+                    capture.reads.setdefault(value.root, value.made or place)
+        machine.ledger.begin(capture)
+        machine.ledger.end()
+        for _ in range(2):
+            self._call(machine, made, names[1], frame)
+            machine.ledger.replay(capture.graph, place)
 
     def of_class(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, capture, and call a method that replays twice."""
@@ -167,11 +219,12 @@ def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
 
 def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Iterator[Decisions]:
     """Run a program once for every way through what nobody knows, each time with new objects."""
-    plans: list[tuple[bool, ...]] = [()]
+    plans = Plans()
     for _ in range(MAX_RUNS):
-        if not plans:
+        plan = plans.next()
+        if plan is None:
             return
-        decisions = Decisions(plans.pop())
+        decisions = Decisions(plan.outcomes)
         ledger = Ledger()
         listen(ledger)
         machine = Machine(interpreter, ledger, decisions)
@@ -179,7 +232,7 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
             program(machine)
         except (Leave, Stopped, RecursionError):
             pass
-        plans += decisions.other_plans()
+        plans.ran(decisions)
         yield decisions
 
 
