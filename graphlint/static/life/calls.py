@@ -91,6 +91,7 @@ class Calls(Operations):
         """A call that nobody can follow: it reads what it is given, and may write to it and to what it belongs to."""
         place = frame.place(node)
         values = given.all()
+        self.ledger.called(callee, values, place)
         self.ledger.read(values, place, is_sure=False)
         self.ledger.may_write([*values, callee], place, callee)
         source = tuple(value for value in (*values, callee) if isinstance(value, Thing))

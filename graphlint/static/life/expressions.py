@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from graphlint.static.domain.program import Class, Function, ModuleValue, PackageValue
-from graphlint.static.index.module import Module
+from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.frames import MAX_STEPS, Decisions, Frame, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
@@ -51,6 +52,7 @@ class Expressions:
         self.steps = 0
         self.home: Module | None = None  # the file whose conditions are tried both ways
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
+        self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[tuple[object, ...], bool] = {}
         self._expressions: dict[type, Callable[[Any, Frame], Object]] = {
             ir.Literal: lambda node, frame: node.value if isinstance(node.value, _PLAIN) else Symbol(),
@@ -116,8 +118,23 @@ class Expressions:
             for captured, held in frame.function.closure:
                 if captured == node.id:
                     return self.concrete(held)
+            self._assign_global(frame.function.module, node.id)
+        if node.id not in known:
             known[node.id] = self.concrete(self.interpreter.names.resolve(frame.function.module, node.id))
         return known[node.id]
+
+    def _assign_global(self, module: Module, name: str) -> None:
+        """Run the statements at the top level of a file that assign a name, where nothing has run them yet."""
+        env = self.modules.setdefault(module, {})
+        under_way, self.ledger.open = self.ledger.open, []
+        for segment in module.index.assignments.get(name, ()):
+            if (module, segment) not in self.assigned:
+                self.assigned.add((module, segment))
+                function = Function(MODULE_CODE, module, "<module>", segment.first)
+                for statement in module.lowered(segment):
+                    if isinstance(statement, (ir.Assign, ir.AugAssign)):
+                        self.block((statement,), Frame(function, env=env))
+        self.ledger.open = under_way
 
     def concrete(self, value: Value) -> Object:
         """What the interpreter knows of a value, as an object of the run."""
@@ -258,6 +275,9 @@ class Expressions:
 
     @abstractmethod
     def of_class(self, cls: Any, name: str, receiver: Instance | None, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def block(self, block: ir.Block, frame: Frame) -> None: ...
 
     @abstractmethod
     def _call(self, node: ir.Call, frame: Frame) -> Object: ...

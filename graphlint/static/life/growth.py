@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, GraphCollected, Recapture
 from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener
-from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, things_in
+from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -59,7 +59,7 @@ class Growth(Listener):
         self.captured[code] = (capture, statement)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        graph = next((thing for thing in things_in(value) if thing in self.ledger.latest), None)
+        graph = next((thing for thing in _directly_in(value) if thing in self.ledger.latest), None)
         if graph is None or self.ledger.capture is not None:
             return
         self.kept.add(graph)
@@ -68,7 +68,7 @@ class Growth(Listener):
             if _is_open(key) and self._is_called_freely(place) and _is_asked(place) and not _is_bounded(place):
                 self.tell(GraphCollected(True, not _is_computed(place)), place, capture)
         elif container.kind == "list" and not _is_bounded(place):
-            others = [g for held in container.values() for g in things_in(held) if g in self.ledger.latest]
+            others = [g for held in container.values() for g in _directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]
             if any(other.region == capture.region and set(other.reads) == set(capture.reads) for other in before):
                 self.tell(GraphCollected(False, True), place, capture)
@@ -77,6 +77,14 @@ class Growth(Listener):
         """Whether the function that keeps a graph replays it as well, so that it serves requests."""
         calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
         return any(isinstance(c.func, ir.Attribute) and c.func.attr in self.replays for c in calls)
+
+
+def _directly_in(value: Object) -> Iterator[Thing]:
+    """A thing, or what a tuple or an object holds."""
+    if isinstance(value, Thing):
+        yield value
+        held = value.values() if isinstance(value, Container) else value.attributes.values()
+        yield from (one for one in held if isinstance(one, Thing))
 
 
 def _is_open(key: Object) -> bool:

@@ -31,14 +31,18 @@ class Inputs(Listener):
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
     entries: list[Frame] = field(default_factory=list)  # functions that are called from outside of the program
     containers: dict[Container, None] = field(default_factory=dict)  # that attributes hold
+    hollow: dict[Thing, Object] = field(default_factory=dict)  # what had nothing in it when it was given to a call
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """Note a call that is given nothing but tensors that hold nothing yet."""
+        roots = {one.root for value in given for one in things_in(value) if isinstance(one, Tensor)}
+        if self.ledger.capture is None and roots and all(_is_unfilled(r) and not self.ledger.writes.get(r) for r in roots):
+            self.hollow |= dict.fromkeys(roots, callee)
 
     def ended(self, capture: Capture) -> None:
-        """Tell of inputs that nothing has filled by the time of a capture: what ran before it was the region itself."""
+        """Tell of inputs that nothing had filled when the region ran before its capture."""
         for root in capture.reads:
-            if not isinstance(root, Tensor) or root.factory not in _UNFILLED or root.made is None:
-                continue
-            writes = [w for w in self.ledger.writes.get(root, ()) if w.moment < capture.began]
-            if all(not w.is_sure and w.by in capture.callees for w in writes) and root not in capture.writes:
+            if isinstance(root, Tensor) and root.made is not None and self.hollow.get(root) in capture.callees:
                 self.tell(PartialFill("", False, False, is_unfilled=True), root.made, capture)
 
     def inputs(self, capture: Capture) -> list[Thing]:
@@ -101,7 +105,7 @@ class Inputs(Listener):
             if cut is None:
                 continue
             write, (bound, number) = cut
-            if isinstance(root, Tensor) and root.factory in _UNFILLED and root.made is not None and not capture.replays:
+            if isinstance(root, Tensor) and _is_unfilled(root) and root.made is not None and not capture.replays:
                 if not any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ())):
                     self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
@@ -129,6 +133,10 @@ class Inputs(Listener):
 
     def _unused(self, capture: Capture, place: Place) -> None:
         """Tell of a replay without new data, where the function was given some and does nothing with it."""
+        loop = next((loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None)
+        node = loop.place.node if loop is not None else None
+        if loop is not None and isinstance(node, ir.For) and isinstance(node.target, ir.Name) and is_tensor(loop.value):
+            self.tell(StaleReplay((node.target.id,)), place, capture)
         frame = self.entries[-1] if self.entries else None
         if frame is None or place.function.code is not frame.function.code:
             return
@@ -258,6 +266,10 @@ def _is_inner(write: Write) -> bool:
             cut += isinstance(part, ir.Slice) and part.bounds[1] is not None
         target = target.base
     return cut > 1
+
+
+def _is_unfilled(root: Thing) -> bool:
+    return isinstance(root, Tensor) and root.factory in _UNFILLED
 
 
 def _leaves_undefined(write: Write) -> bool:

@@ -45,6 +45,14 @@ class Write:
         return self.target.is_whole
 
 
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop that runs: where it stands, and what its target holds in this round."""
+
+    place: Place
+    value: Object = None
+
+
 class Listener:
     """What can be listened to; nothing is answered."""
 
@@ -64,6 +72,12 @@ class Listener:
 
     def written(self, write: Write) -> None:
         """Something outside of a capture writes to a tensor."""
+
+    def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
+        """An attribute is assigned, inside of a capture or outside."""
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """Something is called that nobody knows."""
 
     def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
         """An attribute is given another value outside of a capture."""
@@ -100,7 +114,7 @@ class Ledger:
     open: list[Capture] = field(default_factory=list)
     latest: dict[Thing, Capture] = field(default_factory=dict)  # of each graph
     writes: dict[Thing, list[Write]] = field(default_factory=dict)
-    loops: list[Place] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
     decided: int = 0  # conditions that nobody knew
@@ -115,10 +129,10 @@ class Ledger:
         return self.open[-1] if self.open else None
 
     @contextmanager
-    def loop(self, place: Place) -> Iterator[None]:
-        self.loops.append(place)
+    def loop(self, place: Place) -> Iterator[Loop]:
+        self.loops.append(Loop(place))
         try:
-            yield
+            yield self.loops[-1]
         finally:
             self.loops.pop()
 
@@ -188,6 +202,10 @@ class Ledger:
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
 
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        for listener in self.listeners:
+            listener.called(callee, given, place)
+
     def may_write(self, values: Iterable[Object], place: Place, by: Object = None) -> None:
         """An unknown call may write to what it is given, keep it, and replay the graphs among it."""
         if self.capture is not None and isinstance(by, Thing):
@@ -207,6 +225,8 @@ class Ledger:
     # Names
 
     def bound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+        for listener in self.listeners:
+            listener.assigned(owner, name, value, place)
         if self.capture is None and before is not value:
             for listener in self.listeners:
                 listener.rebound(owner, name, before, value, place)

@@ -100,6 +100,7 @@ class Tensor(Thing):
     place: str | None = None
     pinned: bool = False
     sizes: tuple[Object, ...] | None = None
+    is_leaf: bool = False  # whether it asks for a gradient of its own
 
     @property
     def root(self) -> Thing:

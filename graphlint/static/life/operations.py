@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from graphlint.finding import Region
@@ -23,6 +24,7 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    things_in,
 )
 from graphlint.static.syntax import ir
 
@@ -75,6 +77,10 @@ class Operations(Expressions):
             return self.call_entry(name, entry, given, node, frame)
         if name == "contextlib.nullcontext":
             return Made(place, cls=name)
+        if name in ("copy.copy", "copy.deepcopy"):
+            return duplicate(given.get(0))
+        if not name.startswith("torch.") or name.startswith("torch.ops."):
+            self.ledger.may_write(given.all(), place)  # it may share memory with what it gives, or write to it
         operation = self.interpreter.catalogue.find(name)
         catalogue = self.interpreter.catalogue
         if operation is None:
@@ -102,7 +108,7 @@ class Operations(Expressions):
         if returns == "self":
             return values[0] if values else Thing(place)
         is_host = returns in _HOST_KINDS or returns == "none"
-        self.ledger.read(values, place, is_sure=not is_host)
+        self.ledger.read(values, place, is_sure=not is_host and not name.startswith("torch.ops."))
         if is_host:
             return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
@@ -111,6 +117,7 @@ class Operations(Expressions):
             sizes = given.positional[0] if given.positional else None
             made.sizes = tuple(sizes.elements if isinstance(sizes, Container) else given.positional)
             made.pinned = given.keywords.get("pin_memory") is True
+            made.is_leaf = given.keywords.get("requires_grad") is True
         return made
 
     def _device(self, device: Object) -> str | None:
@@ -187,6 +194,8 @@ class Operations(Expressions):
         if name.endswith("_") and not name.endswith("__"):
             if name not in ("requires_grad_", "retain_grad_"):
                 self.ledger.wrote(owner, values, place)
+            elif isinstance(owner, Tensor):
+                owner.is_leaf = name == "requires_grad_" and given.get(0, "requires_grad") is not False
             return owner
         if name == "to" and type(owner) is Thing and not any(_is_dtype(value) for value in values):
             return self.unknown_call(owner, given, node, frame)
@@ -277,7 +286,11 @@ class Operations(Expressions):
                 return owner
             case "parameters" | "named_parameters" | "states":
                 return Thing(place, self.ledger.capture, source=(owner,))
-        if name in ("float", "half", "bfloat16", "double", "requires_grad_", "zero_grad", "type", "apply"):
+        if name == "requires_grad_":
+            for thing in things_in(owner):
+                if isinstance(thing, (Made, Instance)):
+                    thing.state["frozen"] = given.get(0, "requires_grad") is False
+        if name in ("float", "half", "bfloat16", "double", "requires_grad_", "type", "apply"):
             return owner
         return self.unknown_call(owner, given, node, frame)
 
@@ -363,6 +376,23 @@ def _several(view: Tensor) -> Container:
     """A tuple of views."""
     view.is_part = True
     return Container(view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)])
+
+
+def duplicate(value: Object) -> Object:
+    """A deep copy, as far as modules and what they are made of go."""
+    match value:
+        case Made():
+            return replace(value, given={key: duplicate(held) for key, held in value.given.items()}, source=())
+        case Instance():
+            held = {key: duplicate(one) if isinstance(one, (Made, Instance)) else one for key, one in value.attributes.items()}
+            return replace(value, attributes=held, source=())
+        case Container():
+            return replace(value, elements=[duplicate(one) for one in value.elements])
+        case Tensor():
+            return Tensor(value.made, value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
+        case Thing():
+            return Thing(value.made)
+    return value
 
 
 def _is_dtype(value: Object) -> bool:

@@ -173,7 +173,7 @@ def _holds(segment: Segment, lines: set[int]) -> bool:
 def script(machine: Machine, module: Module) -> None:
     """Run the statements at the top level of a file."""
     frame = outer_frame(machine, module, 1)
-    frame.env = machine.modules.setdefault(module, {})
+    frame.env = machine.modules.setdefault(module, {"__name__": "__main__"})
     with machine.ledger.activation(frame):
         for segment in module.index.statements:
             frame.function = replace(frame.function, first_line=segment.first)
