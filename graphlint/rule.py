@@ -74,6 +74,7 @@ __all__ = [
     "GradientDropped",
     "GradientFound",
     "GraphCollected",
+    "GraphDropped",
     "HostRead",
     "InputFreed",
     "InputReplaced",
@@ -386,3 +387,8 @@ class GraphCollected(Event):
 @dataclass(frozen=True, slots=True)
 class Recapture(Event):
     """A function that replays a graph captures it anew each time that it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDropped(Event):
+    """A graph is reset or deleted, and an output of it is read afterwards: its memory is gone with it."""

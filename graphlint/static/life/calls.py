@@ -345,6 +345,16 @@ class Calls(Operations):
             return Container(place, self.ledger.capture, kind=kind, elements=elements, is_open=value.is_open)
         if value is None:
             return Container(place, self.ledger.capture, kind=kind if kind in ("tuple", "set", "dict") else "list")
+        if isinstance(value, Made) and "frame" in value.state and kind in ("list", "tuple"):
+            made = Container(place, self.ledger.capture, kind=kind)
+            with self.ledger.loop(place):
+
+                def collect(one: Object) -> None:
+                    made.elements.append(one)
+                    self.ledger.collected(made, None, one, place)
+
+                self.iterate(value, value.state["frame"], place.node, collect)
+            return made
         if isinstance(value, Thing):
             return Thing(place, self.ledger.capture, source=(value,))
         return Symbol() if isinstance(value, Symbol) else Thing(place, self.ledger.capture)

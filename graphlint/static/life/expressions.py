@@ -111,6 +111,7 @@ class Expressions:
         while scope is not None:
             if node.id in scope.env:
                 self.ledger.loaded(node.id, scope)
+                self.ledger.through(scope, node.id, scope.env[node.id])
                 return scope.env[node.id]
             scope = scope.scope
         known = self.modules.setdefault(frame.function.module, {})
@@ -237,14 +238,18 @@ class Expressions:
             if values and isinstance(index, (Symbol, Thing)):
                 return values[-1]
             owner.keyed[key] = (index, Thing())
-        return owner.keyed[key][1]
+        value = owner.keyed[key][1]
+        return self.passed(owner, index, value) if isinstance(index, str) else value
 
     def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
         """`owner[index] = value`."""
         held = self.eval(index, frame)
         match owner:
             case Container(kind="dict"):
+                before = owner.keyed.get(identity(held), (None, None))[1]
                 owner.keyed[identity(held)] = (held, value)
+                if isinstance(held, str):
+                    self.ledger.bound(owner, held, before, value, frame.place(node))
                 self.ledger.collected(owner, held, value, frame.place(node))
             case Container():
                 if isinstance(held, int) and -len(owner.elements) <= held < len(owner.elements):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
 from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener, Write
-from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, held_by, is_tensor, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -25,7 +25,7 @@ class Inputs(Listener):
     """Follows one run."""
 
     tell: Tell
-    replaced: dict[Capture, list[tuple[Thing, str, Object, Place]]] = field(default_factory=dict)
+    replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
     moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
@@ -60,7 +60,7 @@ class Inputs(Listener):
 
     def replayed(self, capture: Capture, place: Place) -> None:
         last = capture.replays[-1] if capture.replays else capture.ended or 0
-        self._tell_replaced(capture)
+        self._tell_replaced(capture, last)
         since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
         self._note_partial(capture, since)
         if since and not capture.facts.get("may be replayed"):
@@ -70,7 +70,7 @@ class Inputs(Listener):
 
     # Replaced
 
-    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         if isinstance(value, Container) and value.kind == "dict":
             self.containers[value] = None
         for capture in self.ledger.latest.values():
@@ -82,11 +82,13 @@ class Inputs(Listener):
         if _method(write) in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
             self.moved[write.target.root] = write.place
 
-    def _tell_replaced(self, capture: Capture) -> None:
+    def _tell_replaced(self, capture: Capture, last: int) -> None:
         """Tell of attributes that the region read a tensor through and that hold another one now."""
         for owner, name, before, where in self.replaced.pop(capture, ()):
-            now = owner.attributes.get(name)
+            now = held_by(owner, name)
             if now is not before and is_tensor(now) and now.root is not before.root:
+                if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
+                    continue  # it is filled under another name
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
                 self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
         for root in capture.reads:
@@ -209,6 +211,12 @@ def _alive(frame: Frame) -> Iterator[Thing]:
         held += frame.scope.bound()
     for value in held:
         yield from things_in(value)
+
+
+def _is_held(thing: Thing, frame: Frame) -> bool:
+    """Whether something else than a name of the function holds a tensor."""
+    held = (one for value in frame.env.values() if not isinstance(value, Tensor) for one in things_in(value))
+    return any(one is thing.root for one in held)
 
 
 def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:

@@ -79,14 +79,17 @@ class Listener:
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Something is called that nobody knows."""
 
-    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
-        """An attribute is given another value outside of a capture."""
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        """An attribute, a key or a local name is given another value outside of a capture."""
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         """A function gives a value to its caller."""
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         """A value is added to a container; the key is None in a list."""
+
+    def dropped(self, capture: Capture, place: Place) -> None:
+        """A graph is reset, or its name is deleted."""
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
         """A local name is given what a call gave."""
@@ -224,17 +227,18 @@ class Ledger:
 
     # Names
 
-    def bound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
-        for listener in self.listeners:
+    def bound(self, owner: Thing | Frame, name: str, before: Object, value: Object, place: Place) -> None:
+        for listener in self.listeners if isinstance(owner, Thing) else ():
             listener.assigned(owner, name, value, place)
         if self.capture is None and before is not value:
             for listener in self.listeners:
                 listener.rebound(owner, name, before, value, place)
 
-    def through(self, owner: Thing, name: str, value: Object) -> None:
-        """A value is read through an attribute."""
+    def through(self, owner: Thing | Frame, name: str, value: Object) -> None:
+        """A value is read through an attribute, a key or a local name."""
         capture = self.capture
-        if capture is not None and is_tensor(value) and owner.made_in is not capture:
+        is_older = not isinstance(owner, Thing) or owner.made_in is not capture
+        if capture is not None and is_tensor(value) and value.root.made_in is not capture and is_older:
             capture.paths.setdefault((owner, name), value)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
@@ -250,6 +254,11 @@ class Ledger:
         if self.latest:
             for listener in self.listeners:
                 listener.loaded(name, frame)
+
+    def dropped(self, value: Object, place: Place) -> None:
+        if self.capture is None and isinstance(value, Thing) and value in self.latest:
+            for listener in self.listeners:
+                listener.dropped(self.latest[value], place)
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
         for listener in self.listeners:

@@ -95,7 +95,8 @@ class Machine(Calls):
         for target in node.targets:
             match target:
                 case ir.Name():
-                    self.scope_of(target.id, frame).env.pop(target.id, None)
+                    dropped = self.scope_of(target.id, frame).env.pop(target.id, None)
+                    self.ledger.dropped(dropped, frame.place(node))
                 case ir.Attribute():
                     self.delete(self.eval(target.value, frame), target.attr)
                 case ir.Subscript():
@@ -223,7 +224,11 @@ class Machine(Calls):
         """Give a target a value."""
         match target:
             case ir.Name():
-                self.scope_of(target.id, frame).env[target.id] = value
+                scope = self.scope_of(target.id, frame)
+                before = scope.env.get(target.id)
+                scope.env[target.id] = value
+                if before is not None and self.ledger.latest:
+                    self.ledger.bound(scope, target.id, before, value, frame.place(node))
             case ir.Attribute():
                 self.set_attribute(self.eval(target.value, frame), target.attr, value, frame.place(node))
             case ir.Subscript():

@@ -211,11 +211,19 @@ class Capture:
     reads: dict[Thing, Place] = field(default_factory=dict)
     writes: dict[Thing, Place] = field(default_factory=dict)
     accumulates: dict[Thing, Place] = field(default_factory=dict)
-    paths: dict[tuple[Thing, str], Object] = field(default_factory=dict)  # attributes that tensors were read through
+    paths: dict[tuple[object, str], Object] = field(default_factory=dict)
+    """What tensors were read through: attributes of objects, keys of dictionaries, local names of frames."""
     replays: list[int] = field(default_factory=list)
     views: dict[Thing, Place] = field(default_factory=dict)  # what was read, as it was read
     callees: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
     facts: dict[str, Any] = field(default_factory=dict)
+
+
+def held_by(owner: object, name: str) -> Object:
+    """What an object, a dictionary or a frame holds under a name now."""
+    if isinstance(owner, Container):
+        return next((value for key, value in owner.keyed.values() if key == name), None)
+    return (owner.attributes if isinstance(owner, Thing) else getattr(owner, "env", {})).get(name)
 
 
 def is_tensor(value: Object) -> bool:

@@ -93,8 +93,10 @@ class Operations(Expressions):
             return self.made(operation.returns, given, place)
         return self.result(operation.returns, name, given, place)
 
-    def made(self, cls: str, given: Arguments, place: Place) -> Made:
+    def made(self, cls: str, given: Arguments, place: Place) -> Thing:
         """An object of a class outside of the project."""
+        if cls in self.interpreter.lexicon.tensors["parameters"]:
+            return Tensor(place, self.ledger.capture, factory=cls, is_leaf=True)
         held: dict[str | int, Object] = {**dict(enumerate(given.positional)), **given.keywords}
         return Made(place, self.ledger.capture, cls=cls, given=held)
 
@@ -249,6 +251,9 @@ class Operations(Expressions):
         entry = self.interpreter.entries.find_method(self.interpreter.lexicon.owners(owner.cls), name)
         if entry is not None:
             return self.call_entry(f"{owner.cls}.{name}", entry, given, node, frame, owner)
+        if name == "reset" and owner in self.ledger.latest:
+            self.ledger.dropped(owner, place)
+            return None
         if name in self.interpreter.lexicon.life["replays"] and owner in self.ledger.latest:
             self.ledger.replay(owner, place)
             return None
@@ -283,6 +288,8 @@ class Operations(Expressions):
                     self.set_attribute(owner, key, given.get(1, "tensor", "param", "module"), place)
                 return None
             case "moves" | "evaluates" | "trains":
+                if methods == "moves" and (name == "cpu" or any(_is_dtype(value) for value in given.all())):
+                    self.ledger.trained(owner, "to", given, place)
                 return owner
             case "parameters" | "named_parameters" | "states":
                 return Thing(place, self.ledger.capture, source=(owner,))
@@ -290,7 +297,10 @@ class Operations(Expressions):
             for thing in things_in(owner):
                 if isinstance(thing, (Made, Instance)):
                     thing.state["frozen"] = given.get(0, "requires_grad") is False
-        if name in ("float", "half", "bfloat16", "double", "requires_grad_", "type", "apply"):
+        if name in ("float", "half", "bfloat16", "double"):
+            self.ledger.trained(owner, "to", given, place)
+            return owner
+        if name in ("requires_grad_", "type", "apply"):
             return owner
         return self.unknown_call(owner, given, node, frame)
 
