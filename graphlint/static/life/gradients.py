@@ -1,4 +1,4 @@
-"""Whether a captured backward writes the gradients that the parameters have: what had one before, and who drops them."""
+"""Whether a captured backward writes the gradients that parameters have: what had one before, and who drops them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether graphs become more and more: a table that nothing bounds, a list of graphs made anew, a capture in each call."""
+"""Whether graphs become more and more: tables that nothing bounds, lists of graphs made anew, captures in each call."""
 
 from __future__ import annotations
 
@@ -115,9 +115,10 @@ def _is_asked(place: Place) -> bool:
         return False
     spelt = place.function.source(target.value)
     for part in walk(place.function.code.body):
-        if isinstance(part, ir.Compare) and any(sign in ("in", "not in") for sign, _ in part.comparisons):
-            if any(place.function.source(right) == spelt for _, right in part.comparisons):
-                return True
+        if isinstance(part, ir.Compare) and any(
+            sign in ("in", "not in") and place.function.source(right) == spelt for sign, right in part.comparisons
+        ):
+            return True
         if isinstance(part, ir.Attribute) and part.attr == "get" and place.function.source(part.value) == spelt:
             return True
     return False
@@ -143,7 +144,7 @@ def _is_computed(place: Place) -> bool:
     if isinstance(key, ir.Name):
         for part in walk(place.function.code.body):
             if isinstance(part, ir.Assign) and part.value is not None:
-                if any(isinstance(t, ir.Name) and t.id == key.id for t in part.targets):
-                    expressions.append(part.value)
+                named = any(isinstance(target, ir.Name) and target.id == key.id for target in part.targets)
+                expressions += [part.value] if named else []
     calls = [part for expression in expressions for part in walk(expression) if isinstance(part, ir.Call)]
     return any(not (isinstance(call.func, ir.Name) and call.func.id in ("tuple", "str", "len")) for call in calls)

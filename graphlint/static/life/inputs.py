@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
 from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener, Write
-from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, held_by, is_tensor, things_in
+from graphlint.static.life.objects import (
+    Capture,
+    Container,
+    Object,
+    Place,
+    Symbol,
+    Tensor,
+    Thing,
+    held_by,
+    is_tensor,
+    things_in,
+)
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -36,7 +47,11 @@ class Inputs(Listener):
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Note a call that is given nothing but tensors that hold nothing yet."""
         roots = {one.root for value in given for one in things_in(value) if isinstance(one, Tensor)}
-        if self.ledger.capture is None and roots and all(_is_unfilled(r) and not self.ledger.writes.get(r) for r in roots):
+        if (
+            self.ledger.capture is None
+            and roots
+            and all(_is_unfilled(r) and not self.ledger.writes.get(r) for r in roots)
+        ):
             self.hollow |= dict.fromkeys(roots, callee)
 
     def ended(self, capture: Capture) -> None:
@@ -103,13 +118,15 @@ class Inputs(Listener):
         for root, writes in since.items():
             if not writes or not all(write.is_sure and not write.is_whole for write in writes):
                 continue
-            cut = next(((write, bound) for write in writes if (bound := _bound(write)) is not None), None)
+            if any(_goes_to_the_end(write) for write in writes):
+                continue
+            cut = next(((write, end) for write in writes if (end := _bound(write)) is not None), None)
             if cut is None:
                 continue
             write, (bound, number) = cut
-            if isinstance(root, Tensor) and _is_unfilled(root) and root.made is not None and not capture.replays:
-                if not any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ())):
-                    self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
+            filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
+            if _is_unfilled(root) and root.made is not None and not capture.replays and not filled:
+                self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
                 others_reset = any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
@@ -135,9 +152,11 @@ class Inputs(Listener):
 
     def _unused(self, capture: Capture, place: Place) -> None:
         """Tell of a replay without new data, where the function was given some and does nothing with it."""
-        loop = next((loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None)
+        loop = next(
+            (loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None
+        )
         node = loop.place.node if loop is not None else None
-        if loop is not None and isinstance(node, ir.For) and isinstance(node.target, ir.Name) and is_tensor(loop.value):
+        if loop is not None and isinstance(node, ir.For) and isinstance(node.target, ir.Name) and _gives_data(node, loop.value):
             self.tell(StaleReplay((node.target.id,)), place, capture)
         frame = self.entries[-1] if self.entries else None
         if frame is None or place.function.code is not frame.function.code:
@@ -148,7 +167,7 @@ class Inputs(Listener):
             self.tell(StaleReplay(names), place, capture)
 
     def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
-        """Tell of inputs that are of the call which captured, where a later call of the same function writes nowhere."""
+        """Tell of inputs that are of the call which captured, where a later call of that function writes nowhere."""
         frame, owner = (self.entries[-1] if self.entries else None), capture.owner
         if frame is None or not isinstance(owner, Frame) or frame is owner:
             return
@@ -265,6 +284,13 @@ def _is_reset(write: Write) -> bool:
     return write.is_sure and write.is_whole and constant and _method(write) in _RESETTING
 
 
+def _goes_to_the_end(write: Write) -> bool:
+    """Whether a write fills what lies behind a place: `buffer[n:].zero_()`."""
+    index = write.target.index if isinstance(write.target, Tensor) else None
+    parts = walk(index) if index is not None else ()
+    return any(isinstance(p, ir.Slice) and p.bounds[0] is not None and p.bounds[1] is None for p in parts)
+
+
 def _is_inner(write: Write) -> bool:
     """Whether a write is cut short in more than the first extent, so that rows of this request keep an old end."""
     target: Thing | None = write.target
@@ -296,6 +322,13 @@ def _bound(write: Write) -> tuple[str, Object] | None:
                     return write.place.function.source(upper), target.bounds.get(id(upper))
         target = target.base
     return None
+
+
+def _gives_data(node: ir.For, value: Object) -> bool:
+    """Whether a loop goes through data, and does not only count."""
+    counts = isinstance(node.iterable, ir.Call) and isinstance(node.iterable.func, ir.Name)
+    is_used = isinstance(node.target, ir.Name) and not node.target.id.startswith("_")
+    return is_tensor(value) and is_used and not counts
 
 
 def _is_data(parameter: ir.Parameter) -> bool:

@@ -18,7 +18,6 @@ from graphlint.static.life.objects import (
     Made,
     Object,
     Place,
-    Tensor,
     Thing,
     is_tensor,
     things_in,
@@ -228,8 +227,9 @@ class Ledger:
     # Names
 
     def bound(self, owner: Thing | Frame, name: str, before: Object, value: Object, place: Place) -> None:
-        for listener in self.listeners if isinstance(owner, Thing) else ():
-            listener.assigned(owner, name, value, place)
+        if isinstance(owner, Thing):
+            for listener in self.listeners:
+                listener.assigned(owner, name, value, place)
         if self.capture is None and before is not value:
             for listener in self.listeners:
                 listener.rebound(owner, name, before, value, place)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphlint.static.life.frames import Frame
 
 Object: TypeAlias = Any  # a plain Python value, or one of the classes below
+PLAIN = (bool, int, float, str, bytes, type(None))  # what is known of the host is the value itself
 MAX_REACH = 400  # objects that one leads to; behind that, nothing is said of what it holds
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from graphlint.finding import Region
-from graphlint.static.life.expressions import Expressions, identity
+from graphlint.static.interpreter.classes import Base
+from graphlint.static.life.expressions import Expressions
 from graphlint.static.life.frames import Frame
 from graphlint.static.life.objects import (
     Arguments,
@@ -26,6 +27,7 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
+from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
 
 TENSOR = "torch.Tensor"
@@ -81,23 +83,24 @@ class Operations(Expressions):
             return duplicate(given.get(0))
         if not name.startswith("torch.") or name.startswith("torch.ops."):
             self.ledger.may_write(given.all(), place)  # it may share memory with what it gives, or write to it
-        operation = self.interpreter.catalogue.find(name)
+        if name in self.interpreter.lexicon.tensors["parameters"]:
+            return Tensor(place, self.ledger.capture, factory=name, is_leaf=True)
         catalogue = self.interpreter.catalogue
+        operation = catalogue.find(name)
         if operation is None:
             if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or _is_class(name):
                 return self.made(name, given, place)
-            if self.interpreter.lexicon.is_familiar(name):
+            if self.interpreter.lexicon.is_familiar(name) and not name.startswith("torch.ops."):
                 return self.operated(given.all(), place)
             return self.unknown_call(Outside(name), given, node, frame)
         if "." in operation.returns:
             return self.made(operation.returns, given, place)
         return self.result(operation.returns, name, given, place)
 
-    def made(self, cls: str, given: Arguments, place: Place) -> Thing:
+    def made(self, cls: str, given: Arguments, place: Place) -> Made:
         """An object of a class outside of the project."""
-        if cls in self.interpreter.lexicon.tensors["parameters"]:
-            return Tensor(place, self.ledger.capture, factory=cls, is_leaf=True)
-        held: dict[str | int, Object] = {**dict(enumerate(given.positional)), **given.keywords}
+        held: dict[str | int, Object] = dict(enumerate(given.positional))
+        held.update(given.keywords)
         return Made(place, self.ledger.capture, cls=cls, given=held)
 
     def result(self, returns: str, name: str, given: Arguments, place: Place) -> Object:
@@ -269,10 +272,13 @@ class Operations(Expressions):
     def _super_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         receiver = owner.state["receiver"]
         found = self.interpreter.classes.find(receiver.cls, name, owner.state["after"])
-        if found is None or isinstance(found[0], str):
+        method = None if found is None else self.bound_method(*found, receiver, frame)
+        if method is None:
             return None if name == "__init__" else self.call_module(receiver, name, given, node, frame)
-        method = self._method(found[1][-1], found[0], receiver, frame)  # type: ignore[attr-defined]
         return self.call(method, given, node, frame)
+
+    @abstractmethod
+    def bound_method(self, owner: Base, member: object, receiver: Object, frame: Frame) -> Object | None: ...
 
     def call_module(self, owner: Instance | Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A method that every module of torch has."""
@@ -385,7 +391,9 @@ class Operations(Expressions):
 def _several(view: Tensor) -> Container:
     """A tuple of views."""
     view.is_part = True
-    return Container(view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)])
+    return Container(
+        view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)]
+    )
 
 
 def duplicate(value: Object) -> Object:
@@ -394,7 +402,10 @@ def duplicate(value: Object) -> Object:
         case Made():
             return replace(value, given={key: duplicate(held) for key, held in value.given.items()}, source=())
         case Instance():
-            held = {key: duplicate(one) if isinstance(one, (Made, Instance)) else one for key, one in value.attributes.items()}
+            held = {
+                key: duplicate(one) if isinstance(one, (Made, Instance)) else one
+                for key, one in value.attributes.items()
+            }
             return replace(value, attributes=held, source=())
         case Container():
             return replace(value, elements=[duplicate(one) for one in value.elements])
@@ -406,7 +417,9 @@ def duplicate(value: Object) -> Object:
 
 
 def _is_dtype(value: Object) -> bool:
-    return isinstance(value, Outside) and value.name.startswith("torch.") and value.name.rpartition(".")[2][-1:].isdigit()
+    return (
+        isinstance(value, Outside) and value.name.startswith("torch.") and value.name.rpartition(".")[2][-1:].isdigit()
+    )
 
 
 def _is_class(name: str) -> bool:

@@ -25,14 +25,14 @@ class Outputs(Listener):
     collections: list[tuple[Capture, Container, Thing, Place, tuple[Loop, ...]]] = field(default_factory=list)
     given_early: dict[Thing, Place] = field(default_factory=dict)  # outputs, where they were returned before a replay
     names: dict[tuple[Frame, str], tuple[Capture, Thing, Place, int]] = field(default_factory=dict)
-    gone: dict[Capture | None, Place] = field(default_factory=dict)  # graphs that were dropped
+    gone: dict[Capture, Place] = field(default_factory=dict)  # graphs that were dropped
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
         capture = self._output_of(thing)
-        if is_sure and capture in self.gone:
+        if is_sure and capture is not None and capture in self.gone:
             self.tell(GraphDropped(), self.gone.pop(capture), capture)
         if is_sure and capture is not None and self._is_empty(capture) and not capture.facts.get("read early"):
             capture.facts["read early"] = True
@@ -45,7 +45,7 @@ class Outputs(Listener):
             self.gone[capture] = place
 
     def began(self, capture: Capture) -> None:
-        for other in [c for c in self.gone if c is not None and c.graph is capture.graph]:
+        for other in [c for c in self.gone if c.graph is capture.graph]:
             del self.gone[other]
 
     def _output_of(self, thing: Object) -> Capture | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graphlint.finding import Confidence, Hop
+from graphlint.finding import Hop
 from graphlint.rule import Event
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
@@ -59,9 +59,7 @@ class Rehearsal:
     def _tell(self, event: Event, place: Place, capture: Capture) -> None:
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
-                occurrence = Occurrence(
-                    detector.effect, place.span, place.text, hit.confidence, hit.message, hit.help
-                )
+                occurrence = Occurrence(detector.effect, place.span, place.text, hit.confidence, hit.message, hit.help)
                 key = (detector.effect, place.span)
                 known = self.found.get(key)
                 if known is None or known.occurrence.confidence < hit.confidence:
