@@ -796,7 +796,7 @@ ENTRIES = {
     "make_graphed_callables": "# file: run.py\nimport torch, main\n"
     "torch.cuda.make_graphed_callables(main.step, (torch.ones(4, device='cuda'),))\n",
     "capture_begin": "# file: run.py\nimport main, torch\ndef run(graph):\n    x = torch.ones(4, device='cuda')\n"
-    "    graph.capture_begin()\n    main.step(x)\n    graph.capture_end()\n",
+    "    graph.capture_begin()\n    main.step(x)\n    graph.capture_end()\n    return x\n",
 }
 
 

@@ -9,12 +9,13 @@ from graphlint.finding import Hop
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.interpreter.classes import Base
-from graphlint.static.life.frames import Frame, Returned
+from graphlint.static.life.frames import Returned
 from graphlint.static.life.objects import (
     Arguments,
     ClassRef,
     Closure,
     Container,
+    Frame,
     Instance,
     Made,
     MethodOf,

@@ -12,13 +12,14 @@ from graphlint.static.domain.program import Class, Function, ModuleValue, Packag
 from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_STEPS, Decisions, Frame, Stopped
+from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
     PLAIN,
     ClassRef,
     Closure,
     Container,
+    Frame,
     Instance,
     Made,
     MethodOf,

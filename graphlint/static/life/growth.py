@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, GraphCollected, Recapture
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener
-from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 

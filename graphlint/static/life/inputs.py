@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener, Write
 from graphlint.static.life.objects import (
     Capture,
     Container,
+    Frame,
     Object,
     Place,
     Symbol,
@@ -156,7 +156,12 @@ class Inputs(Listener):
             (loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None
         )
         node = loop.place.node if loop is not None else None
-        if loop is not None and isinstance(node, ir.For) and isinstance(node.target, ir.Name) and _gives_data(node, loop.value):
+        if (
+            loop is not None
+            and isinstance(node, ir.For)
+            and isinstance(node.target, ir.Name)
+            and _gives_data(node, loop.value)
+        ):
             self.tell(StaleReplay((node.target.id,)), place, capture)
         frame = self.entries[-1] if self.entries else None
         if frame is None or place.function.code is not frame.function.code:

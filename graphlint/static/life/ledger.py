@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
     Container,
+    Frame,
     Instance,
     Made,
     Object,
@@ -23,9 +23,6 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.life.frames import Frame
 
 
 @dataclass(frozen=True, slots=True)

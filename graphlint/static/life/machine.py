@@ -14,9 +14,9 @@ from typing import Any
 from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.calls import Calls
-from graphlint.static.life.frames import Broke, Continued, Decisions, Frame, Leave, Raised, Returned
+from graphlint.static.life.frames import Broke, Continued, Decisions, Leave, Raised, Returned
 from graphlint.static.life.ledger import Ledger
-from graphlint.static.life.objects import ClassRef, Closure, Container, Object, Place, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, Object, Place, Thing
 from graphlint.static.syntax import ir
 
 MAX_ROUNDS = 4  # of a loop whose rounds are known

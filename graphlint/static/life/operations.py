@@ -10,12 +10,12 @@ from typing import Any
 from graphlint.finding import Region
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.expressions import Expressions
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
     Closure,
     Container,
+    Frame,
     Instance,
     Made,
     MethodOf,

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, GraphDropped, OutputKept, OutputRead, RepeatedState
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener, Loop, Write
-from graphlint.static.life.objects import Capture, Container, Object, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, is_tensor, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 

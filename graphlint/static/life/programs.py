@@ -19,7 +19,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_RUNS, Decisions, Frame, Leave, Plans, Stopped
+from graphlint.static.life.frames import MAX_RUNS, Decisions, Leave, Plans, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
 from graphlint.static.life.objects import (
@@ -27,6 +27,7 @@ from graphlint.static.life.objects import (
     Capture,
     ClassRef,
     Closure,
+    Frame,
     Instance,
     Object,
     Place,
