@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
-from graphlint.static.life.ledger import Listener, Write
+from graphlint.static.life.ledger import Listener, Loop, Write
 from graphlint.static.life.objects import (
     Capture,
     Container,
@@ -155,14 +155,9 @@ class Inputs(Listener):
         loop = next(
             (loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None
         )
-        node = loop.place.node if loop is not None else None
-        if (
-            loop is not None
-            and isinstance(node, ir.For)
-            and isinstance(node.target, ir.Name)
-            and _gives_data(node, loop.value)
-        ):
-            self.tell(StaleReplay((node.target.id,)), place, capture)
+        name = _data_of(loop) if loop is not None else None
+        if name is not None:
+            self.tell(StaleReplay((name,)), place, capture)
         frame = self.entries[-1] if self.entries else None
         if frame is None or place.function.code is not frame.function.code:
             return
@@ -329,11 +324,14 @@ def _bound(write: Write) -> tuple[str, Object] | None:
     return None
 
 
-def _gives_data(node: ir.For, value: Object) -> bool:
-    """Whether a loop goes through data, and does not only count."""
-    counts = isinstance(node.iterable, ir.Call) and isinstance(node.iterable.func, ir.Name)
-    is_used = isinstance(node.target, ir.Name) and not node.target.id.startswith("_")
-    return is_tensor(value) and is_used and not counts
+def _data_of(loop: Loop) -> str | None:
+    """The name of what a loop goes through, if that is data and not a count."""
+    node = loop.place.node
+    if not isinstance(node, ir.For) or not isinstance(node.target, ir.Name) or not is_tensor(loop.value):
+        return None
+    called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
+    counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
+    return None if counts or node.target.id.startswith("_") else node.target.id
 
 
 def _is_data(parameter: ir.Parameter) -> bool:
