@@ -60,6 +60,8 @@ class Assignment:
 
     def _columns(self, target: ir.Display, value: Value) -> list[Value]:
         """What each target gets of a value; nothing if the value is too long or too short."""
+        if isinstance(value, Instance):
+            value = self.interpreter.records.held(value) or value
         count = len(target.elements)
         star = next((i for i, element in enumerate(target.elements) if isinstance(element, ir.Starred)), None)
         if isinstance(value, Sequence) and value.elements is not None:

@@ -66,9 +66,13 @@ class Classes:
         if node is None:
             return []
         found: list[Base] = []
-        for value in members(
-            self.interpreter.names.static_value(node, cls.module, self.interpreter.names.scopes.get(cls))
-        ):
+        names = self.interpreter.names
+        if isinstance(node, ir.Call):  # `class Size(namedtuple("Size", "height width"))`
+            frame = names.module_frame(cls.module, cls.segment.first)
+            base = self.interpreter.eval(node, frame)
+        else:
+            base = names.static_value(node, cls.module, names.scopes.get(cls))
+        for value in members(base):
             if isinstance(value, Class):
                 found.append(value.definition)
             elif isinstance(value, External):

@@ -30,6 +30,7 @@ from graphlint.static.interpreter.items import Items
 from graphlint.static.interpreter.loops import Loops
 from graphlint.static.interpreter.methods import Methods
 from graphlint.static.interpreter.names import Names
+from graphlint.static.interpreter.records import Records
 from graphlint.static.interpreter.signatures import Signatures
 from graphlint.static.interpreter.statements import Statements
 from graphlint.static.models.builtins import Builtins
@@ -69,6 +70,7 @@ class Interpreter:
         self.signatures = Signatures(self)
         self.decorators = Decorators(self)
         self.instances = Instances(self)
+        self.records = Records(self)
         self.methods = Methods(self)
         self.calls = Calls(self)
         self.assignment = Assignment(self)
@@ -109,6 +111,7 @@ class Interpreter:
         self.summary = self.calls.context
         self.run_backward = self.calls.run_backward
         self.unresolved = self.calls.unresolved
+        self.named_tuple = self.records.define
         self.decorate = self.decorators.apply
         self.element = self.expressions.element
         self.attribute = self.attributes.load

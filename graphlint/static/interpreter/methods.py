@@ -91,6 +91,9 @@ class Methods:
         # An attribute that stands for the object itself would go round in circles.
         target = without(heap.load(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):
+            given = self.interpreter.records.call_method(receiver, name, arguments, frame)
+            if given is not None:
+                return given
             content = heap.attributes(receiver).get(CONTENT)
             if content is not None or name == "get":
                 return self._call_external_super(receiver, name, arguments, node, frame)
