@@ -71,6 +71,7 @@ __all__ = [
     "Growth",
     "Hit",
     "Host",
+    "HostCount",
     "HostRead",
     "Item",
     "ItemRead",
@@ -167,6 +168,17 @@ class HostRead(Event):
 
     value: Value
     purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostCount(Event):
+    """A call adds to a number that something keeps on the host, once, at capture: `counted` is how it is written.
+
+    `is_optimizer` says whether the call is the step of an optimizer.
+    """
+
+    counted: str
+    is_optimizer: bool
 
 
 @dataclass(frozen=True, slots=True)

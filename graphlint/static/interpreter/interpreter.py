@@ -30,6 +30,7 @@ from graphlint.static.interpreter.items import Items
 from graphlint.static.interpreter.loops import Loops
 from graphlint.static.interpreter.methods import Methods
 from graphlint.static.interpreter.names import Names
+from graphlint.static.interpreter.optimizers import Optimizers
 from graphlint.static.interpreter.records import Records
 from graphlint.static.interpreter.signatures import Signatures
 from graphlint.static.interpreter.statements import Statements
@@ -71,6 +72,7 @@ class Interpreter:
         self.decorators = Decorators(self)
         self.instances = Instances(self)
         self.records = Records(self)
+        self.optimizers = Optimizers(self)
         self.methods = Methods(self)
         self.calls = Calls(self)
         self.assignment = Assignment(self)

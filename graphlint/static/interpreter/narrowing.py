@@ -148,7 +148,8 @@ def _answers_shortly(callee: Value) -> bool:
     if not isinstance(function, Function) or not 0 < len(function.code.body) <= MAX_STATEMENTS:
         return False
     return all(
-        isinstance(statement, ir.Return) or (isinstance(statement, ir.If) and _returns(statement.body + statement.orelse))
+        isinstance(statement, ir.Return)
+        or (isinstance(statement, ir.If) and _returns(statement.body + statement.orelse))
         for statement in function.code.body
     )
 

@@ -45,6 +45,7 @@ class Statements:
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
         left, right = self.interpreter.eval(node.target, frame), self.interpreter.eval(node.value, frame)
+        self.interpreter.optimizers.note(node, left, right, frame)
         value = self.interpreter.operators.apply(node, node.operator, left, right, frame)
         kinds = {type(member) for member in members(left) if member != NONE}
         if kinds == {Tensor}:

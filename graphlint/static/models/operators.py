@@ -46,8 +46,8 @@ class Operators:
                 return given
         if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
             self.tensors.check_printed(node, right, frame)
-            many = isinstance(right, Sequence) and right.kind == "tuple" and right.elements is not None
-            return texts.combined(lambda text, *given: text % given, (left, *(right.elements if many else (right,))))
+            many = right.elements if isinstance(right, Sequence) and right.kind == "tuple" else None
+            return texts.combined(lambda text, *given: text % given, (left, *((right,) if many is None else many)))
         for repeated, times in ((left, right), (right, left)) if sign == "*" else ():
             if isinstance(times, Tensor) and _is_repeatable(repeated):
                 self.tensors.check_list_index(node, times, frame)

@@ -40,5 +40,5 @@ def is_text(value: Value) -> bool:
 
 def _constants(value: Value) -> list[object]:
     """The texts and numbers that a value may be; nothing if it may be something else."""
-    known = [m.value for m in members(value) if isinstance(m, Const) and isinstance(m.value, _PARTS)]
+    known: list[object] = [m.value for m in members(value) if isinstance(m, Const) and isinstance(m.value, _PARTS)]
     return known if len(known) == len(list(members(value))) else []
