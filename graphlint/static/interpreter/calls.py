@@ -213,9 +213,9 @@ class Calls:
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
-                inner = function.receiver if isinstance(function, Bound) else function
+                bound = self.interpreter.heap.bind(function, applied, frame)
                 context = self.interpreter.classes.applied_as(applied.definition)
-                self.call(inner, Arguments((context,), (), gradients), node, frame)
+                self.call(bound, Arguments((context,), (), gradients), node, frame)
 
     # Outside of the project
 

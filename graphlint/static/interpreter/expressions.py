@@ -134,6 +134,7 @@ class Expressions:
             return known
         for target, iterable, tests in node.clauses:
             value = self.eval(iterable, frame)
+            self.interpreter.loops.assume_filled(iterable, frame)
             self.interpreter.assignment.store(target, self.iterate(iterable, value, frame), frame)
             for test in tests:
                 self.interpreter.conditions.condition(test, frame)

@@ -190,7 +190,8 @@ class Methods:
             frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.classes.method(cls, "setup_context") is None
         given = arguments.prepend(self.interpreter.classes.applied_as(cls)) if takes_context else arguments
-        return self.interpreter.calls.call(forward, given, node, frame)
+        bound = union(self.interpreter.heap.bind(member, Class(cls), frame) for member in members(forward))
+        return self.interpreter.calls.call(bound, given, node, frame)
 
 
 def is_abstract(code: ir.Code) -> bool:

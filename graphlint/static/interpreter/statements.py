@@ -41,6 +41,8 @@ class Statements:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
+            if isinstance(target, ir.Attribute) and isinstance(node.value, ir.Call):
+                self.interpreter.assignment.settle_moved(target, node.value, value, frame)
         return True
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
