@@ -25,6 +25,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.queries import truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -210,7 +211,10 @@ class Expressions:
             arguments = self.arguments(node, frame)
             return self.interpreter.methods.call(receiver, node.func.attr, arguments, node, frame)
         target = self.eval(node.func, frame)
-        return self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)
+        result = self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)
+        # A guard behind decorators is one by the name that it has here.
+        answers = self.interpreter.lexicon.guard(node.func.id) if isinstance(node.func, ir.Name) else None
+        return result if answers is None or truth(result) is not None else answers[frame.mode.value]
 
     def arguments(self, node: ir.Call, frame: Frame) -> Arguments:
         positional: list[Value] = []
