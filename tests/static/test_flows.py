@@ -532,3 +532,31 @@ def test_a_class_method_of_an_autograd_function_gets_its_class(tmp_path: Path) -
             return y
         """
     assert_reported(tmp_path, program)
+
+
+def test_a_metaclass_that_makes_its_objects_is_followed(tmp_path: Path) -> None:
+    """And so is the constructor of a class outside of the program, where the object is really made."""
+    program = """
+        HOOKS = []
+        class Meta(type):
+            def __call__(cls, *args, **kwargs):
+                for hook in HOOKS:
+                    made = hook(cls, args, kwargs)
+                    if made is not None:
+                        return made
+                return super().__call__(*args, **kwargs)  # expect: GL104
+        class Base(metaclass=Meta):
+            def __call__(self, x):
+                return x.tolist()  # expect: GL101
+        class Normal(torch.distributions.Normal, Base):
+            pass
+        class Quiet(Base):
+            def __init__(self, x):
+                self.x = x
+        def step(x: torch.Tensor):
+            Normal(x, x)
+            quiet = Quiet(x)
+            quiet(x)
+            return quiet.x.item()  # expect: GL101
+        """
+    assert_reported(tmp_path, program)

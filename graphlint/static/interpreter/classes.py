@@ -85,6 +85,15 @@ class Classes:
     def is_a(self, cls: ClassDefinition, name: str) -> bool:
         return any(name in (base, base.rpartition(".")[2]) for base in self.external_bases(cls))
 
+    def maker(self, cls: ClassDefinition) -> Value | None:
+        """The `__call__` of the metaclass, if it is one of the project that has its own."""
+        for base in self.order(cls):
+            node = lower_expression(base.metaclass) if isinstance(base, ClassDefinition) and base.metaclass else None
+            if isinstance(base, ClassDefinition) and node is not None:
+                metaclass = self.interpreter.names.static_value(node, base.module)
+                return self.method(metaclass.definition, "__call__") if isinstance(metaclass, Class) else None
+        return None
+
     def applied_as(self, cls: ClassDefinition) -> Value:
         """What the `forward` and the `backward` of an autograd function are given first; unknown if it is none."""
         callables = self.interpreter.lexicon.callables

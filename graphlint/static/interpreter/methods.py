@@ -147,6 +147,8 @@ class Methods:
             return UNKNOWN
         classes, heap = self.interpreter.classes, self.interpreter.heap
         cls = instance.cls if isinstance(instance, Instance) else instance.definition
+        if name == "__call__" and receiver.after not in classes.order(cls):  # of a metaclass
+            return self.interpreter.instances.make(cls, arguments, node, frame)
         method = classes.method(cls, name, receiver.after)
         if method is not None:
             bound = union(heap.bind(m, instance, frame) for m in members(method))
@@ -161,6 +163,7 @@ class Methods:
         classes, heap = self.interpreter.classes, self.interpreter.heap
         bases = classes.external_bases(instance.cls)
         if name == "__init__":
+            self.interpreter.instances.make_inherited(instance, arguments, node, frame)
             if arguments.positional or arguments.star is not None:
                 heap.attributes(instance).setdefault(CONTENT, self.interpreter.builtins.content_of(arguments))
             return NONE
