@@ -75,6 +75,7 @@ __all__ = [
     "Growth",
     "Hit",
     "Host",
+    "HostCount",
     "HostRead",
     "InputFreed",
     "InputReplaced",
@@ -179,6 +180,17 @@ class HostRead(Event):
 
     value: Value
     purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostCount(Event):
+    """A call adds to a number that something keeps on the host, once, at capture: `counted` is how it is written.
+
+    `is_optimizer` says whether the call is the step of an optimizer.
+    """
+
+    counted: str
+    is_optimizer: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1041,6 +1041,16 @@ def test_an_installed_package_is_followed_on_request(tmp_path: Path, installed: 
         assert 1 == report.summary.files
 
 
+def test_what_lies_beside_an_installed_package_is_not_followed(tmp_path: Path, installed: Path) -> None:
+    """One folder holds all that is installed; only what was asked for is looked at, package by package."""
+    (installed / "layers.py").write_text("from single import scale\n", encoding="utf-8")
+    (tmp_path / "project").mkdir()
+    alone = analyse(tmp_path / "project", INSTALLED, follow_installed=("vendor",)).report
+    assert ([], 1) == (list(alone.findings), alone.summary.unresolved_calls)
+    both = analyse(tmp_path / "project", INSTALLED, follow_installed=("vendor", "single")).report
+    assert [str(installed.parent / "single.py")] == [finding.span.path for finding in both.findings]
+
+
 def test_an_installed_module_is_followed(tmp_path: Path, installed: Path) -> None:
     """A package may be a single file; it is not imported."""
     (tmp_path / "project").mkdir()

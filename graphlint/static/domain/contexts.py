@@ -80,6 +80,14 @@ class MadeCall:
     frame: Frame
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Something kept on the host that is added to: how that is written, and what is assumed there."""
+
+    text: str
+    assumed: Assumptions
+
+
 @dataclass(slots=True, eq=False)
 class Context:
     """A function run with certain arguments, or the inside of a region; `applied` are autograd functions."""
@@ -91,6 +99,7 @@ class Context:
     ways: dict[Context, list[Assumptions]] = field(default_factory=dict)
     unresolved: dict[Span, Unresolved] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
+    counts: dict[Span, Counted] = field(default_factory=dict)
     result: Value = UNKNOWN
     left_open: list[OpenRegion] = field(default_factory=list)
     open_at_yield: list[OpenRegion] = field(default_factory=list)

@@ -54,6 +54,9 @@ class Evaluator(Protocol):
     def decorate(self, decorator: Value, value: Value, frame: Frame) -> Value:
         """What a decorator makes of a function."""
 
+    def named_tuple(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """The class that a call of `namedtuple` makes."""
+
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
         """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
 

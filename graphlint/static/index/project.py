@@ -53,12 +53,13 @@ class Project:
         if folder.is_dir():
             self.roots.add(folder.resolve())
             return
-        spec = importlib.machinery.PathFinder.find_spec(str(package).partition(".")[0], sys.path)
+        name = str(package).partition(".")[0]
+        spec = importlib.machinery.PathFinder.find_spec(name, sys.path)
         if spec is None:
             raise LookupError(str(package))
         origin = Path(spec.origin).parent if spec.origin else Path(next(iter(spec.submodule_search_locations or ())))
         is_module = spec.submodule_search_locations is None
-        self.roots.folders.setdefault(origin if is_module else origin.parent)
+        self.roots.add_one(origin if is_module else origin.parent, name)
 
     def expect(self, pattern: str) -> None:
         """Let the modules that a user means by a dotted name, which may end in a glob, be called so."""

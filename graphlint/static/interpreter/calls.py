@@ -168,6 +168,7 @@ class Calls:
         context = self.interpreter.run(function, bound, frame.mode, depth, constructing, frame.surroundings)
         if frame.in_region:
             frame.sink.reach(context, frame.site(node), frame.assumptions)
+            self.interpreter.optimizers.stepped(function, context, node, frame)
         if node is not None and context.open_at_yield:
             frame.suspended[node] = context.open_at_yield
         for _ in range(context.closes):
@@ -212,9 +213,9 @@ class Calls:
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
-                inner = function.receiver if isinstance(function, Bound) else function
+                bound = self.interpreter.heap.bind(function, applied, frame)
                 context = self.interpreter.classes.applied_as(applied.definition)
-                self.call(inner, Arguments((context,), (), gradients), node, frame)
+                self.call(bound, Arguments((context,), (), gradients), node, frame)
 
     # Outside of the project
 

@@ -30,6 +30,8 @@ from graphlint.static.interpreter.items import Items
 from graphlint.static.interpreter.loops import Loops
 from graphlint.static.interpreter.methods import Methods
 from graphlint.static.interpreter.names import Names
+from graphlint.static.interpreter.optimizers import Optimizers
+from graphlint.static.interpreter.records import Records
 from graphlint.static.interpreter.signatures import Signatures
 from graphlint.static.interpreter.statements import Statements
 from graphlint.static.models.builtins import Builtins
@@ -48,6 +50,7 @@ MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late 
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
+FEW_VARIANTS = 6  # of one function, once the contexts that there may be are used up
 
 
 class Interpreter:
@@ -69,6 +72,8 @@ class Interpreter:
         self.signatures = Signatures(self)
         self.decorators = Decorators(self)
         self.instances = Instances(self)
+        self.records = Records(self)
+        self.optimizers = Optimizers(self)
         self.methods = Methods(self)
         self.calls = Calls(self)
         self.assignment = Assignment(self)
@@ -92,6 +97,8 @@ class Interpreter:
         self.ran_outside: set[Function] = set()  # what ran before a region since then
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
+        self.limit: int | None = None  # contexts that there may be before functions are run for few kinds of arguments
+        self.latest: dict[tuple[Function, Mode], tuple[int, Context]] = {}  # of each function, and how many it has
         self.outside = 0  # contexts that were made before a region since the search began with this function
         self.regions: dict[RegionKey, OpenRegion] = {}
         self.places_of_regions: set[tuple[str, int]] = set()
@@ -109,6 +116,7 @@ class Interpreter:
         self.summary = self.calls.context
         self.run_backward = self.calls.run_backward
         self.unresolved = self.calls.unresolved
+        self.named_tuple = self.records.define
         self.decorate = self.decorators.apply
         self.element = self.expressions.element
         self.attribute = self.attributes.load
@@ -166,6 +174,9 @@ class Interpreter:
         if context is not None:
             return context
         variants, running = self.variants[where, mode], self.running[where]
+        made, latest = self.latest.get((function, mode), (0, None))
+        if latest is not None and made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit:
+            return Context(latest.function, latest.path, result=latest.result)
         if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
             bound = {name: widen(value) for name, value in bound.items()}
             key = (where, tuple(bound.items()), mode, None, constructing, around)
@@ -183,6 +194,7 @@ class Interpreter:
         if depth > limit or too_many:
             return context
         self.contexts[key] = context
+        self.latest[function, mode] = made + 1, context
         frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
         self.running.update((where, function))

@@ -66,5 +66,8 @@ class Items:
         call = ir.Call(node.mark, node.value, ())
         if classes.method(value.cls, "__getitem__") is not None:
             return self.interpreter.methods.call(value, "__getitem__", Arguments((index,)), call, frame)
+        record = self.interpreter.records.held(value)
+        if record is not None:
+            return self._sliced(record, node.index, frame) if isinstance(node.index, ir.Slice) else item(record, index)
         content = heap.attributes(value).get(CONTENT)
         return item(content, index) if content is not None else UNKNOWN

@@ -25,7 +25,21 @@ class Loops:
         self.interpreter = interpreter
 
     def run_for(self, node: ir.For, frame: Frame) -> bool:
-        iterable = self.interpreter.eval(node.iterable, frame)
+        iterable, assumed = self.interpreter.eval(node.iterable, frame), frame.assumed
+        self.assume_filled(node.iterable, frame)
+        goes_on = self._run_over(node, iterable, frame)
+        frame.assumed = assumed
+        return goes_on
+
+    @staticmethod
+    def assume_filled(iterable: ir.Expr, frame: Frame) -> None:
+        """A loop over `rows if flag else ()` runs where there are rows."""
+        if isinstance(iterable, ir.Conditional):
+            for branch, outcome in ((iterable.orelse, True), (iterable.body, False)):
+                if isinstance(branch, ir.Display) and not branch.elements:
+                    frame.assume(iterable.test, outcome)
+
+    def _run_over(self, node: ir.For, iterable: Value, frame: Frame) -> bool:
         elements = iterable.elements if isinstance(iterable, Sequence) else None
         if elements is not None and len(elements) <= MAX_UNROLLED and all(map(_is_plain, elements)):
             return self._unrolled(node, elements, frame)

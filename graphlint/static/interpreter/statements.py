@@ -41,10 +41,13 @@ class Statements:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
+            if isinstance(target, ir.Attribute) and isinstance(node.value, ir.Call):
+                self.interpreter.assignment.settle_moved(target, node.value, value, frame)
         return True
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
         left, right = self.interpreter.eval(node.target, frame), self.interpreter.eval(node.value, frame)
+        self.interpreter.optimizers.note(node, left, right, frame)
         value = self.interpreter.operators.apply(node, node.operator, left, right, frame)
         kinds = {type(member) for member in members(left) if member != NONE}
         if kinds == {Tensor}:
