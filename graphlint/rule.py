@@ -72,6 +72,7 @@ __all__ = [
     "Hit",
     "Host",
     "HostRead",
+    "HostStateRead",
     "Item",
     "ItemRead",
     "ItemWrite",
@@ -167,6 +168,24 @@ class HostRead(Event):
 
     value: Value
     purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostStateRead(Event):
+    """The region reads a plain value of the host, and something writes it between a capture and its replays.
+
+    `use` is what the value decides: the `bound` of a slice, an `index`, the `count` of the rounds of a loop, the
+    condition of a `loop` or a `branch`, an `operand` of an elementwise operation, or another `argument`. `written` are
+    the places, as `decode.py:31`. `is_surely_late` tells a write that the program makes after a capture from one that
+    whoever uses it may make; `by_region` is one that the region makes itself, each time that it runs. `is_number` says
+    that it is no tensor.
+    """
+
+    use: str
+    written: tuple[str, ...]
+    is_surely_late: bool
+    by_region: bool
+    is_number: bool
 
 
 @dataclass(frozen=True, slots=True)

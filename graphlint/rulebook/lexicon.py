@@ -25,7 +25,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
     "methods": (
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
-        "registers", "registers_tensors", "states", "trains",
+        "registers", "registers_tensors", "replays", "constructs", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.static.domain.assumptions import Assumption, Assumptions, assume
+from graphlint.static.domain.sources import Source, Sources
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
@@ -82,7 +83,10 @@ class MadeCall:
 
 @dataclass(slots=True, eq=False)
 class Context:
-    """A function run with certain arguments, or the inside of a region; `applied` are autograd functions."""
+    """A function run with certain arguments, or the inside of a region; `applied` are autograd functions.
+
+    `answers` are the reads and parameters that its result comes from, `has_work` whether it runs anything on the device.
+    """
 
     function: str
     path: str
@@ -92,6 +96,8 @@ class Context:
     unresolved: dict[Span, Unresolved] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
     result: Value = UNKNOWN
+    answers: dict[Source, None] = field(default_factory=dict)
+    has_work: bool = False
     left_open: list[OpenRegion] = field(default_factory=list)
     open_at_yield: list[OpenRegion] = field(default_factory=list)
     closes: int = 0
@@ -170,6 +176,8 @@ class Frame:
     doubtful: bool = False  # whether nothing supports what is assumed
     known: dict[ir.Expr, bool | None] = field(default_factory=dict)
     before: dict[OpenRegion, int] = field(default_factory=dict)
+    sources: dict[object, Sources] = field(default_factory=dict)  # of names, of attributes, and of nodes
+    answers: list[Source] = field(default_factory=list)  # of what has been called without a node
     found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for
 
     @property
@@ -234,6 +242,7 @@ class Frame:
             assumed=self.assumptions,
             known={},
             before={},
+            sources={},
             suspended={},
             constructing=None,
         )

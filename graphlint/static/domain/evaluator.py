@@ -122,3 +122,9 @@ class Evaluator(Protocol):
 
     def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""
+
+    def used(self, kind: str, node: ir.Expr | None, value: Value, frame: Frame) -> None:
+        """A value decides what a region does, in one of the ways of `graphlint.rule.HostStateRead`."""
+
+    def worked(self) -> None:
+        """Something runs on the device in a region."""

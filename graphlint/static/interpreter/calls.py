@@ -168,6 +168,7 @@ class Calls:
         context = self.interpreter.run(function, bound, frame.mode, depth, constructing, frame.surroundings)
         if frame.in_region:
             frame.sink.reach(context, frame.site(node), frame.assumptions)
+            self.interpreter.traces.called(function, context, node, frame)
         if node is not None and context.open_at_yield:
             frame.suspended[node] = context.open_at_yield
         for _ in range(context.closes):

@@ -96,7 +96,9 @@ class Expressions:
     def _slice(self, node: ir.Slice, frame: Frame) -> Value:
         for bound in node.bounds:
             if bound is not None:
-                self.tensors.check_bound(bound, self.eval(bound, frame), frame)
+                value = self.eval(bound, frame)
+                self.tensors.check_bound(bound, value, frame)
+                self.interpreter.used("bound", bound, value, frame)
         return Host("slice")
 
     def _starred(self, node: ir.Starred, frame: Frame) -> Value:

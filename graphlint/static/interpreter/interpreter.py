@@ -15,6 +15,7 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import Catalogue
 from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
+from graphlint.static.domain.sources import Place
 from graphlint.static.index.project import Project
 from graphlint.static.interpreter.annotations import Annotations
 from graphlint.static.interpreter.assignment import Assignment
@@ -40,6 +41,8 @@ from graphlint.static.models.modules import Modules
 from graphlint.static.models.operators import Operators
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
+from graphlint.static.writes.judged import Judged
+from graphlint.static.writes.traces import Traces
 from graphlint.values import NONE, Const, Host, Mapping, Sequence, Value, join, limit_depth, union
 
 MAX_DEPTH = 70  # calls inside calls
@@ -62,6 +65,7 @@ class Interpreter:
         self.lexicon = lexicon
         self.entries = entries
         self.detectors = detectors
+        self.traces = Traces(self)
         self.names = Names(self)
         self.annotations = Annotations(self)
         self.classes = Classes(self)
@@ -126,6 +130,8 @@ class Interpreter:
         self.default = self.signatures.default
         self.refine = self.signatures.refine
         self.enter = self.capture.enter
+        self.used = self.traces.used
+        self.worked = self.traces.worked
 
     # Functions
 
@@ -186,7 +192,9 @@ class Interpreter:
         frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
         self.running.update((where, function))
+        work = self.traces.work
         self.execute(frame, function.code.body)
+        context.has_work = self.traces.work > work
         self.running.subtract((where, function))
         return context
 
@@ -239,11 +247,14 @@ class Interpreter:
     def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""
         if frame.in_region:
-            confidence = report.confidence
-            if frame.doubtful:
-                confidence = Confidence(max(confidence - 1, Confidence.LOW))
-            said = frame.function.source(node), confidence, report.message, report.help
-            frame.sink.add(Occurrence(effect, frame.span(node), *said, frame.assumptions))
+            frame.sink.add(_occurrence(Place.of(frame, node), effect, report))
+
+    def settle(self) -> None:
+        """Once all regions have run: report the state that they read, and that is written after a capture."""
+        for place, event in Judged(self, self.traces).events():
+            for detector in self.detectors.get(type(event), ()):
+                for report in detector.reports(event):
+                    place.sink.add(_occurrence(place, detector.effect, report))
 
     # Where paths meet
 
@@ -268,6 +279,15 @@ class Interpreter:
         for env in envs[1:]:
             merged = self.merge(merged, env)
         return merged
+
+
+def _occurrence(place: Place, effect: str, report: Hit) -> Occurrence:
+    """What stands at a place and has an effect."""
+    confidence = report.confidence
+    if place.is_doubtful:
+        confidence = Confidence(max(confidence - 1, Confidence.LOW))
+    said = place.function.source(place.node), confidence, report.message, report.help
+    return Occurrence(effect, place.span, *said, place.assumed)
 
 
 def widen(value: Value) -> Value:
