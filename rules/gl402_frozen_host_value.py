@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, HostStateRead
+from graphlint.rule import Confidence, Hit, HostDraw, HostStateRead, IncompleteKey
 
 _DECIDES = {
     "bound": "bounds a slice",
@@ -18,7 +18,22 @@ _DECIDES = {
 _MAX_PLACES = 3
 
 
-def detect(event: HostStateRead) -> Iterator[Hit]:
+def detect(event: HostStateRead | HostDraw | IncompleteKey) -> Iterator[Hit]:
+    match event:
+        case HostStateRead():
+            yield _of_state(event)
+        case HostDraw(kind="next"):
+            yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
+        case IncompleteKey():
+            message = (
+                f"a graph is kept under `{{operation}}`, and `{event.parameter}`, which {_DECIDES[event.use]} at "
+                f"{event.used}, is no part of it: calls with another one replay the same graph"
+            )
+            yield Hit(Confidence.MEDIUM, message)
+
+
+def _of_state(event: HostStateRead) -> Hit:
+    """What there is to say of state that is written after a capture."""
     if event.by_region:
         when = "each time that the region runs in Python"
     elif event.is_surely_late:
@@ -30,10 +45,15 @@ def detect(event: HostStateRead) -> Iterator[Hit]:
         f"`{{operation}}` {_DECIDES[event.use]} and is written at {places}, {when}: "
         "every replay keeps the value of the capture"
     )
-    yield Hit(_confidence(event), message)
+    return Hit(_confidence(event), message)
 
 
 def _confidence(event: HostStateRead) -> Confidence:
-    if event.use in ("operand", "argument") and not event.is_number:
-        return Confidence.LOW  # it may be a tensor
-    return Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM
+    """A flag that whoever uses the code may set is set up once, as far as anybody knows; a count goes on."""
+    picks = event.use in ("bound", "index", "count")
+    if event.kind == "other" or (event.kind == "flag" and picks):
+        return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW
+    if event.is_surely_late:
+        return Confidence.HIGH
+    is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop"))
+    return Confidence.MEDIUM if is_likely else Confidence.LOW

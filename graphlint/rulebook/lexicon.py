@@ -25,10 +25,11 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
     "methods": (
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
-        "registers", "registers_tensors", "replays", "constructs", "states", "trains",
+        "registers", "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),
+    "host_state": ("clocks", "constructs", "draws", "hooks", "mutators", "optimizers", "prepares", "replays", "schedulers", "sweeps"),
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
@@ -64,6 +65,9 @@ class Lexicon:
             {name: kind for kind, names in sections[section].items() for name in names}
             for section in ("devices", "callables", "containers", "methods")
         )
+        self.host_state = {
+            kind: re.compile("|".join(map(translate, names)) or "(?!)") for kind, names in sections["host_state"].items()
+        }
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]
@@ -91,6 +95,16 @@ class Lexicon:
     def is_module(self, cls: str) -> bool:
         """Whether a class is one of modules, to judge by where it stands."""
         return cls.startswith(self._namespaces)
+
+    def is_optimizer(self, cls: str) -> bool:
+        """Whether a class is one of torch's optimizers, to judge by where it stands."""
+        named = self.host_state
+        return named["optimizers"].match(cls) is not None and not self.is_scheduler(cls)
+
+    def is_scheduler(self, cls: str) -> bool:
+        """Whether a class changes the learning rate of an optimizer, to judge by its name."""
+        last = cls.rpartition(".")[2]
+        return any(self.host_state[kind].match(last) for kind in ("schedulers", "sweeps"))
 
     def owners(self, cls: str) -> tuple[str, ...]:
         """A class outside the project, and the one whose methods it has as well if it is one of modules."""

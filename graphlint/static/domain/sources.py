@@ -64,10 +64,12 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Read:
-    """State is read in a region; `is_kept` says whether the object that has it is there before the region."""
+    """State is read in a region, and is a number or a tensor of the host, or may be anything."""
 
     state: State
     place: Place
+    is_number: bool = False
+    is_tensor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,28 @@ class Taken:
     name: str
 
 
-Source: TypeAlias = Read | Taken
+@dataclass(slots=True, eq=False)
+class Draw:
+    """A number of which nobody knows before what it is: `kind` is `draws` of a generator, or `clocks`."""
+
+    kind: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Whether a capture is under way."""
+
+
+GUARD = Guard()
+Source: TypeAlias = Read | Taken | Draw | Guard
 Sources: TypeAlias = "frozenset[Source]"
 NOTHING: frozenset[Source] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """A region changes state: `form` is `augment`, `item` or the name of a method."""
+    """A region changes state."""
 
     state: State
-    form: str
     place: Place

@@ -14,6 +14,7 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
+    TRUE,
     UNKNOWN,
     Arguments,
     Const,
@@ -28,7 +29,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import truth
+from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -119,6 +120,9 @@ class Calls:
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
         """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
         if node is not None and frame.in_region:
+            if arguments is None or any(device_tensor(value) is not None for value in arguments.all_values()):
+                for argument in node.arguments:
+                    self.interpreter.used("argument", argument.value, TRUE, frame)
             dotted = node.func.value if isinstance(node.func, ir.Attribute) else None
             around = dict(frame.function.closure) | frame.env
             owner = around.get(dotted.id, UNKNOWN) if isinstance(dotted, ir.Name) else UNKNOWN
@@ -234,7 +238,8 @@ class Calls:
                 self.unresolved(node, frame)
             for argument in arguments.all_values():
                 self._escape(argument, node, frame)
-            return interpreter.builtins.made_by_unknown(name, arguments)
+            handled = interpreter.builtins.made_by_unknown(name, arguments)
+        interpreter.traces.drawn(name, node, handled, frame)
         return handled
 
     def _escape(self, argument: Value, node: ir.Call | None, frame: Frame) -> None:
@@ -250,6 +255,8 @@ class Calls:
     ) -> Value:
         """Call a method of an external object, or one that a project class inherits from an external class."""
         interpreter = self.interpreter
+        interpreter.traces.stepped(name, receiver, node, frame)
+        interpreter.traces.drawn(name, node, UNKNOWN, frame)
         handled = interpreter.capture.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.builtins.guard(name, frame)

@@ -212,6 +212,8 @@ class Expressions:
         if isinstance(node.func, ir.Attribute):
             receiver = self.eval(node.func.value, frame)
             arguments = self.arguments(node, frame)
+            if frame.in_region:
+                self.interpreter.traces.mutated(node, receiver, arguments, frame)
             return self.interpreter.methods.call(receiver, node.func.attr, arguments, node, frame)
         target = self.eval(node.func, frame)
         return self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)

@@ -132,6 +132,9 @@ class Interpreter:
         self.enter = self.capture.enter
         self.used = self.traces.used
         self.worked = self.traces.worked
+        self.is_hook = self.traces.is_hook
+        self.hooked = self.traces.hooked
+        self.consumed = self.traces.consumed
 
     # Functions
 
@@ -229,6 +232,7 @@ class Interpreter:
         if frame.in_region:
             frame.sink.reach(region.context, frame.site(node), frame.assumptions)
         frame.enter((region,))
+        self.traces.opened(region.context, node, frame)
         return region
 
     def close_region(self, frame: Frame) -> None:

@@ -41,8 +41,8 @@ class Statements:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
-            if frame.in_region:
-                self.interpreter.traces.stored(target, node.value, value, frame)
+        if frame.in_region:
+            self.interpreter.traces.assigned(node, value, frame)
         return True
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
@@ -98,7 +98,8 @@ class Statements:
         work = self.interpreter.traces.work
         goes_on = self._branches(node, outcome, frame)
         frame.tests.pop()
-        if self.interpreter.traces.work > work or not goes_on or (outcome is not None and node.orelse):
+        leaves = any(block and isinstance(block[-1], (ir.Return, ir.Jump)) for block in (node.body, node.orelse))
+        if self.interpreter.traces.work > work or leaves or (outcome is not None and node.orelse):
             self.interpreter.used("branch", node.test, TRUE, frame)
         return goes_on
 

@@ -132,6 +132,8 @@ class Iterables:
 
     def next(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         first, *default = arguments.positional or (UNKNOWN,)
+        if node is not None:
+            self.evaluator.consumed(node, frame)
         return union((self.evaluator.element(first), *default))
 
     def map(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

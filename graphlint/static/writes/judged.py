@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphlint.rule import Event, HostStateRead
+from graphlint.rule import Event, HostDraw, HostStateRead
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.sources import Place, Read, Scope, State
+from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
-from graphlint.static.writes.stores import Written
+from graphlint.static.writes.changes import Changes
+from graphlint.static.writes.hyperparameters import Steps
+from graphlint.static.writes.keys import incomplete_keys
+from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces, Use
 from graphlint.static.writes.writers import Writers
 
+_BY_VALUE = ("operand", "argument")  # of tensors on the host, another rule speaks
 _KINDS = ("bound", "index", "count", "loop", "operand", "branch", "argument")  # the one that says most comes first
 
 
@@ -22,23 +26,47 @@ class Judged:
 
     def __init__(self, evaluator: Evaluator, traces: Traces) -> None:
         self.traces = traces
+        self.lexicon = evaluator.lexicon
         self.writers = Writers(evaluator)
         self.timing = Timing(evaluator, traces.captured)
         self._late: dict[State, tuple[tuple[Written, When], ...]] = {}
 
     def events(self) -> Iterator[tuple[Place, Event]]:
         """What there is to say of state, each with the place that it is said of."""
+        yield from self._draws()
+        yield from Changes(self.traces, self.writers).events()
+        yield from Steps(self.traces, self.timing, self.lexicon).events()
+        yield from incomplete_keys(self.traces)
         for read, uses in self._reads().values():
-            late = self.late(read.state)
-            if late:
-                use = min(uses, key=lambda one: _KINDS.index(one.kind))
-                yield read.place, self._event(read, use, late)
+            late = self.late(read.state) if self._counts(read) else ()
+            uses = [use for use in uses if not (read.is_tensor and use.kind in _BY_VALUE)]
+            if late and uses:
+                yield read.place, self._event(read, _best(uses), late)
+
+    def _draws(self) -> Iterator[tuple[Place, Event]]:
+        """Draws, clocks and iterators that decide something."""
+        for change in self.traces.taken.values():
+            yield change.place, HostDraw("next", "item")
+        found: dict[Draw, list[Use]] = {}
+        for source, uses in self.traces.uses.items():
+            for draw in self.traces.origins(source):
+                if isinstance(draw, Draw):
+                    found.setdefault(draw, []).extend(uses.values())
+        for draw, uses in found.items():
+            yield draw.place, HostDraw(draw.kind, _best(uses).kind)
+
+    def _counts(self, read: Read) -> bool:
+        """Whether a change of state is not answered by another graph, and is not how a capture is told apart."""
+        name = read.state.name
+        return name not in self.timing.keys and self.lexicon.guard(name.lower().lstrip("_")) is None
 
     def _reads(self) -> dict[tuple[object, ...], tuple[Read, list[Use]]]:
         """The reads that decide something: the first of a piece of state on a line stands for all of them."""
         found: dict[tuple[object, ...], tuple[Read, list[Use]]] = {}
         for source, uses in self.traces.uses.items():
             for read in self.traces.origins(source):
+                if not isinstance(read, Read):
+                    continue
                 key = (read.place.sink, read.state, read.place.line)
                 found.setdefault(key, (read, []))[1].extend(uses.values())
         return found
@@ -53,7 +81,7 @@ class Judged:
         found: list[tuple[Written, When]] = []
         for written in self.writers.of(state):
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
-                if written.store.depends_on_itself and not written.store.is_lazy:
+                if _counts_on(written.store) and not written.store.is_lazy:
                     found.append((written, When.SURELY))
                 elif written.store.form == "assign" and not written.store.is_lazy:
                     return []  # a region that sets it reads what it has set
@@ -72,8 +100,24 @@ class Judged:
             written=tuple(dict.fromkeys(places)),
             is_surely_late=surest is When.SURELY,
             by_region=by_region,
-            is_number=any(_is_number(written.store.value, written.store.form) for written, _ in late),
+            kind=self._kind(read, [written for written, _ in late]),
+            counts=any(_counts_on(written.store) for written, _ in late),
         )
+
+    def _kind(self, read: Read, late: list[Written]) -> str:
+        """What is written: a number, one of some flags, or something else."""
+        kinds = {_kind_of(written.store) for written in late}
+        if kinds == {"flag"}:
+            return "flag"
+        if "number" in kinds or read.is_number:
+            return "number"
+        everywhere = {_kind_of(written.store) for written in self.writers.of(read.state)}
+        return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
+
+
+def _best(uses: list[Use]) -> Use:
+    """The use that says most."""
+    return min(uses, key=lambda one: _KINDS.index(one.kind))
 
 
 def place_of(written: Written) -> str:
@@ -92,17 +136,38 @@ def module_of(state: State) -> Module:
             return cls.module
 
 
-def _is_number(value: ast.expr | None, form: str) -> bool:
-    """Whether what is assigned is surely no tensor: a number, a flag, a count."""
+def _counts_on(store: Store) -> bool:
+    """Whether a statement makes a number out of the one that was there: `self.n += 1`."""
+    if store.form == "augment":
+        return not isinstance(store.value, (ast.List, ast.ListComp, ast.Tuple, ast.Constant)) or _is_number(store.value)
+    return store.form == "assign" and store.depends_on_itself and isinstance(store.value, ast.BinOp)
+
+
+def _kind_of(store: Store) -> str:
+    """What a statement writes: a `number`, a `flag`, `nothing`, or something `other`."""
+    if store.form == "augment":
+        return "number" if _is_number(store.value) else "other"
+    match store.value:
+        case ast.Constant(value=None):
+            return "nothing"
+        case ast.Constant(value=bool() | str()) | ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return "flag"
+        case value if _is_number(value):
+            return "number"
+    return "other"
+
+
+def _is_number(value: ast.expr | None) -> bool:
+    """Whether an expression is surely a number, and no tensor."""
     match value:
-        case ast.Constant(value=bool() | int() | float() | str()):
+        case ast.Constant(value=bool()):
+            return False
+        case ast.Constant(value=int() | float()):
             return True
         case ast.BinOp(left=left, right=right):
-            return _is_number(left, form) or _is_number(right, form)
+            return _is_number(left) or _is_number(right)
         case ast.UnaryOp(operand=operand):
-            return isinstance(value.op, ast.Not) or _is_number(operand, form)
-        case ast.Compare() | ast.BoolOp():
-            return True
-        case ast.Call(func=ast.Name(id="int" | "float" | "bool" | "len" | "round")):
+            return _is_number(operand)
+        case ast.Call(func=ast.Name(id="int" | "float" | "len" | "round" | "min" | "max")):
             return True
     return False

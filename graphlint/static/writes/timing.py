@@ -16,10 +16,12 @@ from typing import TypeAlias
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.writes.keys import Key, keys_in
 from graphlint.static.writes.stores import Written, tree_of
 
 MAX_CALLERS = 4  # functions that call one another on the way to what writes
 _ROUNDS = 3  # functions that open a region, those that call these, and so on
+Loops: TypeAlias = "tuple[tuple[int, int], ...]"  # the first and last lines of loops, one inside the other
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -37,7 +39,7 @@ class Called:
 
     name: str
     line: int
-    loops: tuple[tuple[int, int], ...]
+    loops: Loops
     is_conditional: bool
     inner: tuple[str, ...]
 
@@ -74,7 +76,6 @@ class Body:
                     yield called
 
 
-Spot: TypeAlias = "tuple[int, tuple[tuple[int, int], ...]]"  # a line, and the loops around it
 
 
 class Timing:
@@ -83,47 +84,70 @@ class Timing:
     def __init__(self, evaluator: Evaluator, captured: Set[tuple[Module, str]]) -> None:
         self.evaluator = evaluator
         self.captured = captured
-        self.replaying = frozenset(n for n, kind in evaluator.lexicon.methods.items() if kind == "replays")
-        starting = evaluator.lexicon.methods
-        self.constructing = frozenset(name for name, kind in starting.items() if kind == "constructs")
+        named = evaluator.lexicon.host_state
+        self.constructing, self.preparing, self.replaying = (named[k] for k in ("constructs", "prepares", "replays"))
         self._known: dict[tuple[Body, int], When] = {}
         self.places: dict[Path, set[int]] = {}
         for opened in evaluator.regions.values():
             if opened.region.entry is None:
                 self.places.setdefault(Path(opened.region.path), set()).add(opened.region.line)
         self.homes = [evaluator.project.module_at(path) for path in self.places]
-        self.opening = self._closed(self._opening_names())
-        self.replays = self._closed(self.replaying)
+        self.opening = self._opening_names()
+        self.replays = self._replaying_names()
+        self.keys = frozenset(name for key in self._keys() for name in key.names)
 
     def _opening_names(self) -> frozenset[str]:
         found = set()
         for module in self.homes:
             for definition in module.index.all_functions():
-                if any(definition.segment.first <= line <= definition.segment.last for line in self.places[module.path]):
+                if self._opens(module, definition.segment):
                     found.add(Body(module, definition).called_as)
         return frozenset(found)
 
-    def _closed(self, names: frozenset[str]) -> frozenset[str]:
-        """These names, and those of functions that call one of them, in the files that open regions."""
-        known = names
+    def _replaying_names(self) -> frozenset[str]:
+        """The functions that launch a graph, and those that call them, in the files that open regions."""
+        known: frozenset[str] = frozenset()
         for _ in range(_ROUNDS):
             new = set()
             for module in self.homes:
-                for name in known:
-                    for definition, _ in segments_with(module, name, is_word):
-                        if definition is not None and any(c.name in known for c in _all_calls(module, definition.segment)):
-                            new.add(Body(module, definition).called_as)
+                for definition in module.index.all_functions():
+                    calls = _all_calls(module, definition.segment)
+                    if any(c.name in known or self.replaying.match(c.name) for c in calls):
+                        new.add(Body(module, definition).called_as)
             if new <= known:
-                return known
+                break
             known |= new
         return known
 
+    def is_replay(self, name: str) -> bool:
+        """Whether what has this name launches a graph."""
+        return name in self.replays or self.replaying.match(name) is not None
+
+    def _keys(self) -> Iterator[Key]:
+        """The keys by which functions that capture or replay pick a graph."""
+        for module in self.homes:
+            for definition in module.index.all_functions():
+                calls = _all_calls(module, definition.segment)
+                if self._opens(module, definition.segment) or any(self.is_replay(c.name) for c in calls):
+                    yield from keys_in(module.source_of(definition.segment))
+            for segment in module.index.statements:
+                yield from keys_in(module.source_of(segment))
+
+    def _opens(self, module: Module, segment: Segment) -> bool:
+        return any(segment.first <= line <= segment.last for line in self.places.get(module.path, ()))
+
     def of(self, written: Written) -> When:
         """When a statement runs."""
+        if written.is_own and written.definition is not None and self.constructing.match(written.definition.name):
+            return When.NEVER
         body = Body(written.module, written.definition, written.store.inner)
-        return self._when(body, written.store.line, written.store.loops, MAX_CALLERS)
+        return self.at(body, written.store.line, written.store.loops)
 
-    def _when(self, body: Body, line: int, loops: tuple[tuple[int, int], ...], depth: int) -> When:
+    def at(self, body: Body, line: int, loops: Loops) -> When:
+        """When a line of a function runs."""
+        return self._when(body, line, loops, MAX_CALLERS)
+
+    def _when(self, body: Body, line: int, loops: Loops, depth: int) -> When:
         key = (body, line)
         known = self._known.get(key)
         if known is None:
@@ -131,7 +155,7 @@ class Timing:
             known = self._known[key] = self._found(body, line, loops, depth)
         return known
 
-    def _found(self, body: Body, line: int, loops: tuple[tuple[int, int], ...], depth: int) -> When:
+    def _found(self, body: Body, line: int, loops: Loops, depth: int) -> When:
         if (body.module, body.qualname) in self.captured:
             return When.NEVER
         here = self._beside(body, line, loops)
@@ -140,14 +164,14 @@ class Timing:
         if body.definition is None and not body.inner:
             return When.NEVER
         name = body.inner[-1] if body.inner else body.definition.name if body.definition is not None else ""
-        if name in self.constructing:
+        if self.constructing.match(name) or self.preparing.match(name.lstrip("_")):
             return When.NEVER
         if depth == 0:
             return When.MAYBE
         callers = [self._when(*caller, depth - 1) for caller in self._callers(body, name)]
         return max(callers, default=When.MAYBE)
 
-    def _beside(self, body: Body, line: int, loops: tuple[tuple[int, int], ...]) -> When | None:
+    def _beside(self, body: Body, line: int, loops: Loops) -> When | None:
         """What the captures and replays of the same function say; None if it has none."""
         calls = list(body.calls())
         openings = [c for c in calls if c.name in self.opening and c.line != line]
@@ -156,7 +180,7 @@ class Timing:
         if earlier:
             return When.SURELY
         again = [c for c in openings if not c.is_conditional]
-        if not again and any(c.name in self.replays for c in calls):
+        if not again and any(self.is_replay(c.name) for c in calls):
             return When.SURELY
         return When.NEVER if openings else None
 
@@ -171,7 +195,7 @@ class Timing:
                         if called.line == line and called.inner == body.inner
                     )
 
-    def _callers(self, body: Body, name: str) -> Iterator[tuple[Body, int, tuple[tuple[int, int], ...]]]:
+    def _callers(self, body: Body, name: str) -> Iterator[tuple[Body, int, Loops]]:
         for module in dict.fromkeys((body.module, *self.homes)):
             for definition, segment in segments_with(module, name, is_word):
                 for called in calls_in(module.source_of(segment), segment.first - 1):
@@ -199,7 +223,7 @@ def calls_in(source: str, before: int) -> tuple[Called, ...]:
 def _collect(
     node: ast.AST,
     before: int,
-    loops: tuple[tuple[int, int], ...],
+    loops: Loops,
     is_conditional: bool,
     inner: tuple[str, ...],
     found: list[Called],

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from graphlint.static.domain.contexts import Context, Frame
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Function, Instance, ModuleValue
-from graphlint.static.domain.sources import NOTHING, Change, Place, Read, Scope, Source, Sources, State, Taken
+from graphlint.static.domain.program import Bound, Function, Instance, ModuleValue
+from graphlint.static.domain.sources import NOTHING, Change, Draw, Place, Read, Scope, Source, Sources, State, Taken
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, Const, Host, Mapping, Sequence, Tensor, Unknown, Value, members
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, ExternalObject, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
-from graphlint.values.queries import device_tensor
+from graphlint.values.queries import device_tensor, fresh_tensor, is_number
 
 _ITEM_KEYS = (str, int)
 
@@ -38,12 +38,29 @@ class Traces:
         self.given: dict[Taken, dict[Source, None]] = {}
         self.uses: dict[Source, dict[str, Use]] = {}
         self.changes: dict[tuple[Context, ir.Node], Change] = {}
+        self.taken: dict[tuple[Context, ir.Node], Change] = {}
+        self.steps: dict[tuple[Context, ir.Node], tuple[ExternalObject, Place]] = {}
+        self.openers: dict[Context, Place] = {}
+        self.hooks: set[tuple[Module, str]] = set()
+        self.schedules: dict[tuple[Context, ir.Node], Place] = {}
+        self.branches: list[tuple[Place, ir.If | ir.Conditional, bool]] = []
         self.captured: set[tuple[Module, str]] = set()
         self.work = 0  # how many operations on the device have been seen in regions
 
     def worked(self) -> None:
         """Something runs on the device in a region."""
         self.work += 1
+
+    def opened(self, inside: Context, node: ir.Node, frame: Frame) -> None:
+        """A function opens a region."""
+        self.openers.setdefault(frame.context, Place(frame.function, node, inside, ()))
+
+    def hooked(self, hook: Value) -> None:
+        """A function is registered as a hook."""
+        for member in members(hook):
+            function = member.function if isinstance(member, Bound) else member
+            if isinstance(function, Function):
+                self.hooks.add((function.module, function.qualname))
 
     # Reads
 
@@ -59,10 +76,10 @@ class Traces:
             if isinstance(member, Instance) and not member.in_region:
                 assigned = frame.sources.get((member, node.attr))
                 if assigned is None:
-                    found.append(Read(State(member.cls, node.attr), Place.of(frame, node)))
+                    found.append(_read(State(member.cls, node.attr), node, value, frame))
                 found += assigned or ()
             elif isinstance(member, ModuleValue):
-                found.append(Read(State(member.module, node.attr), Place.of(frame, node)))
+                found.append(_read(State(member.module, node.attr), node, value, frame))
         if found:
             frame.sources[node] = frozenset(found)
 
@@ -106,6 +123,7 @@ class Traces:
         if known is not None:
             return known
         state: State | None = None
+        held: Value | None = None
         value = frame.env.get(name)
         if value is not None:
             if not is_plain(value):
@@ -114,17 +132,19 @@ class Traces:
                 return frozenset([Taken(frame.context, name)])
             owner = function.module if function.qualname == "<module>" else Scope(function.module, function.first_line)
             if any(parameter.name == name for parameter in function.code.parameters):
-                return frozenset([Taken(frame.context, name), self._read(State(owner, name), node, frame)])
+                return frozenset([Taken(frame.context, name), self._read(State(owner, name), node, value, frame)])
             state = State(owner, name)
         elif (held := dict(function.closure).get(name)) is not None:
             state = State(Scope(function.module, function.first_line), name) if is_plain(held) else None
         elif name in function.module.index.assignments:
             held = self.evaluator.module_member(function.module, name)
             state = State(function.module, name) if held is not None and is_plain(held) else None
-        return NOTHING if state is None else frozenset([self._read(state, node, frame)])
+        if state is None:
+            return NOTHING
+        return frozenset([self._read(state, node, value or held or UNKNOWN, frame)])
 
-    def _read(self, state: State, node: ir.Expr, frame: Frame) -> Read:
-        read = Read(state, Place.of(frame, node))
+    def _read(self, state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
+        read = _read(state, node, value, frame)
         frame.sources[node] = frozenset([read])
         return read
 
@@ -135,7 +155,7 @@ class Traces:
         for source in self.of(holder, frame):
             if key is not None and isinstance(source, Read) and source.state.key is None:
                 state = State(source.state.owner, source.state.name, key)
-                found.add(Read(state, Place.of(frame, node)))
+                found.add(_read(state, node, UNKNOWN, frame))
             else:
                 found.add(source)
         frame.sources[node] = frozenset(found)
@@ -162,8 +182,19 @@ class Traces:
     def augmented(self, node: ir.AugAssign, value: Value, frame: Frame) -> None:
         """A region changes a name or an attribute by what it was."""
         sources = self.of(node.target, frame) | self.of(node.value, frame)
+        if is_plain(value):
+            self.changed(node.target, node, frame)
         if isinstance(node.target, ir.Name):
             frame.sources[node.target.id] = sources if is_plain(value) else NOTHING
+
+    def assigned(self, node: ir.Assign, value: Value, frame: Frame) -> None:
+        """A region assigns a value to targets."""
+        for target in node.targets:
+            if isinstance(target, ir.Attribute) and isinstance(node.value, ir.Binary) and is_plain(value):
+                states = set(self.states(target, frame))
+                if any(isinstance(one, Read) and one.state in states for one in self.of(node.value, frame)):
+                    self.changed(target, node, frame)
+            self.stored(target, node.value, value, frame)
 
     def _of_stored(self, node: ir.Expr | None, value: Value, frame: Frame) -> Sources:
         """Where a value comes from that is kept: which one it is, the conditions around it have decided as well."""
@@ -220,19 +251,89 @@ class Traces:
         for source in self.of(node, frame):
             self.uses.setdefault(source, {}).setdefault(kind, Use(kind, Place.of(frame, node)))
 
-    def changed(self, state: State, form: str, node: ir.Node, frame: Frame) -> None:
-        """A region changes state."""
-        self.changes.setdefault((frame.sink, node), Change(state, form, Place.of(frame, node)))
+    def changed(self, target: ir.Expr, node: ir.Node, frame: Frame) -> None:
+        """A statement of a region makes new state out of what was there, or changes a container."""
+        for state in self.states(target, frame):
+            self.changes.setdefault((frame.sink, node), Change(state, Place.of(frame, node)))
 
-    def origins(self, source: Source) -> list[Read]:
-        """The reads that a source stands for."""
+    def consumed(self, node: ir.Call, frame: Frame) -> None:
+        """A region takes the next item of what an iterator gives that was there before."""
+        if frame.in_region and node.arguments:
+            for state in self.states(node.arguments[0].value, frame):
+                self.taken.setdefault((frame.sink, node), Change(state, Place.of(frame, node)))
+
+    def mutated(self, node: ir.Call, receiver: Value, arguments: Arguments, frame: Frame) -> None:
+        """A method that changes a container is called in a region; of tensors that grow in one, another rule speaks."""
+        assert isinstance(node.func, ir.Attribute)
+        if any(fresh_tensor(value) is not None for value in arguments.all_values()) and not self.is_hook(frame):
+            return
+        if self.evaluator.lexicon.host_state["mutators"].match(node.func.attr) and _is_container(receiver):
+            self.changed(node.func.value, node, frame)
+
+    def is_hook(self, frame: Frame) -> bool:
+        """Whether a function that runs is registered as a hook."""
+        return (frame.module, frame.function.qualname) in self.hooks
+
+    def states(self, target: ir.Expr, frame: Frame) -> Iterator[State]:
+        """The state that an expression stands for, if that was there before the region."""
+        match target:
+            case ir.Subscript(value=holder):
+                yield from self.states(holder, frame)
+            case ir.Attribute(value=holder, attr=attr):
+                for member in members(self.evaluator.eval(holder, frame)):
+                    if isinstance(member, Instance) and not member.in_region:
+                        yield State(member.cls, attr)
+                    elif isinstance(member, ModuleValue):
+                        yield State(member.module, attr)
+            case ir.Name(id=name):
+                function = frame.function
+                if frame.scopes.get(name) == "global":
+                    yield State(function.module, name)
+                elif frame.scopes.get(name) == "nonlocal" or name in dict(function.closure):
+                    yield State(Scope(function.module, function.first_line), name)
+                elif name not in frame.env and name in function.module.index.assignments:
+                    yield State(function.module, name)
+                elif frame.regions and frame.sources.get(name) is None and function.qualname == "<module>":
+                    yield State(function.module, name)
+
+    def drawn(self, name: str, node: ir.Call | None, result: Value, frame: Frame) -> None:
+        """A function outside of the program is called in a region: if its result is a draw, what that decides is told."""
+        if node is None or not frame.in_region or not is_plain(result):
+            return
+        for kind in ("draws", "clocks"):
+            if self.evaluator.lexicon.host_state[kind].match(name):
+                draw = Draw(kind, Place.of(frame, node))
+                frame.sources[node] = frame.sources.get(node, NOTHING) | {draw}
+
+    def stepped(self, name: str, receiver: Value, node: ir.Call | None, frame: Frame) -> None:
+        """A method of an optimizer of torch is called in a region."""
+        if node is not None and frame.in_region and isinstance(receiver, ExternalObject) and name.endswith(".step"):
+            if self.evaluator.lexicon.is_scheduler(receiver.cls):
+                self.schedules.setdefault((frame.sink, node), Place.of(frame, node))
+            elif self.evaluator.lexicon.is_optimizer(receiver.cls):
+                self.steps.setdefault((frame.sink, node), (receiver, Place.of(frame, node)))
+
+    def origins(self, source: Source) -> list[Source]:
+        """A source, and what it stands for."""
         pending, seen = [source], {source}
         for one in pending:
             for other in self.given.get(one, ()) if isinstance(one, Taken) else ():
                 if other not in seen:
                     seen.add(other)
                     pending.append(other)
-        return [one for one in pending if isinstance(one, Read)]
+        return pending
+
+
+def _read(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
+    is_tensor = any(isinstance(member, Tensor) for member in members(value))
+    return Read(state, Place.of(frame, node), all(map(is_number, members(value))), is_tensor)
+
+
+def _is_container(value: Value) -> bool:
+    """Whether a value can be a container of the host, and no object of the program."""
+    return not any(isinstance(m, (Instance, Tensor)) for m in members(value)) and any(
+        isinstance(m, (Sequence, Mapping, ExternalObject, Unknown, Host)) for m in members(value)
+    )
 
 
 def is_plain(value: Value) -> bool:

@@ -1,0 +1,77 @@
+"""What regions change on the host in, events out for what somebody looks at who counts on more than one change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+from graphlint.rule import Event, HostStateWrite
+from graphlint.static.domain.sources import Change, Place, Scope, State
+from graphlint.static.index.module import Module
+from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.writes.stores import tree_of
+from graphlint.static.writes.traces import Traces
+from graphlint.static.writes.writers import Writers
+
+MAX_PLACES = 3
+
+
+class Changes:
+    """Looks at the changes that have been traced."""
+
+    def __init__(self, traces: Traces, writers: Writers) -> None:
+        self.traces = traces
+        self.writers = writers
+        self._readers: dict[State, tuple[str, ...]] = {}
+
+    def events(self) -> Iterator[tuple[Place, Event]]:
+        """Every change, with who reads what it leaves."""
+        for place in self.traces.schedules.values():
+            yield place, HostStateWrite((), in_hook=False, is_schedule=True)
+        for change in self.traces.changes.values():
+            yield change.place, HostStateWrite(self.readers(change), in_hook=self._in_hook(change))
+
+    def _in_hook(self, change: Change) -> bool:
+        function = change.place.function
+        return (function.module, function.qualname) in self.traces.hooks
+
+    def readers(self, change: Change) -> tuple[str, ...]:
+        """The places that read state, without those that write it."""
+        state = change.state
+        if state not in self._readers:
+            self._readers[state] = tuple(self._find(state))
+        return self._readers[state]
+
+    def _find(self, state: State) -> Iterator[str]:
+        written = self.writers.of(state)
+        lines = {(one.module, one.store.line) for one in written}
+        homes = [one.module for one in written]
+        if isinstance(state.owner, Scope):
+            homes.append(state.owner.module)
+        is_attribute = not isinstance(state.owner, (Module, Scope))
+        found = 0
+        for module in dict.fromkeys(homes):
+            for line in _loads(module, state.name, is_attribute):
+                if (module, line) not in lines and found < MAX_PLACES:
+                    found += 1
+                    yield f"{module.path.name}:{line}"
+
+
+def _loads(module: Module, name: str, is_attribute: bool) -> Iterator[int]:
+    """The lines of a module that read a variable or an attribute."""
+    for _, segment in segments_with(module, name, is_word):
+        for line, is_dotted in _loads_in(module.source_of(segment), name):
+            if is_dotted is is_attribute:
+                yield line + segment.first - 1
+
+
+@cache
+def _loads_in(source: str, name: str) -> tuple[tuple[int, bool], ...]:
+    tree = tree_of(source)
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Name(id=known, ctx=ast.Load()) | ast.Attribute(attr=known, ctx=ast.Load()) if known == name:
+                found.append((node.end_lineno or node.lineno, isinstance(node, ast.Attribute)))
+    return tuple(found)
