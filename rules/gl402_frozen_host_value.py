@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, HostDraw, HostStateRead, IncompleteKey
+from graphlint.rule import CaptureBranch, Confidence, Hit, HostDraw, HostStateRead, IncompleteKey
 
 _DECIDES = {
     "bound": "bounds a slice",
@@ -18,12 +18,14 @@ _DECIDES = {
 _MAX_PLACES = 3
 
 
-def detect(event: HostStateRead | HostDraw | IncompleteKey) -> Iterator[Hit]:
+def detect(event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch) -> Iterator[Hit]:
     match event:
         case HostStateRead():
             yield _of_state(event)
         case HostDraw(kind="next"):
             yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
+        case CaptureBranch(is_flag=True):
+            yield Hit(Confidence.HIGH, "`{operation}` is asked once, under capture, and every replay does without the rest")
         case IncompleteKey():
             message = (
                 f"a graph is kept under `{{operation}}`, and `{event.parameter}`, which {_DECIDES[event.use]} at "

@@ -29,7 +29,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),
-    "host_state": ("clocks", "constructs", "draws", "hooks", "mutators", "optimizers", "prepares", "replays", "schedulers", "sweeps"),
+    "host_state": (
+        "clocks", "constructs", "copies", "draws", "hooks", "mutators", "optimizers", "prepares", "replays", "schedulers", "sweeps",
+    ),
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}

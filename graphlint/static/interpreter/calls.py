@@ -155,7 +155,10 @@ class Calls:
     ) -> Value:
         """Run a function of the project."""
         result = self.context(function, arguments, node, frame, constructing).result
-        answers = self.interpreter.lexicon.guard(f"{function.module.name}.{function.qualname}")
+        name = f"{function.module.name}.{function.qualname}"
+        answers = self.interpreter.lexicon.guard(name)
+        if answers is not None and node is not None and frame.in_region:
+            self.interpreter.traces.guarded(name, node, frame)
         return result if answers is None or truth(result) is not None else answers[frame.mode.value]
 
     def context(

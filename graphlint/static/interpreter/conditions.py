@@ -39,6 +39,7 @@ class Conditions:
 
     def conditional(self, node: ir.Conditional, frame: Frame) -> Value:
         outcome = self.condition(node.test, frame)
+        self.interpreter.traces.branched(node, outcome, frame)
         before, assumed = frame.env, frame.assumed
         results = []
         for answer, branch in ((True, node.body), (False, node.orelse)):

@@ -94,6 +94,7 @@ class Statements:
 
     def _if(self, node: ir.If, frame: Frame) -> bool:
         outcome = self.interpreter.conditions.condition(node.test, frame)
+        self.interpreter.traces.branched(node, outcome, frame)
         frame.tests.append(node.test)
         work = self.interpreter.traces.work
         goes_on = self._branches(node, outcome, frame)

@@ -9,6 +9,7 @@ from graphlint.rule import Event, HostDraw, HostStateRead
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
+from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.changes import Changes
 from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.keys import incomplete_keys
@@ -25,6 +26,7 @@ class Judged:
     """Looks at what has been traced, once all regions have run."""
 
     def __init__(self, evaluator: Evaluator, traces: Traces) -> None:
+        self.evaluator = evaluator
         self.traces = traces
         self.lexicon = evaluator.lexicon
         self.writers = Writers(evaluator)
@@ -34,6 +36,7 @@ class Judged:
     def events(self) -> Iterator[tuple[Place, Event]]:
         """What there is to say of state, each with the place that it is said of."""
         yield from self._draws()
+        yield from Branches(self.evaluator, self.traces).events()
         yield from Changes(self.traces, self.writers).events()
         yield from Steps(self.traces, self.timing, self.lexicon).events()
         yield from incomplete_keys(self.traces)

@@ -178,11 +178,20 @@ class Timing:
         openings += self._regions_in(body)
         earlier = [c for c in openings if c.line < line and (c.is_conditional or not set(c.loops) & set(loops))]
         if earlier:
-            return When.SURELY
+            return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name)])
         again = [c for c in openings if not c.is_conditional]
         if not again and any(self.is_replay(c.name) for c in calls):
             return When.SURELY
         return When.NEVER if openings else None
+
+    @staticmethod
+    def _behind(line: int, loops: Loops, openings: list[Called], replays: list[Called]) -> When:
+        """Behind a capture: the next thing has to be a replay, and not another capture; or it is the end."""
+        following = [one for one in replays if one.line > line or set(one.loops) & set(loops)]
+        again = [one.line for one in openings if one.line > line and not one.is_conditional]
+        if not following:
+            return When.MAYBE if not replays else When.NEVER
+        return When.NEVER if again and min(again) <= min(one.line for one in following) else When.SURELY
 
     def _regions_in(self, body: Body) -> Iterator[Called]:
         """The regions that open in a function, as if they were calls."""

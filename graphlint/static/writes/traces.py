@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from graphlint.static.domain.contexts import Context, Frame
+from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Instance, ModuleValue
-from graphlint.static.domain.sources import NOTHING, Change, Draw, Place, Read, Scope, Source, Sources, State, Taken
+from graphlint.static.domain.sources import GUARD, NOTHING, Change, Draw, Place, Read, Scope, Source, Sources, State, Taken
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, UNKNOWN, Arguments, Const, ExternalObject, Host, Mapping, Sequence, Tensor, Unknown, Value, members
+from graphlint.static.syntax.traversal import walk
+from graphlint.values import NONE, TRUE, UNKNOWN, Arguments, Const, ExternalObject, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
 from graphlint.values.queries import device_tensor, fresh_tensor, is_number
 
 _ITEM_KEYS = (str, int)
+_OUTSIDE, _CAPTURING = Mode.OUTSIDE.value, Mode.CAPTURE.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,16 @@ class Use:
 
     kind: str
     place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A branch on whether a capture is under way, and what it comes to there; `is_flag` is the program's own."""
+
+    node: ir.If | ir.Conditional
+    place: Place
+    outcome: bool
+    is_flag: bool
 
 
 class Traces:
@@ -43,7 +55,7 @@ class Traces:
         self.openers: dict[Context, Place] = {}
         self.hooks: set[tuple[Module, str]] = set()
         self.schedules: dict[tuple[Context, ir.Node], Place] = {}
-        self.branches: list[tuple[Place, ir.If | ir.Conditional, bool]] = []
+        self.branches: dict[tuple[Context, ir.Node], Asked] = {}
         self.captured: set[tuple[Module, str]] = set()
         self.work = 0  # how many operations on the device have been seen in regions
 
@@ -66,6 +78,7 @@ class Traces:
 
     def attribute(self, node: ir.Attribute, base: Value, value: Value, frame: Frame) -> None:
         """An attribute is read in a region."""
+        self.guarded(node.attr, node, frame)
         if frame.answers:  # by a property
             frame.sources[node] = frozenset(frame.answers)
             return
@@ -267,7 +280,9 @@ class Traces:
         assert isinstance(node.func, ir.Attribute)
         if any(fresh_tensor(value) is not None for value in arguments.all_values()) and not self.is_hook(frame):
             return
-        if self.evaluator.lexicon.host_state["mutators"].match(node.func.attr) and _is_container(receiver):
+        lexicon = self.evaluator.lexicon
+        foreign = any(isinstance(m, ExternalObject) and not lexicon.is_catalogued(m.cls) for m in members(receiver))
+        if lexicon.host_state["mutators"].match(node.func.attr) and (foreign or _is_container(receiver)):
             self.changed(node.func.value, node, frame)
 
     def is_hook(self, frame: Frame) -> bool:
@@ -300,10 +315,26 @@ class Traces:
         """A function outside of the program is called in a region: if its result is a draw, what that decides is told."""
         if node is None or not frame.in_region or not is_plain(result):
             return
+        self.guarded(name, node, frame)
         for kind in ("draws", "clocks"):
             if self.evaluator.lexicon.host_state[kind].match(name):
                 draw = Draw(kind, Place.of(frame, node))
                 frame.sources[node] = frame.sources.get(node, NOTHING) | {draw}
+
+    def guarded(self, name: str, node: ir.Expr, frame: Frame) -> None:
+        """What has this name is asked in a region: it may tell whether a capture is under way."""
+        answers = self.evaluator.lexicon.guard(name)
+        if answers is not None and answers[_CAPTURING] == TRUE and answers[_OUTSIDE] != TRUE:
+            frame.sources[node] = frame.sources.get(node, NOTHING) | {GUARD}
+
+    def branched(self, node: ir.If | ir.Conditional, outcome: bool | None, frame: Frame) -> None:
+        """A region comes to a branch."""
+        if outcome is not None and frame.in_region:
+            sources = self.of(node.test, frame)
+            if GUARD in sources:
+                is_flag = any(isinstance(part, ir.Attribute) and GUARD in frame.sources.get(part, ()) for part in walk(node.test))
+                asked = Asked(node, Place.of(frame, node.test), outcome, is_flag)
+                self.branches.setdefault((frame.sink, node), asked)
 
     def stepped(self, name: str, receiver: Value, node: ir.Call | None, frame: Frame) -> None:
         """A method of an optimizer of torch is called in a region."""
@@ -332,7 +363,7 @@ def _read(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
 def _is_container(value: Value) -> bool:
     """Whether a value can be a container of the host, and no object of the program."""
     return not any(isinstance(m, (Instance, Tensor)) for m in members(value)) and any(
-        isinstance(m, (Sequence, Mapping, ExternalObject, Unknown, Host)) for m in members(value)
+        isinstance(m, (Sequence, Mapping, Unknown, Host)) for m in members(value)
     )
 
 
