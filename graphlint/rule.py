@@ -87,6 +87,7 @@ __all__ = [
     "OperationCall",
     "Place",
     "Sequence",
+    "StaleMemo",
     "StateWrite",
     "Tensor",
     "Truth",
@@ -228,6 +229,14 @@ class IncompleteKey(Event):
     parameter: str
     use: str
     used: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaleMemo(Event):
+    """The region computes a tensor where none is kept yet, and something drops the one that is kept, at `written`."""
+
+    written: tuple[str, ...]
+    is_surely_late: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import CaptureBranch, Confidence, Hit, HostDraw, HostStateRead, IncompleteKey
+from graphlint.rule import CaptureBranch, Confidence, Hit, HostDraw, HostStateRead, IncompleteKey, StaleMemo
 
 _DECIDES = {
     "bound": "bounds a slice",
@@ -18,7 +18,7 @@ _DECIDES = {
 _MAX_PLACES = 3
 
 
-def detect(event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch) -> Iterator[Hit]:
+def detect(event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo) -> Iterator[Hit]:
     match event:
         case HostStateRead():
             yield _of_state(event)
@@ -26,6 +26,13 @@ def detect(event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch) -> I
             yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
         case CaptureBranch(is_flag=True):
             yield Hit(Confidence.HIGH, "`{operation}` is asked once, under capture, and every replay does without the rest")
+        case StaleMemo():
+            places = " and ".join(event.written[:_MAX_PLACES])
+            message = (
+                f"`{{operation}}` is filled before the capture and dropped at {places}: computing it is no part of the "
+                "graph, so every replay reads what was kept at capture"
+            )
+            yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
         case IncompleteKey():
             message = (
                 f"a graph is kept under `{{operation}}`, and `{event.parameter}`, which {_DECIDES[event.use]} at "

@@ -64,12 +64,16 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Read:
-    """State is read in a region, and is a number or a tensor of the host, or may be anything."""
+    """State is read in a region, and is a number or a tensor of the host, or may be anything.
+
+    Where it `is_through`, the state is an object, and what is read is an attribute of it.
+    """
 
     state: State
     place: Place
     is_number: bool = False
     is_tensor: bool = False
+    is_through: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,7 @@ class Statements:
 
     def _match(self, node: ir.Match, frame: Frame) -> bool:
         subject = self.interpreter.eval(node.subject, frame)
+        self.interpreter.used("branch", node.subject, subject, frame)
         before, assumed = frame.env, frame.assumed
         ends: list[Env] = []
         exhausted = False

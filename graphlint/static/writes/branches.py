@@ -45,7 +45,7 @@ class Branches:
             for part in walk(value):
                 match part:
                     case ir.Call(func=ir.Name(id=name)) | ir.Call(func=ir.Attribute(attr=name)):
-                        if name in _ON_HOST or name in self.catalogue.telling:
+                        if _asks_host(part) or name in self.catalogue.telling:
                             return None
                         if not self._keeps(name):
                             found[name] += 1
@@ -59,6 +59,12 @@ class Branches:
             return True
         operation = self.catalogue.function(name)
         return operation is not None and operation.returns == "factory"
+
+
+def _asks_host(call: ir.Call) -> bool:
+    """Whether one of Python's own functions is asked of something else than what stands in the source."""
+    is_written = all(isinstance(argument.value, ir.Literal) for argument in call.arguments)
+    return isinstance(call.func, ir.Name) and call.func.id in _ON_HOST and not is_written
 
 
 def _ways(asked: Asked) -> tuple[ir.Block, ir.Block, ir.Block]:

@@ -15,6 +15,7 @@ from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
 MAX_PLACES = 3
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 class Changes:
@@ -52,26 +53,34 @@ class Changes:
         is_attribute = not isinstance(state.owner, (Module, Scope))
         found = 0
         for module in dict.fromkeys(homes):
-            for line in _loads(module, state.name, is_attribute):
+            for line in self._loads(module, state.name, is_attribute):
                 if (module, line) not in lines and found < MAX_PLACES:
                     found += 1
                     yield f"{module.path.name}:{line}"
 
 
-def _loads(module: Module, name: str, is_attribute: bool) -> Iterator[int]:
-    """The lines of a module that read a variable or an attribute."""
-    for _, segment in segments_with(module, name, is_word):
-        for line, is_dotted in _loads_in(module.source_of(segment), name):
-            if is_dotted is is_attribute:
-                yield line + segment.first - 1
+    def _loads(self, module: Module, name: str, is_attribute: bool) -> Iterator[int]:
+        """The lines of a module that read a variable or an attribute.
+
+        What a region asks of a count, whether it has come to some number, settles with the first runs.
+        """
+        for definition, segment in segments_with(module, name, is_word):
+            is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
+            for line, is_dotted, settles in _loads_in(module.source_of(segment), name):
+                if is_dotted is is_attribute and not (settles and is_captured):
+                    yield line + segment.first - 1
 
 
 @cache
-def _loads_in(source: str, name: str) -> tuple[tuple[int, bool], ...]:
+def _loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool], ...]:
+    """The lines that read a name or attribute, whether it is one, and whether it is compared with a number there."""
     tree = tree_of(source)
+    parts = list(ast.walk(tree)) if tree is not None else []
+    settling = {part.left for part in parts if isinstance(part, ast.Compare) and isinstance(part.ops[0], _ORDER)}
     found = []
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in parts:
         match node:
             case ast.Name(id=known, ctx=ast.Load()) | ast.Attribute(attr=known, ctx=ast.Load()) if known == name:
-                found.append((node.end_lineno or node.lineno, isinstance(node, ast.Attribute)))
+                is_dotted = isinstance(node, ast.Attribute)
+                found.append((node.end_lineno or node.lineno, is_dotted, node in settling))
     return tuple(found)

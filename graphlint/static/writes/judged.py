@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from graphlint.rule import Event, HostDraw, HostStateRead
+from graphlint.rule import Event, HostDraw, HostStateRead, StaleMemo
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
@@ -18,6 +19,7 @@ from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces, Use
 from graphlint.static.writes.writers import Writers
 
+_DROPPING = ("clear", "pop", "popitem")
 _BY_VALUE = ("operand", "argument")  # of tensors on the host, another rule speaks
 _KINDS = ("bound", "index", "count", "loop", "operand", "branch", "argument")  # the one that says most comes first
 
@@ -36,6 +38,7 @@ class Judged:
     def events(self) -> Iterator[tuple[Place, Event]]:
         """What there is to say of state, each with the place that it is said of."""
         yield from self._draws()
+        yield from self._memos()
         yield from Branches(self.evaluator, self.traces).events()
         yield from Changes(self.traces, self.writers).events()
         yield from Steps(self.traces, self.timing, self.lexicon).events()
@@ -43,8 +46,26 @@ class Judged:
         for read, uses in self._reads().values():
             late = self.late(read.state) if self._counts(read) else ()
             uses = [use for use in uses if not (read.is_tensor and use.kind in _BY_VALUE)]
+            if read.is_through:
+                late = tuple(one for one in late if one[1] is When.SURELY and one[0].store.form == "assign")
+            if late and _by_region(late, self.traces):
+                uses = [use for use in uses if not use.settles]
             if late and uses:
                 yield read.place, self._event(read, _best(uses), late)
+
+    def _memos(self) -> Iterator[tuple[Place, Event]]:
+        """What a warm-up computes once and keeps, and the program drops after a capture."""
+        for change in self.traces.memos.values():
+            dropped = [
+                (written, when)
+                for written, when in self.late(change.state)
+                if written.store.form in _DROPPING or _kind_of(written.store) == "nothing"
+            ]
+            if dropped:
+                surest = dropped[0][1]
+                places = dict.fromkeys(place_of(written) for written, when in dropped if when is surest)
+                assumed = tuple(one for one in change.place.assumed if not one.is_unfilled)
+                yield replace(change.place, assumed=assumed), StaleMemo(tuple(places), surest is When.SURELY)
 
     def _draws(self) -> Iterator[tuple[Place, Event]]:
         """Draws, clocks and iterators that decide something."""
@@ -97,7 +118,7 @@ class Judged:
     def _event(self, read: Read, use: Use, late: tuple[tuple[Written, When], ...]) -> HostStateRead:
         surest = late[0][1]
         places = [place_of(written) for written, when in late if when is surest]
-        by_region = all((w.module, w.qualname) in self.traces.captured for w, when in late if when is surest)
+        by_region = _by_region(late, self.traces)
         return HostStateRead(
             use=use.kind,
             written=tuple(dict.fromkeys(places)),
@@ -116,6 +137,11 @@ class Judged:
             return "number"
         everywhere = {_kind_of(written.store) for written in self.writers.of(read.state)}
         return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
+
+
+def _by_region(late: tuple[tuple[Written, When], ...], traces: Traces) -> bool:
+    """Whether what surely writes state after a capture is the region itself, in whichever run."""
+    return all((w.module, w.qualname) in traces.captured for w, when in late if when is late[0][1])
 
 
 def _best(uses: list[Use]) -> Use:

@@ -7,7 +7,7 @@ whatever callers give it, so that a function is run once for all of them. What a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
@@ -21,6 +21,7 @@ from graphlint.values import Place as Side
 from graphlint.values.queries import device_tensor, fresh_tensor, is_number
 
 _ITEM_KEYS = (str, int)
+_ORDER = frozenset({"<", "<=", ">", ">="})
 _OUTSIDE, _CAPTURING = Mode.OUTSIDE.value, Mode.CAPTURE.value
 
 
@@ -30,6 +31,13 @@ class Use:
 
     kind: str
     place: Place
+
+    @property
+    def settles(self) -> bool:
+        """Whether it only asks whether a count has come to some number, as for the first calls of a function."""
+        node = self.place.node
+        signs = [sign for sign, _ in node.comparisons] if isinstance(node, ir.Compare) else []
+        return self.kind == "branch" and any(sign in _ORDER for sign in signs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class Traces:
         self.steps: dict[tuple[Context, ir.Node], tuple[ExternalObject, Place]] = {}
         self.openers: dict[Context, Place] = {}
         self.hooks: set[tuple[Module, str]] = set()
+        self.memos: dict[tuple[Context, ir.Node], Change] = {}
         self.schedules: dict[tuple[Context, ir.Node], Place] = {}
         self.branches: dict[tuple[Context, ir.Node], Asked] = {}
         self.captured: set[tuple[Module, str]] = set()
@@ -89,12 +98,20 @@ class Traces:
             if isinstance(member, Instance) and not member.in_region:
                 assigned = frame.sources.get((member, node.attr))
                 if assigned is None:
+                    found += self._held_by(node, value, frame)
                     found.append(_read(State(member.cls, node.attr), node, value, frame))
                 found += assigned or ()
             elif isinstance(member, ModuleValue):
                 found.append(_read(State(member.module, node.attr), node, value, frame))
         if found:
             frame.sources[node] = frozenset(found)
+
+    def _held_by(self, node: ir.Attribute, value: Value, frame: Frame) -> Iterator[Read]:
+        """An attribute of an object is another one where that object is replaced."""
+        holder = node.value
+        if isinstance(holder, ir.Attribute) or (isinstance(holder, ir.Name) and holder.id not in frame.env):
+            for state in self.states(holder, frame):
+                yield replace(_read(state, node, value, frame), is_through=True)
 
     def of(self, node: ir.Expr, frame: Frame) -> Sources:
         """The reads and parameters that the value of an expression comes from, as far as it is a plain one."""
@@ -181,7 +198,9 @@ class Traces:
         match target:
             case ir.Name(id=name):
                 frame.sources[name] = self._of_stored(node, value, frame)
-            case ir.Attribute(value=holder, attr=attr) if is_plain(value):
+            case (ir.Attribute() | ir.Subscript()) if not is_plain(value):
+                self._remembered(target, value, frame)
+            case ir.Attribute(value=holder, attr=attr):
                 sources = self._of_stored(node, value, frame)
                 for member in members(self.evaluator.eval(holder, frame)):
                     if isinstance(member, Instance):
@@ -191,6 +210,12 @@ class Traces:
                 for index, element in enumerate(elements):
                     part = parts[index] if len(parts) == len(elements) else node
                     self.stored(element, part, Host("object"), frame)
+
+    def _remembered(self, target: ir.Expr, value: Value, frame: Frame) -> None:
+        """A tensor that is only computed where none is kept yet: what a warm-up fills is not in the graph."""
+        if device_tensor(value) is not None and frame.tests and _asks_whether_empty(frame.tests[-1]):
+            for state in self.states(target, frame):
+                self.memos.setdefault((frame.sink, target), Change(state, Place.of(frame, target)))
 
     def augmented(self, node: ir.AugAssign, value: Value, frame: Frame) -> None:
         """A region changes a name or an attribute by what it was."""
@@ -358,6 +383,11 @@ class Traces:
 def _read(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
     is_tensor = any(isinstance(member, Tensor) for member in members(value))
     return Read(state, Place.of(frame, node), all(map(is_number, members(value))), is_tensor)
+
+
+def _asks_whether_empty(test: ir.Expr) -> bool:
+    """Whether a condition asks for what is not there yet: `self.x is None`, `key not in self.table`."""
+    return any(isinstance(p, ir.Compare) and p.comparisons[0][0] in ("is", "not in") for p in walk(test))
 
 
 def _is_container(value: Value) -> bool:
