@@ -185,6 +185,7 @@ class HostStateRead(Event):
     the places, as `decode.py:31`. `is_surely_late` tells a write that the program makes after a capture from one that
     whoever uses it may make; `by_region` is one that the region makes itself, each time that it runs. `kind` is
     `number`, `flag` where it is only ever a choice, or `other`; `counts` says that it is made out of what it was.
+    It `is_handed` where it is state of an object that the function was handed, maybe another one in each run.
     """
 
     use: str
@@ -193,6 +194,7 @@ class HostStateRead(Event):
     by_region: bool
     kind: str
     counts: bool
+    is_handed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +213,13 @@ class HostStateWrite(Event):
     """The region makes new host state out of what was there: it counts, or fills a container.
 
     `read` are the places that look at it, without those that only write it; `in_hook` says that a hook does it, and
-    `is_schedule` that the state is that of a scheduler. `is_kept` tells a container from a number.
+    `is_schedule` that the state is that of a scheduler. It `is_handed` as in `HostStateRead`.
     """
 
     read: tuple[str, ...]
     in_hook: bool
     is_schedule: bool = False
+    is_handed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ def detect(event: HostStateWrite) -> Iterator[Hit]:
         return
     if event.is_schedule:
         yield Hit(Confidence.HIGH)
-    elif event.read:
+    elif event.read and not event.is_handed:
         places = " and ".join(event.read)
         message = (
             f"`{{operation}}` changes Python state that is read at {places}, once, at capture, and no replay repeats it"

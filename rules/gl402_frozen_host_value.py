@@ -64,5 +64,7 @@ def _confidence(event: HostStateRead) -> Confidence:
         return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW
     if event.is_surely_late:
         return Confidence.HIGH
+    if event.is_handed:
+        return Confidence.LOW
     is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop"))
     return Confidence.MEDIUM if is_likely else Confidence.LOW

@@ -66,7 +66,8 @@ class Place:
 class Read:
     """State is read in a region, and is a number or a tensor of the host, or may be anything.
 
-    Where it `is_through`, the state is an object, and what is read is an attribute of it.
+    Where it `is_through`, the state is an object, and what is read is an attribute of it. It `is_foreign` where it is
+    one of an object that the function was handed, which may be another one in each run.
     """
 
     state: State
@@ -74,6 +75,7 @@ class Read:
     is_number: bool = False
     is_tensor: bool = False
     is_through: bool = False
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ NOTHING: frozenset[Source] = frozenset()
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """A region changes state."""
+    """A region changes state; `is_foreign` where that is of an object which the function was handed."""
 
     state: State
     place: Place
+    is_foreign: bool = False

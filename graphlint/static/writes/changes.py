@@ -10,12 +10,15 @@ from graphlint.rule import Event, HostStateWrite
 from graphlint.static.domain.sources import Change, Place, Scope, State
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.traversal import words_in
 from graphlint.static.writes.stores import tree_of
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
 MAX_PLACES = 3
-_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_CAPTURE = "captur"  # in the names of what a program does for captures alone
+_FILLING, _EMPTYING = {"append", "add"}, {"pop", "popleft", "remove", "clear"}
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
 class Changes:
@@ -31,7 +34,26 @@ class Changes:
         for place in self.traces.schedules.values():
             yield place, HostStateWrite((), in_hook=False, is_schedule=True)
         for change in self.traces.changes.values():
-            yield change.place, HostStateWrite(self.readers(change), in_hook=self._in_hook(change))
+            if not self._is_trace(change):
+                in_hook = self._in_hook(change)
+                yield change.place, HostStateWrite(self.readers(change), in_hook=in_hook, is_handed=change.is_foreign)
+
+    def _is_trace(self, change: Change) -> bool:
+        """Whether a change says something of the capture alone, or of one run: state that is filled once, or anew."""
+        place = change.place
+        words = {word for one in place.assumed for word in words_in(one.test)} | {place.function.code.name}
+        if any(_CAPTURE in word.lower() for word in words):
+            return True
+        stores = self.writers.of(change.state)
+        here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]
+        if any(store.is_lazy for store in here):
+            return True
+        inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured]
+        forms = {store.form for store in inside}
+        is_stack = bool(forms & _FILLING) and bool(forms & _EMPTYING)
+        return is_stack or any(
+            store.form == "assign" and not store.is_lazy and not store.depends_on_itself for store in inside
+        )
 
     def _in_hook(self, change: Change) -> bool:
         function = change.place.function

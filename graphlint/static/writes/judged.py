@@ -125,6 +125,7 @@ class Judged:
             is_surely_late=surest is When.SURELY,
             by_region=by_region,
             kind=self._kind(read, [written for written, _ in late]),
+            is_handed=read.is_foreign,
             counts=any(_counts_on(written.store) for written, _ in late),
         )
 

@@ -107,6 +107,8 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             opener = traces.openers.get(taken.context) if isinstance(taken, Taken) else None
             if opener is None or not isinstance(taken, Taken) or taken in traces.given:
                 continue
+            if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
+                continue
             kind, use = next(iter(uses.items()))
             asked = [key for key in _keys_of(opener) if key.is_asked]
             if asked and not any(taken.name in key.names for key in _keys_of(opener)):

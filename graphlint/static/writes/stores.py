@@ -60,12 +60,17 @@ class Store:
     @property
     def is_lazy(self) -> bool:
         """Whether it fills what is empty: `if self.x is None`, `if not self.ready`, `if key not in self.table`."""
-        return self.form in ("assign", "item") and any(self._asks_for_itself(test) for test in self.tests)
+        return self.form != "augment" and any(self._asks_for_itself(test) for test in self.tests)
+
+    def _signs(self) -> tuple[type[ast.cmpop], ...]:
+        """The comparisons that ask for what is empty; of a container, one with its length does so as well."""
+        signs = (ast.Is, ast.NotIn, ast.In, ast.Eq)
+        return signs if self.form in ("assign", "item") else (*signs, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
     def _asks_for_itself(self, test: ast.expr) -> bool:
         names = {_last_name(part) for part in ast.walk(test)}
         emptiness = any(
-            (isinstance(part, ast.Compare) and isinstance(part.ops[0], (ast.Is, ast.NotIn, ast.Eq)))
+            (isinstance(part, ast.Compare) and isinstance(part.ops[0], self._signs()))
             or (isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not))
             for part in ast.walk(test)
         )
@@ -164,7 +169,9 @@ def _stores(body: list[ast.stmt], around: Store) -> Iterator[Store]:
                 continue
         within = around
         if isinstance(node, _LOOPS):
-            within = replace(around, loops=(*around.loops, (node.lineno, node.end_lineno or node.lineno)))
+            tests = (*around.tests, node.test) if isinstance(node, ast.While) else around.tests
+            span = node.lineno, node.end_lineno or node.lineno
+            within = replace(around, loops=(*around.loops, span), tests=tests)
         for block in _blocks(node):
             yield from _stores(block, within)
 

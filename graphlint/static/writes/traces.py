@@ -21,7 +21,7 @@ from graphlint.values import Place as Side
 from graphlint.values.queries import device_tensor, fresh_tensor, is_number
 
 _ITEM_KEYS = (str, int)
-_ORDER = frozenset({"<", "<=", ">", ">="})
+_ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _OUTSIDE, _CAPTURING = Mode.OUTSIDE.value, Mode.CAPTURE.value
 
 
@@ -37,7 +37,8 @@ class Use:
         """Whether it only asks whether a count has come to some number, as for the first calls of a function."""
         node = self.place.node
         signs = [sign for sign, _ in node.comparisons] if isinstance(node, ir.Compare) else []
-        return self.kind == "branch" and any(sign in _ORDER for sign in signs)
+        is_bare = isinstance(node, ir.Compare) and isinstance(node.left, (ir.Name, ir.Attribute))
+        return self.kind == "branch" and is_bare and any(sign in _ORDER for sign in signs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +293,8 @@ class Traces:
     def changed(self, target: ir.Expr, node: ir.Node, frame: Frame) -> None:
         """A statement of a region makes new state out of what was there, or changes a container."""
         for state in self.states(target, frame):
-            self.changes.setdefault((frame.sink, node), Change(state, Place.of(frame, node)))
+            change = Change(state, Place.of(frame, node), is_handed(target, frame))
+            self.changes.setdefault((frame.sink, node), change)
 
     def consumed(self, node: ir.Call, frame: Frame) -> None:
         """A region takes the next item of what an iterator gives that was there before."""
@@ -382,7 +384,20 @@ class Traces:
 
 def _read(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
     is_tensor = any(isinstance(member, Tensor) for member in members(value))
-    return Read(state, Place.of(frame, node), all(map(is_number, members(value))), is_tensor)
+    is_flag = value == Host("bool") or (isinstance(value, Const) and isinstance(value.value, bool))
+    is_foreign = is_handed(node, frame)
+    return Read(state, Place.of(frame, node), is_number(value) and not is_flag, is_tensor, is_foreign=is_foreign)
+
+
+def is_handed(node: ir.Expr, frame: Frame) -> bool:
+    """Whether an attribute is one of an object that the function was handed, and not of its own or a global one."""
+    root: ir.Expr = node
+    while isinstance(root, (ir.Attribute, ir.Subscript, ir.Call)):
+        root = root.func if isinstance(root, ir.Call) else root.value
+    if not isinstance(root, ir.Name) or root is node or root.id not in frame.env or frame.regions:
+        return False
+    parameters = frame.function.code.parameters
+    return not (frame.function.owner is not None and parameters and parameters[0].name == root.id)
 
 
 def _asks_whether_empty(test: ir.Expr) -> bool:
