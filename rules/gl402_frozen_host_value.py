@@ -14,6 +14,7 @@ _DECIDES = {
     "branch": "decides a branch",
     "operand": "is an operand",
     "argument": "is an argument",
+    "item": "picks an item",
 }
 _MAX_PLACES = 3
 
@@ -66,5 +67,5 @@ def _confidence(event: HostStateRead) -> Confidence:
         return Confidence.HIGH
     if event.is_handed:
         return Confidence.LOW
-    is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop"))
+    is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop", "item"))
     return Confidence.MEDIUM if is_likely else Confidence.LOW

@@ -56,11 +56,12 @@ class Items:
     def chosen(self, node: ir.Subscript, value: Value, index: Value, frame: Frame) -> None:
         """Which item is read or written, where that decides what runs: of a tensor, or of several of them."""
         if any(isinstance(m, (Tensor, Unknown)) or _holds_modules(m) for m in members(value)):
+            unknown = all(isinstance(m, Unknown) for m in members(value))
             parts = node.index.elements if isinstance(node.index, ir.Display) else (node.index,)
             values = index.elements if isinstance(index, Sequence) and index.elements is not None else (index,)
             for part, chosen in zip(parts, values, strict=False):
                 if not isinstance(part, ir.Slice):
-                    self.interpreter.used("index", part, chosen, frame)
+                    self.interpreter.used("item" if unknown else "index", part, chosen, frame)
 
     def _sliced(self, value: Sequence, node: ir.Slice, frame: Frame) -> Value:
         """`value[start:stop:step]` of a list or tuple."""

@@ -24,6 +24,7 @@ class Branches:
     def __init__(self, evaluator: Evaluator, traces: Traces) -> None:
         self.catalogue = evaluator.catalogue
         self.same = evaluator.lexicon.host_state["copies"]
+        self.looks = evaluator.lexicon.host_state["looks"]
         self.traces = traces
 
     def events(self) -> Iterator[tuple[Place, Event]]:
@@ -47,7 +48,7 @@ class Branches:
                     case ir.Call(func=ir.Name(id=name)) | ir.Call(func=ir.Attribute(attr=name)):
                         if _asks_host(part) or name in self.catalogue.telling:
                             return None
-                        if not self._keeps(name):
+                        if not self._keeps(name) and not self.looks.match(name):
                             found[name] += 1
                     case ir.Binary(operator=sign) if sign in _ORDER:
                         found[sign] += 1

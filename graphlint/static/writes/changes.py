@@ -16,7 +16,7 @@ from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
 MAX_PLACES = 3
-_CAPTURE = "captur"  # in the names of what a program does for captures alone
+_CAPTURES = ("captur", "cudagraph", "cuda_graph")  # in the names of what a program does for captures alone
 _FILLING, _EMPTYING = {"append", "add"}, {"pop", "popleft", "remove", "clear"}
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
@@ -42,7 +42,9 @@ class Changes:
         """Whether a change says something of the capture alone, or of one run: state that is filled once, or anew."""
         place = change.place
         words = {word for one in place.assumed for word in words_in(one.test)} | {place.function.code.name}
-        if any(_CAPTURE in word.lower() for word in words):
+        if self._is_opener(place):
+            words |= set(place.function.qualname.split("."))
+        if any(part in word.lower() for word in words for part in _CAPTURES):
             return True
         stores = self.writers.of(change.state)
         here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]
@@ -54,6 +56,11 @@ class Changes:
         return is_stack or any(
             store.form == "assign" and not store.is_lazy and not store.depends_on_itself for store in inside
         )
+
+    def _is_opener(self, place: Place) -> bool:
+        """Whether a place stands in the class of a function that opens a region."""
+        owner = place.function.owner
+        return owner is not None and any(one.function.owner is owner for one in self.traces.openers.values())
 
     def _in_hook(self, change: Change) -> bool:
         function = change.place.function

@@ -21,7 +21,7 @@ from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")
 _BY_VALUE = ("operand", "argument")  # of tensors on the host, another rule speaks
-_KINDS = ("bound", "index", "count", "loop", "operand", "branch", "argument")  # the one that says most comes first
+_KINDS = ("bound", "index", "count", "loop", "operand", "branch", "argument", "item")  # the one that says most comes first
 
 
 class Judged:

@@ -110,7 +110,7 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
                 continue
             kind, use = next(iter(uses.items()))
-            asked = [key for key in _keys_of(opener) if key.is_asked]
+            asked = [key for key in _keys_of(opener) if key.is_asked and key.names]
             if asked and not any(taken.name in key.names for key in _keys_of(opener)):
                 used = f"{use.place.function.module.path.name}:{use.place.line}"
                 yield replace(opener, node=asked[0].node), IncompleteKey(taken.name, kind, used)

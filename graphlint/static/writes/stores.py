@@ -17,6 +17,7 @@ MUTATORS = frozenset({
 })  # fmt: skip
 UNKNOWN_KEY = object()
 _WRAPPER = "if True:\n"  # gives an indented segment a parent
+_FLAGS = (ast.BitAnd, ast.BitOr)  # a flag that is joined with another one counts nothing
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -178,20 +179,29 @@ def _stores(body: list[ast.stmt], around: Store) -> Iterator[Store]:
 
 def _of_statement(node: ast.stmt, around: Store) -> Iterator[Store]:
     """What one statement writes by itself."""
+    if isinstance(node, (ast.Assign, ast.Return)) and isinstance(node.value, ast.Call):
+        yield from _called(node.value, around)
     match node:
         case ast.Assign(targets=targets, value=value):
             for target in targets:
                 yield from _target(target, "assign", value, node, around)
         case ast.AnnAssign(target=target, value=value) if value is not None:
             yield from _target(target, "assign", value, node, around)
-        case ast.AugAssign(target=target, value=value):
-            yield from _target(target, "augment", value, node, around)
+        case ast.AugAssign(target=target, value=value, op=op):
+            form = "assign" if isinstance(op, _FLAGS) else "augment"
+            yield from _target(target, form, value, node, around)
         case ast.For(target=target) | ast.AsyncFor(target=target):
             yield from _target(target, "bind", None, node, around)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=holder, attr=method) as func) as call):
+        case ast.Expr(value=ast.Call() as call):
+            yield from _called(call, around)
+
+
+def _called(call: ast.Call, around: Store) -> Iterator[Store]:
+    """What a method changes that is called."""
+    match call.func:
+        case ast.Attribute(value=holder, attr=method) as func:
             if method in MUTATORS or (method.endswith("_") and not method.endswith("__")):
-                first = call.args[0] if call.args else None
-                yield from _target(holder, method, first, func, around)
+                yield from _target(holder, method, call.args[0] if call.args else None, func, around)
             if method == "__setitem__":
                 yield from _target(holder, "item", call.args[-1] if call.args else None, func, around)
 

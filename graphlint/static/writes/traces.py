@@ -229,7 +229,8 @@ class Traces:
     def assigned(self, node: ir.Assign, value: Value, frame: Frame) -> None:
         """A region assigns a value to targets."""
         for target in node.targets:
-            if isinstance(target, ir.Attribute) and isinstance(node.value, ir.Binary) and is_plain(value):
+            is_sum = isinstance(node.value, ir.Binary) and any(map(_is_written_number, walk(node.value)))
+            if isinstance(target, ir.Attribute) and is_sum and is_plain(value) and node.value is not None:
                 states = set(self.states(target, frame))
                 if any(isinstance(one, Read) and one.state in states for one in self.of(node.value, frame)):
                     self.changed(target, node, frame)
@@ -309,7 +310,9 @@ class Traces:
             return
         lexicon = self.evaluator.lexicon
         foreign = any(isinstance(m, ExternalObject) and not lexicon.is_catalogued(m.cls) for m in members(receiver))
-        if lexicon.host_state["mutators"].match(node.func.attr) and (foreign or _is_container(receiver)):
+        is_counted = foreign or self.is_hook(frame) or lexicon.host_state["grows"].match(node.func.attr)
+        is_mutator = lexicon.host_state["mutators"].match(node.func.attr) is not None
+        if is_mutator and is_counted and (foreign or _is_container(receiver)):
             self.changed(node.func.value, node, frame)
 
     def is_hook(self, frame: Frame) -> bool:
@@ -358,10 +361,19 @@ class Traces:
         """A region comes to a branch."""
         if outcome is not None and frame.in_region:
             sources = self.of(node.test, frame)
-            if GUARD in sources:
+            if GUARD in sources and not self._asks_more(node.test, frame):
                 is_flag = any(isinstance(part, ir.Attribute) and GUARD in frame.sources.get(part, ()) for part in walk(node.test))
                 asked = Asked(node, Place.of(frame, node.test), outcome, is_flag)
                 self.branches.setdefault((frame.sink, node), asked)
+
+    def _asks_more(self, test: ir.Expr, frame: Frame) -> bool:
+        """Whether a condition asks for something else as well, which nobody knows: then the ways may come to the same."""
+        match test:
+            case ir.Boolean(left=left, right=right):
+                return self._asks_more(left, frame) or self._asks_more(right, frame)
+            case ir.Unary(operand=operand):
+                return self._asks_more(operand, frame)
+        return GUARD not in self.of(test, frame) and frame.known.get(test) is None
 
     def stepped(self, name: str, receiver: Value, node: ir.Call | None, frame: Frame) -> None:
         """A method of an optimizer of torch is called in a region."""
@@ -398,6 +410,10 @@ def is_handed(node: ir.Expr, frame: Frame) -> bool:
         return False
     parameters = frame.function.code.parameters
     return not (frame.function.owner is not None and parameters and parameters[0].name == root.id)
+
+
+def _is_written_number(node: object) -> bool:
+    return isinstance(node, ir.Literal) and isinstance(node.value, (int, float))
 
 
 def _asks_whether_empty(test: ir.Expr) -> bool:
