@@ -26,7 +26,8 @@ def detect(event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | Sta
         case HostDraw(kind="next"):
             yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
         case CaptureBranch(is_flag=True):
-            yield Hit(Confidence.HIGH, "`{operation}` is asked once, under capture, and every replay does without the rest")
+            message = "`{operation}` is asked once, under capture, and every replay does without what eager mode does"
+            yield Hit(Confidence.HIGH, message)
         case StaleMemo():
             places = " and ".join(event.written[:_MAX_PLACES])
             message = (

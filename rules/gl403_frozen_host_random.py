@@ -11,4 +11,5 @@ def detect(event: HostDraw) -> Iterator[Hit]:
     if event.kind == "draws":
         yield Hit(Confidence.HIGH)
     elif event.kind == "clocks":
-        yield Hit(Confidence.HIGH, "`{operation}` reads a clock of the host once, at capture, and every replay keeps its time")
+        message = "`{operation}` reads a clock of the host once, at capture, and every replay keeps its time"
+        yield Hit(Confidence.HIGH, message)

@@ -68,7 +68,8 @@ class Lexicon:
             for section in ("devices", "callables", "containers", "methods")
         )
         self.host_state = {
-            kind: re.compile("|".join(map(translate, names)) or "(?!)") for kind, names in sections["host_state"].items()
+            kind: re.compile("|".join(map(translate, names)) or "(?!)")
+            for kind, names in sections["host_state"].items()
         }
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}

@@ -9,13 +9,18 @@ from typing import TypeAlias
 
 from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.static.domain.assumptions import Assumption, Assumptions, assume
-from graphlint.static.domain.sources import Source, Sources
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Arguments, Const, ExternalObject, Value
 
 FOREIGN = Const("foreign capture")
+
+
+class Source:
+    """Where a host value comes from; the kinds stand in `sources`."""
+
+    __slots__ = ()
 
 
 class Mode(enum.Enum):
@@ -176,7 +181,7 @@ class Frame:
     doubtful: bool = False  # whether nothing supports what is assumed
     known: dict[ir.Expr, bool | None] = field(default_factory=dict)
     before: dict[OpenRegion, int] = field(default_factory=dict)
-    sources: dict[object, Sources] = field(default_factory=dict)  # of names, of attributes, and of nodes
+    sources: dict[object, frozenset[Source]] = field(default_factory=dict)  # of names, of attributes, and of nodes
     answers: list[Source] = field(default_factory=list)  # of what has been called without a node
     found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for
 

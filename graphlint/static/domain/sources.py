@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from graphlint.finding import Span
 from graphlint.static.domain.assumptions import Assumptions
+from graphlint.static.domain.contexts import Context, Frame, Source
+from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.domain.contexts import Context, Frame
-    from graphlint.static.domain.program import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class Place:
 
 
 @dataclass(slots=True, eq=False)
-class Read:
+class Read(Source):
     """State is read in a region, and is a number or a tensor of the host, or may be anything.
 
     Where it `is_through`, the state is an object, and what is read is an attribute of it. It `is_foreign` where it is
@@ -79,7 +77,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Source):
     """What a parameter is given by whoever calls."""
 
     context: Context = field(hash=True)
@@ -87,7 +85,7 @@ class Taken:
 
 
 @dataclass(slots=True, eq=False)
-class Draw:
+class Draw(Source):
     """A number of which nobody knows before what it is: `kind` is `draws` of a generator, or `clocks`."""
 
     kind: str
@@ -95,12 +93,11 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Source):
     """Whether a capture is under way."""
 
 
 GUARD = Guard()
-Source: TypeAlias = Read | Taken | Draw | Guard
 Sources: TypeAlias = "frozenset[Source]"
 NOTHING: frozenset[Source] = frozenset()
 

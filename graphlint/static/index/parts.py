@@ -90,9 +90,7 @@ def _is_assigned(text: str, at: int, end: int) -> bool:
     return is_attribute and (_ASSIGNED.match(text, end) is not None or " as" in text[text.rfind("\n", 0, at) + 1 : at])
 
 
-def segments_with(
-    module: Module, name: str, fits: Fits = anywhere
-) -> Iterator[tuple[Definition | None, Segment]]:
+def segments_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[tuple[Definition | None, Segment]]:
     """The functions and statements of a module in which a name may stand, as far as the text around it tells."""
     lines = list(module.lines_with(name, fits))
     if not lines:

@@ -65,7 +65,7 @@ class Interpreter:
         self.lexicon = lexicon
         self.entries = entries
         self.detectors = detectors
-        self.traces = Traces(self)
+        self.traces: Traces = Traces(self)
         self.names = Names(self)
         self.annotations = Annotations(self)
         self.classes = Classes(self)

@@ -72,8 +72,8 @@ def _ways(asked: Asked) -> tuple[ir.Block, ir.Block, ir.Block]:
     """What runs under capture and else, and what runs behind both."""
     node = asked.node
     if isinstance(node, ir.Conditional):
-        ways = [(ir.Return(side.mark, side),) for side in (node.body, node.orelse)]
-        return (*ways, ()) if asked.outcome else (ways[1], ways[0], ())
+        first, second = ((ir.Return(side.mark, side),) for side in (node.body, node.orelse))
+        return (first, second, ()) if asked.outcome else (second, first, ())
     captured, other = (node.body, node.orelse) if asked.outcome else (node.orelse, node.body)
     rest = _behind(node, asked.place.function.code.body)
     if _leaves(captured) and not _leaves(other):

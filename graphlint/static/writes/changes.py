@@ -87,7 +87,6 @@ class Changes:
                     found += 1
                     yield f"{module.path.name}:{line}"
 
-
     def _loads(self, module: Module, name: str, is_attribute: bool) -> Iterator[int]:
         """The lines of a module that read a variable or an attribute.
 

@@ -42,7 +42,8 @@ class Steps:
     def events(self) -> Iterator[tuple[Place, Event]]:
         """Every step whose optimizer has numbers that something changes."""
         for optimizer, place in self.traces.steps.values():
-            modules = dict.fromkeys((place.function.module, *self.timing.homes))
+            own = place.function.module
+            modules = dict.fromkeys((own, *self.timing.homes)) if len(self.timing.homes) == 1 else [own]
             changed = [c for module in modules for c in self._changes(module) if not _is_tensor(optimizer, c.key)]
             if changed:
                 surest = max(one.when for one in changed)
@@ -85,12 +86,12 @@ def _assigned_in(source: str) -> tuple[tuple[str, int, tuple[tuple[int, int], ..
     groups = {
         node.target.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _GROUPS in ast.dump(node.iter)
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _is_groups(node.iter)
     }
     groups |= {
         target.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and _GROUPS in ast.dump(node.value)
+        if isinstance(node, ast.Assign) and _is_group(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -99,9 +100,17 @@ def _assigned_in(source: str) -> tuple[tuple[str, int, tuple[tuple[int, int], ..
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             holder, key = node.value, node.slice
             is_group = isinstance(holder, ast.Name) and holder.id in groups
-            if isinstance(key, ast.Constant) and isinstance(key.value, str) and (is_group or _GROUPS in ast.dump(holder)):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str) and (is_group or _is_group(holder)):
                 keys[node.lineno] = key.value
     return tuple((keys[s.line], s.line, s.loops, s.inner) for s in stores_in(source) if s.line in keys)
+
+
+def _is_groups(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == _GROUPS
+
+
+def _is_group(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and _is_groups(node.value)
 
 
 @cache

@@ -21,7 +21,16 @@ from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")
 _BY_VALUE = ("operand", "argument")  # of tensors on the host, another rule speaks
-_KINDS = ("bound", "index", "count", "loop", "operand", "branch", "argument", "item")  # the one that says most comes first
+_KINDS = (
+    "bound",
+    "index",
+    "count",
+    "loop",
+    "operand",
+    "branch",
+    "argument",
+    "item",
+)  # the one that says most comes first
 
 
 class Judged:
@@ -76,8 +85,8 @@ class Judged:
             for draw in self.traces.origins(source):
                 if isinstance(draw, Draw):
                     found.setdefault(draw, []).extend(uses.values())
-        for draw, uses in found.items():
-            yield draw.place, HostDraw(draw.kind, _best(uses).kind)
+        for draw, made in found.items():
+            yield draw.place, HostDraw(draw.kind, _best(made).kind)
 
     def _counts(self, read: Read) -> bool:
         """Whether a change of state is not answered by another graph, and is not how a capture is told apart."""

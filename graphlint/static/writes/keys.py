@@ -99,7 +99,6 @@ def _names(node: ast.AST) -> Iterator[str]:
                 yield name
 
 
-
 def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
     """Parameters of a function that captures, which decide what the region does, and are in no key of its graphs."""
     for source, uses in traces.uses.items():

@@ -206,9 +206,7 @@ def _called(call: ast.Call, around: Store) -> Iterator[Store]:
                 yield from _target(holder, "item", call.args[-1] if call.args else None, func, around)
 
 
-def _target(
-    target: ast.expr, form: str, value: ast.expr | None, node: ast.AST, around: Store
-) -> Iterator[Store]:
+def _target(target: ast.expr, form: str, value: ast.expr | None, node: ast.AST, around: Store) -> Iterator[Store]:
     match target:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             values = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(elements) else ()
@@ -223,7 +221,9 @@ def _target(
             form = "item" if form == "assign" else form
             yield replace(around, target=holder, form=form, value=value, line=getattr(node, "lineno", 0), key=key)
         case ast.Subscript(value=ast.Subscript(value=(ast.Name() | ast.Attribute()) as holder)):
-            yield replace(around, target=holder, form="item", value=value, line=getattr(node, "lineno", 0), key=UNKNOWN_KEY)
+            yield replace(
+                around, target=holder, form="item", value=value, line=getattr(node, "lineno", 0), key=UNKNOWN_KEY
+            )
 
 
 def _moved(store: Store, by: int) -> Store:

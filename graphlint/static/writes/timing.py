@@ -76,8 +76,6 @@ class Body:
                     yield called
 
 
-
-
 class Timing:
     """When statements run, seen from the regions that are known."""
 
@@ -239,7 +237,7 @@ def _collect(
 ) -> None:
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            found.append(Called(name, node.func.end_lineno + before, loops, is_conditional, inner))
+            found.append(Called(name, (node.func.end_lineno or 0) + before, loops, is_conditional, inner))
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             inner, loops, is_conditional = (*inner, name), (), False
         case ast.If() | ast.Try():

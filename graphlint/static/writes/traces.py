@@ -9,14 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from graphlint.static.domain.contexts import Context, Frame, Mode
+from graphlint.static.domain.contexts import Context, Frame, Mode, Source
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Instance, ModuleValue
-from graphlint.static.domain.sources import GUARD, NOTHING, Change, Draw, Place, Read, Scope, Source, Sources, State, Taken
+from graphlint.static.domain.sources import GUARD, NOTHING, Change, Draw, Place, Read, Scope, Sources, State, Taken
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
-from graphlint.values import NONE, TRUE, UNKNOWN, Arguments, Const, ExternalObject, Host, Mapping, Sequence, Tensor, Unknown, Value, members
+from graphlint.values import (
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    ExternalObject,
+    Host,
+    Mapping,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+)
 from graphlint.values import Place as Side
 from graphlint.values.queries import device_tensor, fresh_tensor, is_number
 
@@ -199,7 +213,7 @@ class Traces:
         match target:
             case ir.Name(id=name):
                 frame.sources[name] = self._of_stored(node, value, frame)
-            case (ir.Attribute() | ir.Subscript()) if not is_plain(value):
+            case ir.Attribute() | ir.Subscript() if not is_plain(value):
                 self._remembered(target, value, frame)
             case ir.Attribute(value=holder, attr=attr):
                 sources = self._of_stored(node, value, frame)
@@ -336,9 +350,7 @@ class Traces:
                     yield State(function.module, name)
                 elif frame.scopes.get(name) == "nonlocal" or name in dict(function.closure):
                     yield State(Scope(function.module, function.first_line), name)
-                elif name not in frame.env and name in function.module.index.assignments:
-                    yield State(function.module, name)
-                elif frame.regions and frame.sources.get(name) is None and function.qualname == "<module>":
+                elif (name not in frame.env and name in function.module.index.assignments) or (frame.regions and frame.sources.get(name) is None and function.qualname == "<module>"):
                     yield State(function.module, name)
 
     def drawn(self, name: str, node: ir.Call | None, result: Value, frame: Frame) -> None:
@@ -362,7 +374,9 @@ class Traces:
         if outcome is not None and frame.in_region:
             sources = self.of(node.test, frame)
             if GUARD in sources and not self._asks_more(node.test, frame):
-                is_flag = any(isinstance(part, ir.Attribute) and GUARD in frame.sources.get(part, ()) for part in walk(node.test))
+                is_flag = any(
+                    isinstance(part, ir.Attribute) and GUARD in frame.sources.get(part, ()) for part in walk(node.test)
+                )
                 asked = Asked(node, Place.of(frame, node.test), outcome, is_flag)
                 self.branches.setdefault((frame.sink, node), asked)
 

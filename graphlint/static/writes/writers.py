@@ -101,7 +101,9 @@ def _rebinds(written: Written) -> bool:
     """Whether a function has a variable of its own of the name whose items it writes."""
     others = stores_to(written.module, written.store.name, False)
     return any(
-        one.segment == written.segment and one.store.form in ("assign", "bind") and one.store.name not in one.store.shared
+        one.segment == written.segment
+        and one.store.form in ("assign", "bind")
+        and one.store.name not in one.store.shared
         for one in others
     )
 
