@@ -30,7 +30,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods"),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
-        "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers", "prepares", "replays", "schedulers", "sweeps",
+        "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers", "prepares",
+        "replays", "schedulers", "sweeps",
     ),
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")

@@ -90,7 +90,7 @@ class MadeCall:
 class Context:
     """A function run with certain arguments, or the inside of a region; `applied` are autograd functions.
 
-    `answers` are the reads and parameters that its result comes from, `has_work` whether it runs anything on the device.
+    `answers` are the reads and parameters that its result comes from; `has_work` tells of work on the device.
     """
 
     function: str

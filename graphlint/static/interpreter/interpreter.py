@@ -76,8 +76,8 @@ class Interpreter:
         self.methods = Methods(self)
         self.calls = Calls(self)
         self.assignment = Assignment(self)
-        self.attributes = Attributes(self)
-        self.conditions = Conditions(self)
+        self.attributes: Attributes = Attributes(self)
+        self.conditions: Conditions = Conditions(self)
 
         self.capture = Capture(self, entries)
         self.tensors: Tensors = Tensors(self, self.capture)

@@ -37,7 +37,7 @@ def keys_in(source: str) -> tuple[Key, ...]:
     tree = tree_of(source)
     if tree is None:
         return ()
-    tables = {name for name in _tables(tree)}
+    tables = set(_tables(tree))
     made = {
         target.id: node
         for node in ast.walk(tree)

@@ -1,7 +1,7 @@
 """Host values followed through what a region runs: from state that is read, through names and calls, to their uses.
 
-Every function of a region keeps, for its names and calls, the reads that their values come from; a parameter stands for
-whatever callers give it, so that a function is run once for all of them. What a use comes from is worked out at the end.
+Every function of a region keeps, for its names and calls, the reads that their values come from; a parameter stands
+for whatever callers give it, so that a function is run once for all of them. What a use comes from is worked out last.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from graphlint.static.domain.sources import GUARD, NOTHING, Change, Draw, Place,
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
+from graphlint.static.writes.states import (
+    asks_whether_empty,
+    is_container,
+    is_handed,
+    is_plain,
+    is_written_number,
+    read_of,
+    states,
+)
 from graphlint.values import (
-    NONE,
     TRUE,
     UNKNOWN,
     Arguments,
-    Const,
     ExternalObject,
     Host,
-    Mapping,
-    Sequence,
-    Tensor,
-    Unknown,
     Value,
     members,
 )
-from graphlint.values import Place as Side
-from graphlint.values.queries import device_tensor, fresh_tensor, is_number
+from graphlint.values.queries import device_tensor, fresh_tensor
 
 _ITEM_KEYS = (str, int)
 _ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -114,10 +116,10 @@ class Traces:
                 assigned = frame.sources.get((member, node.attr))
                 if assigned is None:
                     found += self._held_by(node, value, frame)
-                    found.append(_read(State(member.cls, node.attr), node, value, frame))
+                    found.append(read_of(State(member.cls, node.attr), node, value, frame))
                 found += assigned or ()
             elif isinstance(member, ModuleValue):
-                found.append(_read(State(member.module, node.attr), node, value, frame))
+                found.append(read_of(State(member.module, node.attr), node, value, frame))
         if found:
             frame.sources[node] = frozenset(found)
 
@@ -126,7 +128,7 @@ class Traces:
         holder = node.value
         if isinstance(holder, ir.Attribute) or (isinstance(holder, ir.Name) and holder.id not in frame.env):
             for state in self.states(holder, frame):
-                yield replace(_read(state, node, value, frame), is_through=True)
+                yield replace(read_of(state, node, value, frame), is_through=True)
 
     def of(self, node: ir.Expr, frame: Frame) -> Sources:
         """The reads and parameters that the value of an expression comes from, as far as it is a plain one."""
@@ -177,7 +179,7 @@ class Traces:
                 return frozenset([Taken(frame.context, name)])
             owner = function.module if function.qualname == "<module>" else Scope(function.module, function.first_line)
             if any(parameter.name == name for parameter in function.code.parameters):
-                return frozenset([Taken(frame.context, name), self._read(State(owner, name), node, value, frame)])
+                return frozenset([Taken(frame.context, name), self._reading(State(owner, name), node, value, frame)])
             state = State(owner, name)
         elif (held := dict(function.closure).get(name)) is not None:
             state = State(Scope(function.module, function.first_line), name) if is_plain(held) else None
@@ -186,10 +188,10 @@ class Traces:
             state = State(function.module, name) if held is not None and is_plain(held) else None
         if state is None:
             return NOTHING
-        return frozenset([self._read(state, node, value or held or UNKNOWN, frame)])
+        return frozenset([self._reading(state, node, value or held or UNKNOWN, frame)])
 
-    def _read(self, state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
-        read = _read(state, node, value, frame)
+    def _reading(self, state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
+        read = read_of(state, node, value, frame)
         frame.sources[node] = frozenset([read])
         return read
 
@@ -200,7 +202,7 @@ class Traces:
         for source in self.of(holder, frame):
             if key is not None and isinstance(source, Read) and source.state.key is None:
                 state = State(source.state.owner, source.state.name, key)
-                found.add(_read(state, node, UNKNOWN, frame))
+                found.add(read_of(state, node, UNKNOWN, frame))
             else:
                 found.add(source)
         frame.sources[node] = frozenset(found)
@@ -228,7 +230,7 @@ class Traces:
 
     def _remembered(self, target: ir.Expr, value: Value, frame: Frame) -> None:
         """A tensor that is only computed where none is kept yet: what a warm-up fills is not in the graph."""
-        if device_tensor(value) is not None and frame.tests and _asks_whether_empty(frame.tests[-1]):
+        if device_tensor(value) is not None and frame.tests and asks_whether_empty(frame.tests[-1]):
             for state in self.states(target, frame):
                 self.memos.setdefault((frame.sink, target), Change(state, Place.of(frame, target)))
 
@@ -243,7 +245,7 @@ class Traces:
     def assigned(self, node: ir.Assign, value: Value, frame: Frame) -> None:
         """A region assigns a value to targets."""
         for target in node.targets:
-            is_sum = isinstance(node.value, ir.Binary) and any(map(_is_written_number, walk(node.value)))
+            is_sum = isinstance(node.value, ir.Binary) and any(map(is_written_number, walk(node.value)))
             if isinstance(target, ir.Attribute) and is_sum and is_plain(value) and node.value is not None:
                 states = set(self.states(target, frame))
                 if any(isinstance(one, Read) and one.state in states for one in self.of(node.value, frame)):
@@ -326,7 +328,7 @@ class Traces:
         foreign = any(isinstance(m, ExternalObject) and not lexicon.is_catalogued(m.cls) for m in members(receiver))
         is_counted = foreign or self.is_hook(frame) or lexicon.host_state["grows"].match(node.func.attr)
         is_mutator = lexicon.host_state["mutators"].match(node.func.attr) is not None
-        if is_mutator and is_counted and (foreign or _is_container(receiver)):
+        if is_mutator and is_counted and (foreign or is_container(receiver)):
             self.changed(node.func.value, node, frame)
 
     def is_hook(self, frame: Frame) -> bool:
@@ -335,26 +337,10 @@ class Traces:
 
     def states(self, target: ir.Expr, frame: Frame) -> Iterator[State]:
         """The state that an expression stands for, if that was there before the region."""
-        match target:
-            case ir.Subscript(value=holder):
-                yield from self.states(holder, frame)
-            case ir.Attribute(value=holder, attr=attr):
-                for member in members(self.evaluator.eval(holder, frame)):
-                    if isinstance(member, Instance) and not member.in_region:
-                        yield State(member.cls, attr)
-                    elif isinstance(member, ModuleValue):
-                        yield State(member.module, attr)
-            case ir.Name(id=name):
-                function = frame.function
-                if frame.scopes.get(name) == "global":
-                    yield State(function.module, name)
-                elif frame.scopes.get(name) == "nonlocal" or name in dict(function.closure):
-                    yield State(Scope(function.module, function.first_line), name)
-                elif (name not in frame.env and name in function.module.index.assignments) or (frame.regions and frame.sources.get(name) is None and function.qualname == "<module>"):
-                    yield State(function.module, name)
+        return states(self.evaluator, target, frame)
 
     def drawn(self, name: str, node: ir.Call | None, result: Value, frame: Frame) -> None:
-        """A function outside of the program is called in a region: if its result is a draw, what that decides is told."""
+        """A function outside of the program is called in a region: if its result is a draw, its uses are told."""
         if node is None or not frame.in_region or not is_plain(result):
             return
         self.guarded(name, node, frame)
@@ -381,7 +367,7 @@ class Traces:
                 self.branches.setdefault((frame.sink, node), asked)
 
     def _asks_more(self, test: ir.Expr, frame: Frame) -> bool:
-        """Whether a condition asks for something else as well, which nobody knows: then the ways may come to the same."""
+        """Whether a condition asks for something else that nobody knows: then the ways may come to the same."""
         match test:
             case ir.Boolean(left=left, right=right):
                 return self._asks_more(left, frame) or self._asks_more(right, frame)
@@ -406,55 +392,3 @@ class Traces:
                     seen.add(other)
                     pending.append(other)
         return pending
-
-
-def _read(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
-    is_tensor = any(isinstance(member, Tensor) for member in members(value))
-    is_flag = value == Host("bool") or (isinstance(value, Const) and isinstance(value.value, bool))
-    is_foreign = is_handed(node, frame)
-    return Read(state, Place.of(frame, node), is_number(value) and not is_flag, is_tensor, is_foreign=is_foreign)
-
-
-def is_handed(node: ir.Expr, frame: Frame) -> bool:
-    """Whether an attribute is one of an object that the function was handed, and not of its own or a global one."""
-    root: ir.Expr = node
-    while isinstance(root, (ir.Attribute, ir.Subscript, ir.Call)):
-        root = root.func if isinstance(root, ir.Call) else root.value
-    if not isinstance(root, ir.Name) or root is node or root.id not in frame.env or frame.regions:
-        return False
-    parameters = frame.function.code.parameters
-    return not (frame.function.owner is not None and parameters and parameters[0].name == root.id)
-
-
-def _is_written_number(node: object) -> bool:
-    return isinstance(node, ir.Literal) and isinstance(node.value, (int, float))
-
-
-def _asks_whether_empty(test: ir.Expr) -> bool:
-    """Whether a condition asks for what is not there yet: `self.x is None`, `key not in self.table`."""
-    return any(isinstance(p, ir.Compare) and p.comparisons[0][0] in ("is", "not in") for p in walk(test))
-
-
-def _is_container(value: Value) -> bool:
-    """Whether a value can be a container of the host, and no object of the program."""
-    return not any(isinstance(m, (Instance, Tensor)) for m in members(value)) and any(
-        isinstance(m, (Sequence, Mapping, Unknown, Host)) for m in members(value)
-    )
-
-
-def is_plain(value: Value) -> bool:
-    """Whether a value can be a number, a flag, or a container of these, and nothing that lies on the device."""
-    return device_tensor(value) is None and any(_can_be_plain(member) for member in members(value))
-
-
-def _can_be_plain(value: Value) -> bool:
-    match value:
-        case Tensor(place=place):
-            return place is Side.HOST
-        case Const() | Host() | Unknown():
-            return value != NONE
-        case Sequence(kind="sequential" | "module-list"):
-            return False
-        case Sequence() | Mapping():
-            return True
-    return False
