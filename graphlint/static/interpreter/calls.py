@@ -1,4 +1,7 @@
-"""A callable and arguments in, a result out: functions are run, whatever lies outside of the project is looked up."""
+"""A callable and arguments in, a result out: functions are run, whatever lies outside of the project is looked up.
+
+Long, because what is called can be of many kinds, and each of them is called in its own way.
+"""
 
 from __future__ import annotations
 

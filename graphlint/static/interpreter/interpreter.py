@@ -1,4 +1,7 @@
-"""Functions in, contexts out: each is run over abstract values, once for every kind of arguments."""
+"""Functions in, contexts out: each is run over abstract values, once for every kind of arguments.
+
+Long, because it is where all parts meet, and answers for them to the models.
+"""
 
 from __future__ import annotations
 

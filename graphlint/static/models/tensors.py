@@ -1,4 +1,7 @@
-"""Operations on tensors: what the catalogue says they return and do, and what Python's operators and items do."""
+"""Operations on tensors: what the catalogue says they return and do, and what Python's operators and items do.
+
+Long, because calls, operators and items of tensors tell of the same events.
+"""
 
 from __future__ import annotations
 

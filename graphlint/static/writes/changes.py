@@ -50,7 +50,7 @@ class Changes:
         here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]
         if any(store.is_lazy for store in here):
             return True
-        inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured]
+        inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured and w.store not in here]
         forms = {store.form for store in inside}
         is_stack = bool(forms & _FILLING) and bool(forms & _EMPTYING)
         return is_stack or any(

@@ -20,7 +20,7 @@ from graphlint.static.writes.traces import Traces, Use
 from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")
-_BY_VALUE = ("operand", "argument")  # of tensors on the host, another rule speaks
+_BY_VALUE = ("operand", "argument", "index", "item")  # of tensors on the host, another rule speaks
 _KINDS = (
     "bound",
     "index",
@@ -41,6 +41,8 @@ class Judged:
         self.traces = traces
         self.lexicon = evaluator.lexicon
         self.writers = Writers(evaluator)
+        places = [change.place for change in traces.changes.values()]
+        self.changed = {(place.function.module, place.line) for place in places}
         self.timing = Timing(evaluator, traces.captured)
         self._late: dict[State, tuple[tuple[Written, When], ...]] = {}
 
@@ -114,7 +116,8 @@ class Judged:
         found: list[tuple[Written, When]] = []
         for written in self.writers.of(state):
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
-                if _counts_on(written.store) and not written.store.is_lazy:
+                goes_on = _counts_on(written.store) or (written.module, written.store.line) in self.changed
+                if goes_on and not written.store.is_lazy:
                     found.append((written, When.SURELY))
                 elif written.store.form == "assign" and not written.store.is_lazy:
                     return []  # a region that sets it reads what it has set

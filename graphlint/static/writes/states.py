@@ -12,7 +12,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import NONE, Const, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
-from graphlint.values.queries import device_tensor, is_number
+from graphlint.values.queries import device_tensor, is_number, tensors_in
 
 
 def states(evaluator: Evaluator, target: ir.Expr, frame: Frame) -> Iterator[State]:
@@ -31,20 +31,21 @@ def states(evaluator: Evaluator, target: ir.Expr, frame: Frame) -> Iterator[Stat
 
 
 def _variable(name: str, frame: Frame) -> Iterator[State]:
+    """The variable of a module or of a function around this one that a name stands for, and no name of its own.
+
+    A container that is changed is bound to its name in the environment, so that this does not tell.
+    """
     function = frame.function
     scope, module = frame.scopes.get(name), function.module
+    is_own = name in frame.sources or any(parameter.name == name for parameter in function.code.parameters)
     if scope == "nonlocal" or (scope is None and name in dict(function.closure)):
         yield State(Scope(module, function.first_line), name)
-    elif (
-        scope == "global"
-        or (name not in frame.env and name in module.index.assignments)
-        or (frame.regions and name not in frame.sources and function.qualname == "<module>")
-    ):
+    elif scope == "global" or (not is_own and name in module.index.assignments):
         yield State(module, name)
 
 
 def read_of(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
-    is_tensor = any(isinstance(member, Tensor) for member in members(value))
+    is_tensor = any(isinstance(member, Tensor) or member == Host("array") for member in members(value))
     is_flag = value == Host("bool") or (isinstance(value, Const) and isinstance(value.value, bool))
     is_foreign = is_handed(node, frame)
     return Read(state, Place.of(frame, node), is_number(value) and not is_flag, is_tensor, is_foreign=is_foreign)
@@ -91,5 +92,5 @@ def _can_be_plain(value: Value) -> bool:
         case Sequence(kind="sequential" | "module-list"):
             return False
         case Sequence() | Mapping():
-            return True
+            return all(tensor.place is Side.HOST for tensor in tensors_in(value))
     return False

@@ -177,6 +177,8 @@ class Timing:
         earlier = [c for c in openings if c.line < line and (c.is_conditional or not set(c.loops) & set(loops))]
         if earlier:
             return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name)])
+        if openings and body.definition is None and not body.inner:
+            return When.NEVER  # a script that has not come to its capture
         again = [c for c in openings if not c.is_conditional]
         if not again and any(self.is_replay(c.name) for c in calls):
             return When.SURELY
