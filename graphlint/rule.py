@@ -185,7 +185,8 @@ class HostStateRead(Event):
     the places, as `decode.py:31`. `is_surely_late` tells a write that the program makes after a capture from one that
     whoever uses it may make; `by_region` is one that the region makes itself, each time that it runs. `kind` is
     `number`, `flag` where it is only ever a choice, or `other`; `counts` says that it is made out of what it was.
-    It `is_handed` where it is state of an object that the function was handed, maybe another one in each run.
+    It `is_handed` where it is state of an object that the function was handed, or that its own holds: that may be
+    another one in each run, or one that is shared and set up somewhere else.
     """
 
     use: str

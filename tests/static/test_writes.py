@@ -95,7 +95,8 @@ PAIRS = {
     "the condition of a loop": Pair(
         "GL402",
         state(
-            f"n = 0\n        while n < self.value:  {_MARK}\n            n += 1\n            x = x * 2\n        return x"
+            f"n = 0\n        while n < self.value:  {_MARK}\n            n += 1\n"
+            "            x = x * 2\n        return x"
         ),
         state("n = 0\n        while n < 2:\n            n += 1\n            x = x * 2\n        return x"),
         after=_SET,
@@ -217,12 +218,14 @@ PAIRS = {
     ),
     "a rate that is assigned": Pair(
         "GL404",
-        f"weight = torch.ones(4, device='cuda', requires_grad=True)\noptimizer = torch.optim.SGD([weight], lr=0.1)\n\n\n"
+        "weight = torch.ones(4, device='cuda', requires_grad=True)\n"
+        "optimizer = torch.optim.SGD([weight], lr=0.1)\n\n\n"
         f"def step(x):\n    optimizer.step()  {_MARK}\n",
         "weight = torch.ones(4, device='cuda', requires_grad=True)\nrate = torch.tensor(0.1, device='cuda')\n"
         "optimizer = torch.optim.Adam([weight], lr=rate, capturable=True)\n\n\ndef step(x):\n    optimizer.step()\n",
         _FUNCTION,
-        'for n in range(3):\n    for group in optimizer.param_groups:\n        group["lr"] = 1.0 / (n + 1)\n    graph.replay()\n',
+        "for n in range(3):\n    for group in optimizer.param_groups:\n"
+        '        group["lr"] = 1.0 / (n + 1)\n    graph.replay()\n',
     ),
     "work that capture leaves out": Pair(
         "GL405",
@@ -234,7 +237,8 @@ PAIRS = {
     "statistics that capture leaves out": Pair(
         "GL405",
         state(
-            f"if not torch.cuda.is_current_stream_capturing():  {_MARK}\n            self.weight.mul_(0.5)\n        return x * 2"
+            f"if not torch.cuda.is_current_stream_capturing():  {_MARK}\n"
+            "            self.weight.mul_(0.5)\n        return x * 2"
         ),
         state(
             "if not torch.cuda.is_current_stream_capturing():\n            print(x.sum().item())\n        return x * 2"
@@ -273,7 +277,8 @@ def test_state_that_stays_is_silent(name: str, tmp_path: Path) -> None:
 )
 def test_what_a_constructor_sets_does_not_change(first: str, later: str, tmp_path: Path) -> None:
     """Whatever is called from it counts as part of it."""
-    body = f"class Step:\n    def __init__(self):\n        {first}\n{later}\n    def __call__(self, x):\n        return x * self.value\n"
+    body = f"class Step:\n    def __init__(self):\n        {first}\n{later}\n"
+    body += "    def __call__(self, x):\n        return x * self.value\n"
     assert lines(tmp_path, "GL402", f"{_HEAD}{body}{_OBJECT}graph.replay()\n") == []
 
 
@@ -281,5 +286,6 @@ def test_a_graph_for_each_value_is_silent(tmp_path: Path) -> None:
     """What picks the graph may change."""
     body = state("return x * self.value") + "\n\nstep = Step()\nstatic_x = torch.ones(4, device='cuda')\ngraphs = {}\n"
     body += "for n in (1, 2):\n    step.value = n\n    graphs[step.value] = torch.cuda.CUDAGraph()\n"
-    body += "    with torch.cuda.graph(graphs[n]):\n        y = step(static_x)\n\nstep.value = 1\ngraphs[step.value].replay()\n"
+    body += "    with torch.cuda.graph(graphs[n]):\n        y = step(static_x)\n\nstep.value = 1\n"
+    body += "graphs[step.value].replay()\n"
     assert lines(tmp_path, "GL402", _HEAD + body) == []

@@ -10,7 +10,8 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
-from graphlint.static.writes.traces import Asked, Traces
+from graphlint.static.writes.traces import Traces
+from graphlint.static.writes.uses import Asked
 
 _ON_HOST = frozenset({
     "bool", "float", "getattr", "hasattr", "int", "isinstance", "len", "max", "min", "print", "range", "str",

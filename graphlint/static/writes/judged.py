@@ -16,7 +16,8 @@ from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.keys import incomplete_keys
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
-from graphlint.static.writes.traces import Traces, Use
+from graphlint.static.writes.traces import Traces
+from graphlint.static.writes.uses import Use
 from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")

@@ -47,7 +47,7 @@ def _variable(name: str, frame: Frame) -> Iterator[State]:
 def read_of(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
     is_tensor = any(isinstance(member, Tensor) or member == Host("array") for member in members(value))
     is_flag = value == Host("bool") or (isinstance(value, Const) and isinstance(value.value, bool))
-    is_foreign = is_handed(node, frame)
+    is_foreign = is_handed(node, frame) or (isinstance(node, ir.Attribute) and not isinstance(node.value, ir.Name))
     return Read(state, Place.of(frame, node), is_number(value) and not is_flag, is_tensor, is_foreign=is_foreign)
 
 

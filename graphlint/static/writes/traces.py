@@ -7,7 +7,7 @@ for whatever callers give it, so that a function is run once for all of them. Wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from graphlint.static.domain.contexts import Context, Frame, Mode, Source
 from graphlint.static.domain.evaluator import Evaluator
@@ -25,6 +25,7 @@ from graphlint.static.writes.states import (
     read_of,
     states,
 )
+from graphlint.static.writes.uses import Asked, Use
 from graphlint.values import (
     TRUE,
     UNKNOWN,
@@ -37,34 +38,7 @@ from graphlint.values import (
 from graphlint.values.queries import device_tensor, fresh_tensor
 
 _ITEM_KEYS = (str, int)
-_ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _OUTSIDE, _CAPTURING = Mode.OUTSIDE.value, Mode.CAPTURE.value
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What a value decides: `bound`, `index`, `count`, `branch`, `loop`, `operand` or `argument`."""
-
-    kind: str
-    place: Place
-
-    @property
-    def settles(self) -> bool:
-        """Whether it only asks whether a count has come to some number, as for the first calls of a function."""
-        node = self.place.node
-        signs = [sign for sign, _ in node.comparisons] if isinstance(node, ir.Compare) else []
-        is_bare = isinstance(node, ir.Compare) and isinstance(node.left, (ir.Name, ir.Attribute))
-        return self.kind == "branch" and is_bare and any(sign in _ORDER for sign in signs)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A branch on whether a capture is under way, and what it comes to there; `is_flag` is the program's own."""
-
-    node: ir.If | ir.Conditional
-    place: Place
-    outcome: bool
-    is_flag: bool
 
 
 class Traces:
@@ -143,8 +117,10 @@ class Traces:
             case ir.Call(func=func, arguments=arguments):
                 receiver = (func.value,) if isinstance(func, ir.Attribute) else ()
                 return self._joined((*receiver, *(argument.value for argument in arguments)), frame)
-            case ir.Binary(left=left, right=right) | ir.Boolean(left=left, right=right):
+            case ir.Binary(left=left, right=right):
                 return self._joined((left, right), frame)
+            case ir.Boolean(left=left, right=right):
+                return self._of_boolean(left, right, frame)
             case ir.Unary(operand=operand):
                 return self.of(operand, frame)
             case ir.Compare(left=left, comparisons=comparisons):
@@ -160,6 +136,13 @@ class Traces:
             case ir.Slice(bounds=bounds):
                 return self._joined((bound for bound in bounds if bound is not None), frame)
         return NOTHING
+
+    def _of_boolean(self, left: ir.Expr, right: ir.Expr, frame: Frame) -> Sources:
+        """What is drawn for the right side decides nothing where nobody knows whether that is asked for."""
+        found = self.of(right, frame)
+        if frame.known.get(left) is None:
+            found = frozenset(one for one in found if not isinstance(one, Draw))
+        return self.of(left, frame) | found
 
     def _joined(self, nodes: Iterable[ir.Expr], frame: Frame) -> Sources:
         return NOTHING.union(*(self.of(node, frame) for node in nodes))
