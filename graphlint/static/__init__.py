@@ -169,6 +169,7 @@ def _followed(interpreter: Interpreter, targets: Targets) -> tuple[Reached, Prob
     opened = interpreter.regions.values()
     for path in {Path(one.region.path) for one in opened}:
         interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
+    interpreter.settle()
     reached = gather(opened)
     reached.followed = set(targets.followed)
     reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}
