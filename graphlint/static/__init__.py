@@ -15,9 +15,8 @@ It is an abstract interpretation of what capture regions reach, one package a st
   a region is an event; the detectors of the rulebook turn events into effects, which contexts keep;
 - `regions` finds where captures begin, in the code and by declaration, and runs the interpreter there;
 - `life` rehearses the code around those regions, one path at a time, on objects with identities (symbolic execution):
-  construct, warm up, capture, fill, replay, read, release. What a graph needs between these is asked there, and never in
-  the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given, and
-  silence what they may have done;
+  construct, warm up, capture, fill, replay, read, release. What a graph needs between these is asked there, and not in
+  the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given;
 - `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each.
 
 Bounds, and what they cost: a function gets at most 16 contexts, then its arguments are widened; calls nest 70 deep, 10
