@@ -177,7 +177,8 @@ class Inputs(Listener):
         for root, writes in since.items():
             names = _of_call(root, owner)
             where = capture.reads.get(root)
-            if writes or not names or where is None or (root in held and not _is_copied(root)):
+            is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
+            if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
                 continue
             if where.function.code is owner.function.code:
                 self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)

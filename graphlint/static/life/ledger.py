@@ -184,6 +184,7 @@ class Ledger:
             elif root.made_in is not capture and root not in capture.writes:
                 capture.reads.setdefault(root, place)
                 capture.views.setdefault(thing, place)
+                capture.sure |= {root} if is_sure else set()
 
     def wrote(self, target: Thing, values: Iterable[Object], place: Place) -> None:
         """An operation writes to a tensor, out of these values."""
