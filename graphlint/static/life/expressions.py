@@ -163,6 +163,8 @@ class Expressions:
             case Instance() if name not in owner.attributes:
                 value = self.of_class(owner.cls, name, owner, frame)
                 return self.passed(owner, name, value)
+            case Made() if isinstance(owner.state.get("wrapped"), (Instance, Made)) and name not in owner.attributes:
+                return self.attribute(owner.state["wrapped"], name, frame, node)
             case Made() | Container():
                 return owner.attributes[name] if name in owner.attributes else MethodOf(owner, name)
             case Thing():

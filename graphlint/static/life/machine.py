@@ -13,7 +13,7 @@ from graphlint.static.domain.program import Class
 from graphlint.static.life.calls import Calls
 from graphlint.static.life.frames import Broke, Continued, Decisions, Frame, Leave, Raised, Returned
 from graphlint.static.life.ledger import Ledger
-from graphlint.static.life.objects import ClassRef, Closure, Container, Object, Place, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Container, Object, Outside, Place, Thing
 from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
@@ -159,7 +159,8 @@ class Machine(Calls):
                 self.store(target, value, frame, node)
             self._entered(node, number + 1, frame)
 
-        self.within(manager, expression, frame, inside)
+        with self.ledger.surrounded(manager, frame.place(expression)):
+            self.within(manager, expression, frame, inside)
 
     def _try(self, node: ir.Try, frame: Frame) -> None:
         try:
@@ -240,6 +241,8 @@ class Machine(Calls):
             before = owner.attributes.get(name)
             owner.attributes[name] = value
             self.ledger.bound(owner, name, before, value, place)
+        elif isinstance(owner, Outside):
+            self.ledger.configured(f"{owner.name}.{name}", value, place)
 
 
 def _likely(node: ir.If) -> bool:

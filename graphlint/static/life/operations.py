@@ -9,6 +9,7 @@ from typing import Any
 from graphlint.finding import Region
 from graphlint.static.life.expressions import Expressions, identity
 from graphlint.static.life.frames import Frame
+from graphlint.static.life.ledger import Call
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -66,6 +67,11 @@ class Operations(Expressions):
 
     def call_outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call by qualified name."""
+        result = self._outside(name, given, node, frame)
+        self.ledger.called(Call(name, None, given, result, frame.place(node)))
+        return result
+
+    def _outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         package, _, last = name.partition(".")
         if package == "builtins":
             return self.call_builtin(last, given, node, frame)
@@ -104,6 +110,8 @@ class Operations(Expressions):
         self.ledger.read(values, place)
         if returns in _HOST_KINDS or returns == "none":
             return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
+        if returns == "object":
+            return self.made(name, given, place)
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
         if returns == "factory":
             made.place = self._device(given.keywords.get("device"))
@@ -138,9 +146,14 @@ class Operations(Expressions):
 
     def call_method(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call of a method of what is not of the project."""
+        if isinstance(receiver, Container):
+            return self.call_container(receiver, name, given, node, frame)
+        result = self._method_of(receiver, name, given, node, frame)
+        self.ledger.called(Call(f"{_class_of(receiver)}.{name}", receiver, given, result, frame.place(node)))
+        return result
+
+    def _method_of(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         match receiver:
-            case Container():
-                return self.call_container(receiver, name, given, node, frame)
             case Tensor():
                 return self.call_tensor(receiver, name, given, node, frame)
             case Made():
@@ -161,6 +174,7 @@ class Operations(Expressions):
             or name in self.interpreter.lexicon.life["telling"]
             or name in self.interpreter.lexicon.life["training"]
             or name in self.interpreter.lexicon.life["replays"]
+            or name in self.interpreter.lexicon.life["ordering"]
             or name in self.interpreter.entries.by_last_name
         )
 
@@ -174,6 +188,8 @@ class Operations(Expressions):
             return None
         if name in self.interpreter.lexicon.life["training"]:
             self.ledger.trained(owner, name, given, frame.place(node))
+            return Thing(source=(owner,))
+        if name in self.interpreter.lexicon.life["ordering"]:
             return Thing(source=(owner,))
         return self.call_tensor(owner, name, given, node, frame)
 
@@ -210,10 +226,20 @@ class Operations(Expressions):
 
     def call_made(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call of an object: a module computes, a bound super class is asked for its method."""
+        if "wrapped" in callee.state:
+            return self._call_wrapped(callee, given, node, frame)
         if self.interpreter.lexicon.is_module(callee.cls):
             self.ledger.ran_module(callee, given.all(), frame.place(node))
             return self._through_module(callee, given, node, frame)
         return self.unknown_call(callee, given, node, frame)
+
+    def _call_wrapped(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A call of what was compiled or graphed, or of a decorator that waits for what it compiles."""
+        target = callee.state["wrapped"]
+        if target is None:
+            return wrapper(callee.cls, given.get(0), callee.state["given"], callee.made or frame.place(node))
+        self.ledger.ran_module(callee, given.all(), frame.place(node))
+        return self.call(target, given, node, frame)
 
     def _through_module(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """What a module gives; one that holds others calls them one after the other."""
@@ -306,9 +332,23 @@ class Operations(Expressions):
                 self.ledger.end()
             case "decorator":
                 return given.get(0)
+            case "compile":
+                target = owner if owner is not None else given.get(0, *entry.takes)
+                return wrapper(name, target, given, place)
+            case "callable":
+                return self._graphed(name, given.get(0, *entry.takes), given, place)
             case _:
                 return self.operated(given.all(), place)
         return None
+
+    def _graphed(self, name: str, target: Object, given: Arguments, place: Place) -> Object:
+        """What graphs callables gives: the same modules, and new callables for functions."""
+        if isinstance(target, Container):
+            made = [self._graphed(name, one, given, place) for one in target.elements]
+            return Container(place, kind="tuple", elements=made, is_open=target.is_open)
+        if isinstance(target, Instance) or (isinstance(target, Made) and "wrapped" not in target.state):
+            return target
+        return wrapper(name, target, given, place)
 
     def begin(self, graph: Thing, kind: str, place: Place, frame: Frame) -> None:
         """A capture begins."""
@@ -358,6 +398,22 @@ def _several(view: Tensor) -> Container:
     """A tuple of views."""
     view.is_part = True
     return Container(view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)])
+
+
+def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
+    """What stands for a callable from now on; without a target it is a decorator that waits for one."""
+    return Made(place, cls=name, state={"wrapped": target, "given": given})
+
+
+def _class_of(receiver: Object) -> str:
+    match receiver:
+        case Made():
+            return receiver.cls
+        case Tensor():
+            return TENSOR
+        case Instance(is_module=True):
+            return "torch.nn.Module"
+    return "?"
 
 
 def _is_class(name: str) -> bool:

@@ -180,6 +180,7 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
             program(machine)
         except (Leave, Stopped, RecursionError):
             pass
+        ledger.finish()
         plans += decisions.other_plans()
         yield decisions
 
