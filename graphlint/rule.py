@@ -62,34 +62,38 @@ __all__ = [
     "TRUE",
     "UNKNOWN",
     "CachedCall",
+    "CaptureMisused",
     "Confidence",
     "Const",
     "DeviceName",
     "Event",
     "External",
     "ExternalObject",
-    "Growth",
-    "Hit",
-    "Host",
+    "GeneratorUsed",
     "GradientDropped",
     "GradientFound",
     "GraphCollected",
+    "Growth",
+    "Hit",
+    "Host",
     "HostRead",
     "InputFreed",
     "InputReplaced",
     "Item",
     "ItemRead",
     "ItemWrite",
+    "LooseEnd",
     "Made",
     "ModuleMove",
     "Operands",
     "OperationCall",
     "OutputKept",
     "OutputRead",
+    "OutsideDependency",
     "PartialFill",
+    "Place",
     "Recapture",
     "RepeatedState",
-    "Place",
     "Sequence",
     "StaleReplay",
     "StateWrite",
@@ -98,6 +102,7 @@ __all__ = [
     "Union",
     "Unknown",
     "Value",
+    "WorkOutside",
     "certainty",
     "device_tensor",
     "fresh_tensor",
@@ -382,3 +387,47 @@ class GraphCollected(Event):
 @dataclass(frozen=True, slots=True)
 class Recapture(Event):
     """A function that replays a graph captures it anew each time that it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class LooseEnd(Event):
+    """A capture ends and nobody waits for this work of it, on a side `stream` or of a `collective`."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideDependency(Event):
+    """What is captured, or replayed, and what is not are ordered in a way that does not hold.
+
+    `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to wait
+    for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
+    `warm-up` (read while another stream may still write it), or `backward` (of a loss that the capture finds alive).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOutside(Event):
+    """Work in a region that the graph does not get: `where` is `default` or `side` for the stream, or `device`."""
+
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureMisused(Event):
+    """A capture is begun, ended or replayed where that is not possible.
+
+    `how` is `default` (begun on the default stream), `nested`, `replay` (inside of another capture), `raise` (an exception
+    passes the end of the capture by), or `destroyed` (its process group is, while the graph lives).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorUsed(Event):
+    """A region draws from a generator that its graph was not told of; `is_known` says whether it is one of the device."""
+
+    is_known: bool

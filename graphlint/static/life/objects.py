@@ -213,6 +213,7 @@ class Capture:
     paths: dict[tuple[Thing, str], Object] = field(default_factory=dict)  # attributes that tensors were read through
     replays: list[int] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    manager: Object = None  # what was entered, if it was not begun by hand
 
 
 def is_tensor(value: Object) -> bool:

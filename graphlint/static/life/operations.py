@@ -79,6 +79,9 @@ class Operations(Expressions):
         entry = self.interpreter.entries.find(name)
         if entry is not None:
             return self.call_entry(name, entry, given, node, frame)
+        guard = self.interpreter.lexicon.guard(name)
+        if guard is not None:
+            return self.concrete(guard[0 if self.ledger.capture is None else 1])
         if name == "contextlib.nullcontext":
             return Made(place, cls=name)
         operation = self.interpreter.catalogue.find(name)
@@ -272,6 +275,8 @@ class Operations(Expressions):
             return self.unknown_call(owner, given, node, frame)
         if "." in operation.returns:
             return self.made(operation.returns, given, place)
+        if operation.returns == "self":
+            return owner
         return self.result(operation.returns, operation.name, given, place)
 
     def _super_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -350,11 +355,11 @@ class Operations(Expressions):
             return target
         return wrapper(name, target, given, place)
 
-    def begin(self, graph: Thing, kind: str, place: Place, frame: Frame) -> None:
+    def begin(self, graph: Thing, kind: str, place: Place, frame: Frame, manager: Object = None) -> None:
         """A capture begins."""
         region = Region(kind, place.path, place.line)
         self.ledger.now += 1
-        self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame))
+        self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame, manager=manager))
 
     def within(self, manager: Object, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]) -> None:
         """Run the body of a `with`."""
@@ -365,7 +370,7 @@ class Operations(Expressions):
                 graph = manager.given.get(0, manager.given.get("cuda_graph"))
                 graph = graph if isinstance(graph, Thing) else manager
                 assert entry is not None
-                self.begin(graph, entry.kind, place, frame)
+                self.begin(graph, entry.kind, place, frame, manager)
                 depth = len(self.ledger.open)
                 try:
                     inside(manager)

@@ -17,6 +17,9 @@ from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.programs import Programs, runs
+from graphlint.static.life.protocol import Protocol
+from graphlint.static.life.generators import Generators
+from graphlint.static.life.streams import Streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +50,15 @@ class Rehearsal:
 
     def _listen(self, ledger: Ledger) -> None:
         replays = self.interpreter.lexicon.life["replays"]
+        ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
         for listener in (
             Inputs(self._tell),
             Outputs(self._tell, replays),
             Gradients(self._tell),
             Growth(self._tell, replays),
+            Streams(self._tell),
+            Protocol(self._tell, ends),
+            Generators(self._tell),
         ):
             ledger.listen(listener)
 

@@ -1,0 +1,279 @@
+"""Which stream does what, and what each is known to come after: forks and joins in a capture, order around replays.
+
+Every stream counts its operations, and knows of every other one up to which of its operations it has waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphlint.rule import CaptureMisused, Event, LooseEnd, OutsideDependency, WorkOutside
+from graphlint.static.life.ledger import Call, Listener, Write
+from graphlint.static.life.objects import Capture, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.order import Order, Stream
+
+Tell = Callable[[Event, Place, Capture], None]
+DEFAULT = Thing()  # the default stream, on which a program begins
+CAPTURING = Thing()  # the stream that torch captures on if it is given none
+CALLERS = Thing()  # the stream of whoever calls a part of the program
+
+
+@dataclass
+class Branch:
+    """The part of one capture that streams have: what takes part, and how many operations there were before."""
+
+    origin: Stream
+    before: dict[Stream, int]
+    joined: set[Stream] = field(default_factory=set)
+
+
+@dataclass
+class Streams(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    order: Order = field(default_factory=Order)
+    current: list[Stream] = field(default_factory=list)
+    aliases: dict[Thing, Stream] = field(default_factory=dict)
+    recorded: dict[Thing, tuple[dict[Stream, int], Stream, Capture | None]] = field(default_factory=dict)
+    branches: dict[Capture, Branch] = field(default_factory=dict)
+    entered_by: dict[int, int] = field(default_factory=dict)  # streams on the stack before a manager was entered
+    written_by: dict[Thing, tuple[Stream, int]] = field(default_factory=dict)
+    launches: dict[Capture, tuple[Stream, int]] = field(default_factory=dict)
+    handles: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # of collectives that nobody waits for
+    told: set[tuple[str, Thing]] = field(default_factory=set)
+
+    # Which stream is current
+
+    @property
+    def now(self) -> Stream:
+        """The current stream: one that nobody knows where a stranger calls a part of the program."""
+        if self.current:
+            return self.current[-1]
+        return DEFAULT if self._is_script() else CALLERS
+
+    def _is_script(self) -> bool:
+        return bool(self.ledger.frames) and self.ledger.frames[0].function.qualname == "<module>"
+
+    def stream(self, value: Object) -> Stream | None:
+        """The stream that a value stands for; None for what is none."""
+        if value is None:
+            return self.now
+        return self.aliases.get(value, value) if isinstance(value, Thing) else None
+
+    def surrounded(self, manager: Object, place: Place) -> None:
+        depth = len(self.current)
+        chosen = self._chosen(manager)
+        if chosen is not None:
+            self.current.append(chosen)
+        self.entered_by[id(manager)] = depth
+
+    def released(self, manager: Object, place: Place) -> None:
+        del self.current[self.entered_by.pop(id(manager), len(self.current)) :]
+
+    def _chosen(self, manager: Object) -> Stream | None:
+        """The stream that a context manager makes current."""
+        call = self.ledger.origin(manager)
+        if call is not None and call.name == "torch.cuda.stream":
+            value = call.given.get(0, "stream")
+            return self.stream(value) if value is not None else None
+        if isinstance(manager, Made) and manager.cls == "torch.cuda.Stream":
+            return self.stream(manager)
+        return None
+
+    # Captures
+
+    def began(self, capture: Capture) -> None:
+        if isinstance(capture.manager, Made):
+            asked = capture.manager.given.get(2, capture.manager.given.get("stream"))
+            origin = self.stream(asked) if asked is not None else CAPTURING
+            self.order.wait_on_host()  # torch.cuda.graph does
+            self.current.append(origin or CAPTURING)
+        origin = self.now
+        if origin is DEFAULT and len(self.ledger.open) == 1:
+            self.tell(CaptureMisused("default"), capture.place, capture)
+        self.branches[capture] = Branch(origin, self.order.counts(), {origin})
+
+    def ended(self, capture: Capture) -> None:
+        branch = self.branches.pop(capture)
+        if isinstance(capture.manager, Made) and self.current:
+            self.current.pop()
+        for stream in branch.joined - {branch.origin, DEFAULT, CALLERS}:
+            last = self.order.last(stream)
+            is_new = last is not None and self.order.count(stream) > branch.before.get(stream, 0)
+            if is_new and last is not None and not self.order.knows(branch.origin, stream):
+                if stream not in self.ledger.escaped:
+                    self.tell(LooseEnd("stream"), last, capture)
+        for known, handle, place in self.handles:
+            if known is capture and handle not in self.ledger.escaped:
+                self.tell(LooseEnd("collective"), place, capture)
+        self.handles.clear()
+
+    @property
+    def branch(self) -> Branch | None:
+        capture = self.ledger.capture
+        return self.branches.get(capture) if capture is not None else None
+
+    # Work
+
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        stream, capture, branch = self.now, self.ledger.capture, self.branch
+        if capture is not None and branch is not None:
+            self._captured(stream, capture, branch, place)
+        elif capture is None:
+            for thing in things:
+                self._read(thing.root, stream, place)
+        self.order.work(stream, place)
+
+    def _captured(self, stream: Stream, capture: Capture, branch: Branch, place: Place) -> None:
+        """An operation of a region: on which stream?"""
+        if stream in branch.joined or ("work", stream) in self.told or not self._is_known(stream):
+            return
+        self.told.add(("work", stream))
+        self.tell(WorkOutside("default" if stream is DEFAULT else "side"), place, capture)
+
+    def _is_known(self, stream: Stream) -> bool:
+        """Whether it is known which stream this is."""
+        return stream in (DEFAULT, CAPTURING) or isinstance(stream, Made)
+
+    def _read(self, root: Thing, stream: Stream, place: Place) -> None:
+        """An operation outside of a capture reads what a graph writes."""
+        capture = root.made_in
+        launched = self.launches.get(capture) if capture is not None else None
+        if capture is None or launched is None or launched[0] is stream or ("output", capture.graph) in self.told:
+            return
+        if not self.order.knows(stream, *launched) and not {launched[0], stream} & self.ledger.escaped:
+            self.told.add(("output", capture.graph))
+            self.tell(OutsideDependency("output"), place, capture)
+
+    def written(self, write: Write) -> None:
+        self.written_by[write.target.root] = self.now, self.order.count(self.now)
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        stream = self.now
+        self.order.work(stream, place)
+        self.launches[capture] = stream, self.order.count(stream)
+        for root in capture.reads:
+            writer = self.written_by.get(root)
+            if writer is not None and writer[0] is not stream and not self.order.knows(stream, *writer):
+                if not {writer[0], stream} & self.ledger.escaped and ("input", root) not in self.told:
+                    self.told.add(("input", root))
+                    self.tell(OutsideDependency("input"), place, capture)
+
+    # Calls
+
+    def called(self, call: Call) -> None:
+        if isinstance(call.result, Made):
+            self._named(call)
+        if isinstance(call.result, Tensor) and call.owner is None:
+            self.order.work(self.now, call.place)
+            self.written_by[call.result] = self.now, self.order.count(self.now)
+        act = _ACTS.get(call.last)
+        if act is not None:
+            act(self, call)
+
+    def _named(self, call: Call) -> None:
+        """Note which stream a call gives, and the handles of collectives."""
+        match call.name:
+            case "torch.cuda.current_stream" | "torch.accelerator.current_stream":
+                self.aliases[call.result] = self.now
+            case "torch.cuda.default_stream":
+                self.aliases[call.result] = DEFAULT
+        capture = self.ledger.capture
+        if capture is not None and call.given.keywords.get("async_op") is True:
+            self.handles.append((capture, call.result, call.place))
+
+    def _wait(self, call: Call) -> None:
+        self.handles = [one for one in self.handles if one[1] is not call.owner]
+        if isinstance(call.owner, Made) and call.owner in self.recorded:
+            self._wait_event(self.stream(call.given.get(0, "stream")), call.owner, call.place)
+
+    def _waits_for_event(self, call: Call) -> None:
+        event = call.given.get(0, "event")
+        if isinstance(event, Thing):
+            self._wait_event(self.stream(call.owner), event, call.place)
+
+    def _waits_for_stream(self, call: Call) -> None:
+        waiting, other = self.stream(call.owner), self.stream(call.given.get(0, "stream"))
+        if waiting is None or other is None or waiting is other:
+            return
+        if self._draws_in(waiting, other, call.place, "stream"):
+            self.order.wait(waiting, self.order.known(other))
+
+    def _wait_event(self, waiting: Stream | None, event: Thing, place: Place) -> None:
+        if waiting is None or event not in self.recorded:
+            return
+        known, stream, capture = self.recorded[event]
+        branch = self.branch
+        is_external = isinstance(event, Made) and event.given.get("external") is True
+        if branch is not None and waiting in branch.joined and capture is not self.ledger.capture:
+            if not is_external and self.ledger.capture is not None:
+                self.tell(OutsideDependency("event"), place, self.ledger.capture)
+            return
+        if branch is None or capture is None or self._draws_in(waiting, stream, place, "event"):
+            self.order.wait(waiting, known)
+
+    def _draws_in(self, waiting: Stream, other: Stream, place: Place, how: str) -> bool:
+        """Whether one stream may wait for another: in a capture, that takes it in if the other takes part."""
+        branch, capture = self.branch, self.ledger.capture
+        if branch is None or capture is None:
+            return True
+        if other in branch.joined and waiting is DEFAULT:
+            self.tell(OutsideDependency("default"), place, capture)
+            return False
+        if waiting in branch.joined and other not in branch.joined and self._is_known(other):
+            self.tell(OutsideDependency(how), place, capture)
+            return False
+        if other in branch.joined:
+            branch.joined.add(waiting)
+        return True
+
+    def _records(self, call: Call) -> None:
+        """An event stands behind what a stream has done so far."""
+        if call.last == "record_event":
+            given = call.given.get(0, "event")
+            event, stream = given if isinstance(given, Thing) else call.result, self.stream(call.owner)
+        else:
+            event, stream = call.owner, self.stream(call.given.get(0, "stream"))
+        if isinstance(event, Thing) and stream is not None:
+            self.recorded[event] = self.order.known(stream), stream, self.ledger.capture
+
+    def _synchronizes(self, call: Call) -> None:
+        if isinstance(call.owner, Thing) and call.owner in self.recorded:
+            self.order.wait_on_host(self.recorded[call.owner][0])
+        elif isinstance(call.owner, Made) and call.owner.cls == "torch.cuda.Stream":
+            stream = self.stream(call.owner)
+            self.order.wait_on_host(self.order.known(stream) if stream is not None else None)
+        else:
+            self.order.wait_on_host()
+
+    def _reads_back(self, call: Call) -> None:
+        """The host waits for the current stream."""
+        self.order.wait_on_host(self.order.known(self.now))
+
+    def _sets(self, call: Call) -> None:
+        """`torch.cuda.set_stream`, or a context manager that is entered by hand."""
+        chosen = self.stream(call.given.get(0, "stream")) if call.last == "set_stream" else self._chosen(call.owner)
+        if chosen is not None:
+            self.current[-1:] = [chosen] if self.current and call.last == "set_stream" else [*self.current[-1:], chosen]
+
+    def _unsets(self, call: Call) -> None:
+        if self._chosen(call.owner) is not None and self.current:
+            self.current.pop()
+
+
+_ACTS: dict[str, Callable[[Streams, Call], None]] = {
+    "wait": Streams._wait,
+    "wait_event": Streams._waits_for_event,
+    "wait_stream": Streams._waits_for_stream,
+    "record": Streams._records,
+    "record_event": Streams._records,
+    "synchronize": Streams._synchronizes,
+    "item": Streams._reads_back,
+    "tolist": Streams._reads_back,
+    "cpu": Streams._reads_back,
+    "set_stream": Streams._sets,
+    "__enter__": Streams._sets,
+    "__exit__": Streams._unsets,
+}
