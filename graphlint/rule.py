@@ -402,7 +402,7 @@ class OutsideDependency(Event):
 
     `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to wait
     for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
-    `warm-up` (read while another stream may still write it), or `backward` (of a loss that the capture finds alive).
+    `forward` (of a backward pass that is captured without it), or `backward` (of a loss that the capture finds alive).
     """
 
     how: str
@@ -419,8 +419,9 @@ class WorkOutside(Event):
 class CaptureMisused(Event):
     """A capture is begun, ended or replayed where that is not possible.
 
-    `how` is `default` (begun on the default stream), `nested`, `replay` (inside of another capture), `raise` (an exception
-    passes the end of the capture by), or `destroyed` (its process group is, while the graph lives).
+    `how` is `default` (begun on the default stream), `nested`, `again` (into a graph that holds one), `replay` (inside of
+    another capture), `stream` (ended on another one), `raise` (an exception passes the end of the capture by), or
+    `destroyed` (its process group is, while the graph lives).
     """
 
     how: str

@@ -10,14 +10,18 @@ _SAID = {
     "event": "`{operation}` waits, inside the region, for an event that was recorded outside of it",
     "stream": "`{operation}` waits, inside the region, for a stream that takes no part in the capture",
     "default": "`{operation}` makes the default stream wait for work of the region, and that stream cannot capture",
+    "forward": "`{operation}` runs on the stream of its forward pass, which was not captured",
+    "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward pass is captured",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without waiting for it",
     "input": "`{operation}` reads what was written on another stream, without waiting for it",
 }
 _HELP = {
+    "forward": "capture the forward pass together with the backward pass",
+    "backward": "warm up on a side stream, or keep `loss.detach()`",
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
 }
-_UNSURE = ("output", "input")
+_UNSURE = ("output", "input", "backward")
 
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:

@@ -22,15 +22,21 @@ class Protocol(Listener):
 
     tell: Tell
     ends: frozenset[str]
+    reset: set[Thing] = field(default_factory=set)  # graphs that hold nothing any more
     interrupted: dict[Capture, Place] = field(default_factory=dict)  # statements that an exception left
 
     def began(self, capture: Capture) -> None:
         if len(self.ledger.open) > 1:
+            self.ledger.open[0].facts["nested"] = True
             self.tell(CaptureMisused("nested"), capture.place, capture)
+        elif isinstance(capture.graph, Made) and capture.graph is not capture.manager:
+            if capture.graph in self.ledger.latest and capture.graph not in self.reset:
+                self.tell(CaptureMisused("again"), capture.place, capture)
+        self.reset.discard(capture.graph)
 
     def replayed_inside(self, graph: Thing, place: Place) -> None:
         capture = self.ledger.capture
-        if capture is not None and graph is not capture.graph:
+        if capture is not None and isinstance(graph, Made) and not capture.facts.get("nested"):
             self.tell(CaptureMisused("replay"), place, capture)
 
     def ended(self, capture: Capture) -> None:
@@ -63,6 +69,8 @@ class Protocol(Listener):
     # Process groups
 
     def called(self, call: Call) -> None:
+        if call.last == "reset" and isinstance(call.owner, Thing):
+            self.reset.add(call.owner)
         if not call.name.startswith(COLLECTIVES):
             return
         capture = self.ledger.capture
@@ -70,7 +78,7 @@ class Protocol(Listener):
             capture.facts["collective"] = True
         if call.last == "destroy_process_group" and capture is None:
             for one in self.ledger.latest.values():
-                if one.facts.get("collective") and self._is_alive(one.graph):
+                if one.facts.get("collective") and one.graph not in self.reset and self._is_alive(one.graph):
                     self.tell(CaptureMisused("destroyed"), call.place, one)
 
     def _is_alive(self, graph: Thing) -> bool:

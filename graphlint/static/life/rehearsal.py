@@ -10,6 +10,7 @@ from graphlint.rule import Event
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.backward import Backward
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.inputs import Inputs
@@ -51,12 +52,14 @@ class Rehearsal:
     def _listen(self, ledger: Ledger) -> None:
         replays = self.interpreter.lexicon.life["replays"]
         ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
+        streams = Streams(self._tell)
         for listener in (
             Inputs(self._tell),
             Outputs(self._tell, replays),
             Gradients(self._tell),
             Growth(self._tell, replays),
-            Streams(self._tell),
+            streams,
+            Backward(self._tell, streams),
             Protocol(self._tell, ends),
             Generators(self._tell),
         ):

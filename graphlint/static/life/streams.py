@@ -25,7 +25,10 @@ class Branch:
 
     origin: Stream
     before: dict[Stream, int]
+    decided: int
     joined: set[Stream] = field(default_factory=set)
+    rejoined: set[Stream] = field(default_factory=set)  # that some other stream has waited for
+    outside: dict[Stream, Place] = field(default_factory=dict)  # work on streams that take no part
 
 
 @dataclass
@@ -43,6 +46,7 @@ class Streams(Listener):
     launches: dict[Capture, tuple[Stream, int]] = field(default_factory=dict)
     handles: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # of collectives that nobody waits for
     told: set[tuple[str, Thing]] = field(default_factory=set)
+    misplaced: Capture | None = None  # ended while another stream was current
 
     # Which stream is current
 
@@ -93,22 +97,31 @@ class Streams(Listener):
         origin = self.now
         if origin is DEFAULT and len(self.ledger.open) == 1:
             self.tell(CaptureMisused("default"), capture.place, capture)
-        self.branches[capture] = Branch(origin, self.order.counts(), {origin})
+        self.branches[capture] = Branch(origin, self.order.counts(), self.ledger.decided, {origin})
 
     def ended(self, capture: Capture) -> None:
         branch = self.branches.pop(capture)
         if isinstance(capture.manager, Made) and self.current:
             self.current.pop()
+        elif self.now is not branch.origin and CALLERS not in (self.now, branch.origin):
+            self.misplaced = capture
+        for stream, place in branch.outside.items():
+            self.tell(WorkOutside("default" if stream is DEFAULT else "side"), place, capture)
         for stream in branch.joined - {branch.origin, DEFAULT, CALLERS}:
             last = self.order.last(stream)
-            is_new = last is not None and self.order.count(stream) > branch.before.get(stream, 0)
-            if is_new and last is not None and not self.order.knows(branch.origin, stream):
-                if stream not in self.ledger.escaped:
-                    self.tell(LooseEnd("stream"), last, capture)
+            if last is not None and self._is_loose(stream, branch):
+                self.tell(LooseEnd("stream"), last, capture)
         for known, handle, place in self.handles:
             if known is capture and handle not in self.ledger.escaped:
                 self.tell(LooseEnd("collective"), place, capture)
         self.handles.clear()
+
+    def _is_loose(self, stream: Stream, branch: Branch) -> bool:
+        """Whether a stream has work that nobody waits for; how often an unknown loop runs says nothing of its last round."""
+        if self.order.count(stream) <= branch.before.get(stream, 0) or self.order.knows(branch.origin, stream):
+            return False
+        is_guessed = stream in branch.rejoined and self.ledger.decided > branch.decided
+        return stream not in self.ledger.escaped and not is_guessed
 
     @property
     def branch(self) -> Branch | None:
@@ -120,18 +133,12 @@ class Streams(Listener):
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         stream, capture, branch = self.now, self.ledger.capture, self.branch
         if capture is not None and branch is not None:
-            self._captured(stream, capture, branch, place)
+            if stream not in branch.joined and self._is_known(stream):
+                branch.outside.setdefault(stream, place)
         elif capture is None:
             for thing in things:
                 self._read(thing.root, stream, place)
         self.order.work(stream, place)
-
-    def _captured(self, stream: Stream, capture: Capture, branch: Branch, place: Place) -> None:
-        """An operation of a region: on which stream?"""
-        if stream in branch.joined or ("work", stream) in self.told or not self._is_known(stream):
-            return
-        self.told.add(("work", stream))
-        self.tell(WorkOutside("default" if stream is DEFAULT else "side"), place, capture)
 
     def _is_known(self, stream: Stream) -> bool:
         """Whether it is known which stream this is."""
@@ -154,7 +161,7 @@ class Streams(Listener):
         stream = self.now
         self.order.work(stream, place)
         self.launches[capture] = stream, self.order.count(stream)
-        for root in capture.reads:
+        for root in capture.reads if not capture.facts.get("waits outside") else ():
             writer = self.written_by.get(root)
             if writer is not None and writer[0] is not stream and not self.order.knows(stream, *writer):
                 if not {writer[0], stream} & self.ledger.escaped and ("input", root) not in self.told:
@@ -169,6 +176,9 @@ class Streams(Listener):
         if isinstance(call.result, Tensor) and call.owner is None:
             self.order.work(self.now, call.place)
             self.written_by[call.result] = self.now, self.order.count(self.now)
+        if self.misplaced is not None:
+            self.tell(CaptureMisused("stream"), call.place, self.misplaced)
+            self.misplaced = None
         act = _ACTS.get(call.last)
         if act is not None:
             act(self, call)
@@ -208,8 +218,10 @@ class Streams(Listener):
         branch = self.branch
         is_external = isinstance(event, Made) and event.given.get("external") is True
         if branch is not None and waiting in branch.joined and capture is not self.ledger.capture:
-            if not is_external and self.ledger.capture is not None:
-                self.tell(OutsideDependency("event"), place, self.ledger.capture)
+            if self.ledger.capture is not None:
+                self.ledger.capture.facts["waits outside"] = True
+                if not is_external:
+                    self.tell(OutsideDependency("event"), place, self.ledger.capture)
             return
         if branch is None or capture is None or self._draws_in(waiting, stream, place, "event"):
             self.order.wait(waiting, known)
@@ -223,10 +235,12 @@ class Streams(Listener):
             self.tell(OutsideDependency("default"), place, capture)
             return False
         if waiting in branch.joined and other not in branch.joined and self._is_known(other):
+            branch.outside.pop(other, None)
             self.tell(OutsideDependency(how), place, capture)
             return False
         if other in branch.joined:
             branch.joined.add(waiting)
+            branch.rejoined.add(other)
         return True
 
     def _records(self, call: Call) -> None:
