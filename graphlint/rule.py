@@ -61,6 +61,7 @@ __all__ = [
     "NONE",
     "TRUE",
     "UNKNOWN",
+    "ActivationsOverwritten",
     "CachedCall",
     "CaptureMisused",
     "Confidence",
@@ -73,6 +74,7 @@ __all__ = [
     "GradientDropped",
     "GradientFound",
     "GraphCollected",
+    "GraphedMisuse",
     "Growth",
     "Hit",
     "Host",
@@ -84,6 +86,7 @@ __all__ = [
     "ItemWrite",
     "LooseEnd",
     "Made",
+    "ModeSwitched",
     "ModuleMove",
     "Operands",
     "OperationCall",
@@ -432,3 +435,27 @@ class GeneratorUsed(Event):
     """A region draws from a generator that its graph was not told of; `is_known` says whether it is one of the device."""
 
     is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphedMisuse(Event):
+    """A callable is graphed, or used when graphed, against the contract of `make_graphed_callables`.
+
+    `how` is `autocast` (with its cache), `hooks`, `buffer` (that requires a gradient), `parallel` (wrapped already), `samples`
+    (that are no tensors), `unused input`, `unused parameter`, `again` (graphed before), `copied`, `sample gradient` (that
+    real inputs have), `parameters` (frozen afterwards), `summed` (gradients, from None) or `differentiated` (twice).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSwitched(Event):
+    """A graphed module is put into another mode than it was graphed in, and called."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationsOverwritten(Event):
+    """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` for a pool shared."""
+
+    of: str

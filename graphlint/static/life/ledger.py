@@ -71,8 +71,8 @@ class Listener:
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         """An operation reads tensors, or writes to the first of them, in a capture or outside."""
 
-    def ran(self, module: Thing, given: tuple[Object, ...], place: Place) -> None:
-        """A module, or what wraps a callable, is called."""
+    def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
+        """A module, or what wraps a callable, has been called."""
 
     def configured(self, name: str, value: Object, place: Place) -> None:
         """A setting of a library is given a value."""
@@ -315,12 +315,14 @@ class Ledger:
 
     def ran_module(self, module: Thing, given: Iterable[Object], place: Place) -> None:
         """A module is called."""
-        given = tuple(given)
         self.read(list(given), place)
-        for listener in self.listeners:
-            listener.ran(module, given, place)
         if self.capture is not None:
             self.capture.facts.setdefault("modules", {}).setdefault(module, place)
+
+    def ran(self, module: Thing, given: Iterable[Object], result: Object, place: Place) -> Object:
+        for listener in self.listeners:
+            listener.ran(module, tuple(given), result, place)
+        return result
 
     def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
         """An exception is caught."""

@@ -233,7 +233,8 @@ class Operations(Expressions):
             return self._call_wrapped(callee, given, node, frame)
         if self.interpreter.lexicon.is_module(callee.cls):
             self.ledger.ran_module(callee, given.all(), frame.place(node))
-            return self._through_module(callee, given, node, frame)
+            values = given.all()
+            return self.ledger.ran(callee, values, self._through_module(callee, given, node, frame), frame.place(node))
         return self.unknown_call(callee, given, node, frame)
 
     def _call_wrapped(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -241,8 +242,9 @@ class Operations(Expressions):
         target = callee.state["wrapped"]
         if target is None:
             return wrapper(callee.cls, given.get(0), callee.state["given"], callee.made or frame.place(node))
-        self.ledger.ran_module(callee, given.all(), frame.place(node))
-        return self.call(target, given, node, frame)
+        values, place = given.all(), frame.place(node)
+        self.ledger.ran_module(callee, values, place)
+        return self.ledger.ran(callee, values, self.call(target, given, node, frame), place)
 
     def _through_module(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """What a module gives; one that holds others calls them one after the other."""

@@ -125,7 +125,8 @@ def script(machine: Machine, module: Module) -> None:
     frame = outer_frame(machine, module, 1)
     frame.env = machine.modules.setdefault(module, {})
     with machine.ledger.activation(frame):
-        for segment in module.index.statements:
+        segments = {(segment.first, segment.last): segment for segment in module.index.statements}
+        for segment in segments.values():  # several statements on a line are one
             frame.function = replace(frame.function, first_line=segment.first)
             machine.block(module.lowered(segment), frame)
 

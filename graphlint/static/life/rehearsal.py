@@ -11,6 +11,7 @@ from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.callables import Callables
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.inputs import Inputs
@@ -52,6 +53,7 @@ class Rehearsal:
     def _listen(self, ledger: Ledger) -> None:
         replays = self.interpreter.lexicon.life["replays"]
         ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
+        makers = frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
         streams = Streams(self._tell)
         for listener in (
             Inputs(self._tell),
@@ -62,6 +64,7 @@ class Rehearsal:
             Backward(self._tell, streams),
             Protocol(self._tell, ends),
             Generators(self._tell),
+            Callables(self._tell, makers),
         ):
             ledger.listen(listener)
 
