@@ -70,6 +70,7 @@ __all__ = [
     "Event",
     "External",
     "ExternalObject",
+    "FirstCall",
     "GeneratorUsed",
     "GradientDropped",
     "GradientFound",
@@ -88,6 +89,7 @@ __all__ = [
     "Made",
     "ModeSwitched",
     "ModuleMove",
+    "NeverReplayed",
     "Operands",
     "OperationCall",
     "OutputKept",
@@ -459,3 +461,20 @@ class ActivationsOverwritten(Event):
     """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` for a pool shared."""
 
     of: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCall(Event):
+    """A region is the first to call something that sets itself up, or the first to call it with another shape.
+
+    `what` is `compiled` (a function), `kernel`, `benchmark` (of convolutions), `library`, `group` (of processes), or
+    `backend`, for a collective that runs on the host and cannot be captured at all.
+    """
+
+    what: str
+    is_other_shape: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeverReplayed(Event):
+    """A loop calls what is compiled to replay graphs with gradients on, no backward pass, and no mark of a new step."""

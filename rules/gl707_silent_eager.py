@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, ModeSwitched, Recapture
+from graphlint.rule import Confidence, Hit, ModeSwitched, NeverReplayed, Recapture
 
 
-def detect(event: Recapture | ModeSwitched) -> Iterator[Hit]:
+def detect(event: Recapture | ModeSwitched | NeverReplayed) -> Iterator[Hit]:
+    if isinstance(event, NeverReplayed):
+        said = "a backward pass is pending in each round of `{operation}`, and what is compiled to replay a graph runs without"
+        yield Hit(Confidence.MEDIUM, said, "call it under `torch.no_grad()`, and `torch.compiler.cudagraph_mark_step_begin()`")
+        return
     if isinstance(event, ModeSwitched):
         said = "`{operation}` puts a graphed module into another mode than it was graphed in, and its calls run eagerly"
         yield Hit(Confidence.HIGH, said)

@@ -195,6 +195,8 @@ class Expressions:
                 if key not in owner.items:
                     owner.items[key] = self.part_of(owner, node, frame)
                 return owner.items[key]
+            case Closure():
+                return Made(frame.place(node), self.ledger.capture, cls="<kernel>", state={"kernel": owner})
             case str() | bytes() if isinstance(index, int):
                 with suppress(IndexError):
                     return owner[index]

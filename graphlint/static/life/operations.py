@@ -235,7 +235,8 @@ class Operations(Expressions):
             self.ledger.ran_module(callee, given.all(), frame.place(node))
             values = given.all()
             return self.ledger.ran(callee, values, self._through_module(callee, given, node, frame), frame.place(node))
-        return self.unknown_call(callee, given, node, frame)
+        values = given.all()
+        return self.ledger.ran(callee, values, self.unknown_call(callee, given, node, frame), frame.place(node))
 
     def _call_wrapped(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call of what was compiled or graphed, or of a decorator that waits for what it compiles."""

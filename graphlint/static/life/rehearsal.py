@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from dataclasses import dataclass, field
 
 from graphlint.finding import Confidence, Hop
 from graphlint.rule import Event
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
+from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
 from graphlint.static.life.callables import Callables
+from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.inputs import Inputs
@@ -21,7 +24,10 @@ from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.programs import Programs, runs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.generators import Generators
+from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
+from graphlint.static.syntax import ir
+from graphlint.values import External
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,19 @@ class Rehearsal:
                 pass
         return list(self.found.values())
 
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What the tables say of what sets itself up when it is first called."""
+        life, names = self.interpreter.lexicon.life, self.interpreter.names
+
+        def decorators(function: Function) -> set[str]:
+            nodes = [one.func if isinstance(one, ir.Call) else one for one in function.code.decorators]
+            values = [names.static_value(node, function.module) for node in nodes]
+            return {value.name for value in values if isinstance(value, External)}
+
+        libraries = {name: kind for kind in ("convolution", "product", "transform") for name in life[kind]}
+        return Knowledge(life["compiling"], libraries, decorators)
+
     def _listen(self, ledger: Ledger) -> None:
         replays = self.interpreter.lexicon.life["replays"]
         ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
@@ -65,6 +84,8 @@ class Rehearsal:
             Protocol(self._tell, ends),
             Generators(self._tell),
             Callables(self._tell, makers),
+            FirstCalls(self._tell, self.knowledge),
+            Soft(self._tell, self.interpreter.entries),
         ):
             ledger.listen(listener)
 
