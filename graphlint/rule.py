@@ -64,9 +64,11 @@ __all__ = [
     "ActivationsOverwritten",
     "CachedCall",
     "CaptureMisused",
+    "ConcurrentReplay",
     "Confidence",
     "Const",
     "DeviceName",
+    "EagerBeside",
     "Event",
     "External",
     "ExternalObject",
@@ -80,6 +82,7 @@ __all__ = [
     "Hit",
     "Host",
     "HostRead",
+    "InferenceTensor",
     "InputFreed",
     "InputReplaced",
     "Item",
@@ -87,6 +90,7 @@ __all__ = [
     "ItemWrite",
     "LooseEnd",
     "Made",
+    "ModeIgnored",
     "ModeSwitched",
     "ModuleMove",
     "NeverReplayed",
@@ -96,10 +100,12 @@ __all__ = [
     "OutputRead",
     "OutsideDependency",
     "PartialFill",
+    "PinnedTouched",
     "Place",
     "Recapture",
     "RepeatedState",
     "Sequence",
+    "SettingLeft",
     "StaleReplay",
     "StateWrite",
     "Tensor",
@@ -478,3 +484,40 @@ class FirstCall(Event):
 @dataclass(frozen=True, slots=True)
 class NeverReplayed(Event):
     """A loop calls what is compiled to replay graphs with gradients on, no backward pass, and no mark of a new step."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLeft(Event):
+    """A setting of the process stays changed: behind the `region`, behind the `function` around it, or on an `exception`."""
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeIgnored(Event):
+    """A mode that replay does not see: `autocast` around it, or `training` that was switched since the capture."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceTensor(Event):
+    """A region changes, outside of inference mode, a tensor that was made in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EagerBeside(Event):
+    """What was captured is called eagerly again and again, and its graph is never replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTouched(Event):
+    """The host has `read` or `written` pinned memory that a replay uses which it has not waited for."""
+
+    how: str
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrentReplay(Event):
+    """Several threads run a function that fills and replays one graph, and nothing keeps them apart."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, FirstCall, Hit
+from graphlint.rule import Confidence, FirstCall, Hit, InferenceTensor
 
 _SAID = {
     "compiled": "`{operation}` calls a compiled function for the first time{shape}, which compiles it during capture",
@@ -21,6 +21,10 @@ _HELP = {
 _UNSURE = ("library",)
 
 
-def detect(event: FirstCall) -> Iterator[Hit]:
+def detect(event: FirstCall | InferenceTensor) -> Iterator[Hit]:
+    if isinstance(event, InferenceTensor):
+        said = "`{operation}` makes a tensor that only inference mode may change, and the region changes it without"
+        yield Hit(Confidence.HIGH, said, "warm up under `torch.no_grad()`, or capture in inference mode as well")
+        return
     said = _SAID[event.what].replace("{shape}", " with this shape" if event.is_other_shape else "")
     yield Hit(Confidence.MEDIUM if event.what in _UNSURE else Confidence.HIGH, said, _HELP.get(event.what))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, ModeSwitched, NeverReplayed, Recapture
+from graphlint.rule import Confidence, EagerBeside, Hit, ModeSwitched, NeverReplayed, Recapture
 
 
-def detect(event: Recapture | ModeSwitched | NeverReplayed) -> Iterator[Hit]:
+def detect(event: Recapture | ModeSwitched | NeverReplayed | EagerBeside) -> Iterator[Hit]:
+    if isinstance(event, EagerBeside):
+        yield Hit(Confidence.MEDIUM, "`{operation}` runs eagerly what was captured, and the graph is never replayed")
+        return
     if isinstance(event, NeverReplayed):
         said = "a backward pass is pending in each round of `{operation}`, and what is compiled to replay a graph runs without"
         yield Hit(Confidence.MEDIUM, said, "call it under `torch.no_grad()`, and `torch.compiler.cudagraph_mark_step_begin()`")

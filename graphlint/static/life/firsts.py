@@ -80,7 +80,7 @@ class FirstCalls(Listener):
             is_other = is_specialised and shapes is not None and shapes not in before and None not in before
             if settles and len(set(before)) > 1:
                 is_other = False
-            if place is not None and not before and self._is_whole_program():
+            if place is not None and not before and self.ledger.is_whole:
                 self.tell(FirstCall(what, False), place, capture)
             elif place is not None and before and is_other:
                 self.tell(FirstCall(what, True), place, capture)
@@ -89,10 +89,6 @@ class FirstCalls(Listener):
     def _statement(self, capture: Capture) -> Place | None:
         """The statement of the region, in the function that opened it, that runs."""
         return capture.owner.statement if isinstance(capture.owner, Frame) else None
-
-    def _is_whole_program(self) -> bool:
-        """Whether the run began with a file, so that nobody else can have called anything before."""
-        return bool(self.ledger.frames) and self.ledger.frames[0].function.qualname == "<module>"
 
     # Libraries
 
@@ -109,7 +105,7 @@ class FirstCalls(Listener):
             return
         self.warm.add(family)
         capture = self.ledger.capture
-        if capture is not None and self._is_whole_program() and not self.ledger.escaped:
+        if capture is not None and self.ledger.is_whole and not self.ledger.escaped:
             statement = self._statement(capture)
             if statement is not None:
                 self.tell(FirstCall("library", False), statement, capture)

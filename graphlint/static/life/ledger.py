@@ -145,6 +145,7 @@ class Ledger:
     loops: list[Place] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
+    began_with_file: bool = False
     decided: int = 0  # conditions that nobody knew
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
@@ -157,6 +158,11 @@ class Ledger:
         """The capture that is under way."""
         return self.open[-1] if self.open else None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the run began with a file, so that nobody else can have called anything before."""
+        return self.began_with_file
+
     @contextmanager
     def loop(self, place: Place) -> Iterator[None]:
         self.loops.append(place)
@@ -167,6 +173,7 @@ class Ledger:
 
     @contextmanager
     def activation(self, frame: Frame) -> Iterator[None]:
+        self.began_with_file = self.began_with_file or frame.function.qualname == "<module>"
         self.frames.append(frame)
         for listener in self.listeners:
             listener.entered(frame)

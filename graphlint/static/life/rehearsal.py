@@ -24,6 +24,11 @@ from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.programs import Programs, runs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.generators import Generators
+from graphlint.static.life.devices import Devices
+from graphlint.static.life.modes import Modes
+from graphlint.static.life.pinned import Pinned
+from graphlint.static.life.process import Process
+from graphlint.static.life.threads import Threads
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.syntax import ir
@@ -59,18 +64,23 @@ class Rehearsal:
     @cached_property
     def knowledge(self) -> Knowledge:
         """What the tables say of what sets itself up when it is first called."""
-        life, names = self.interpreter.lexicon.life, self.interpreter.names
+        life = self.interpreter.lexicon.life
 
         def decorators(function: Function) -> set[str]:
             nodes = [one.func if isinstance(one, ir.Call) else one for one in function.code.decorators]
-            values = [names.static_value(node, function.module) for node in nodes]
-            return {value.name for value in values if isinstance(value, External)}
+            return {self.resolve(node, function) for node in nodes}
 
         libraries = {name: kind for kind in ("convolution", "product", "transform") for name in life[kind]}
         return Knowledge(life["compiling"], libraries, decorators)
 
+    def resolve(self, node: ir.Expr, function: Function) -> str:
+        """The qualified name that an expression stands for, if it is one of something outside of the project."""
+        value = self.interpreter.names.static_value(node, function.module)
+        return value.name if isinstance(value, External) else ""
+
     def _listen(self, ledger: Ledger) -> None:
-        replays = self.interpreter.lexicon.life["replays"]
+        life = self.interpreter.lexicon.life
+        replays = life["replays"]
         ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
         makers = frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
         streams = Streams(self._tell)
@@ -86,6 +96,11 @@ class Rehearsal:
             Callables(self._tell, makers),
             FirstCalls(self._tell, self.knowledge),
             Soft(self._tell, self.interpreter.entries),
+            Process(self._tell, life["settings"], self.resolve),
+            Modes(self._tell, life["modal"], replays),
+            Pinned(self._tell, streams),
+            Threads(self._tell, replays),
+            Devices(self._tell),
         ):
             ledger.listen(listener)
 

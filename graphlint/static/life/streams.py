@@ -55,10 +55,7 @@ class Streams(Listener):
         """The current stream: one that nobody knows where a stranger calls a part of the program."""
         if self.current:
             return self.current[-1]
-        return DEFAULT if self._is_script() else CALLERS
-
-    def _is_script(self) -> bool:
-        return bool(self.ledger.frames) and self.ledger.frames[0].function.qualname == "<module>"
+        return DEFAULT if self.ledger.is_whole else CALLERS
 
     def stream(self, value: Object) -> Stream | None:
         """The stream that a value stands for; None for what is none."""
