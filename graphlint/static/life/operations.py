@@ -105,7 +105,7 @@ class Operations(Expressions):
         """What an operation of the catalogue gives, by the kind of its result."""
         out = given.keywords.pop("out", None)
         values = given.all()
-        if out is not None:
+        if isinstance(out, Thing):
             self.ledger.wrote(out, values, place)
             return out
         if returns == "self":

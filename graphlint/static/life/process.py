@@ -25,11 +25,14 @@ class Process(Listener):
     resolve: Resolve
     changed: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # in the capture that is under way
     before: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # by functions that still run
+    decided: int = 0  # conditions that nobody knew, when the capture began
     left_open: list[tuple[Frame, str, Place]] = field(default_factory=list)  # where an exception leaves a setting
 
     def called(self, call: Call) -> None:
         if call.name not in self.settings or not self.ledger.frames:
             return
+        if self.ledger.capture is not None and self.ledger.decided != self.decided:
+            return  # on a way that the region may not take
         held = self.before if self.ledger.capture is None else self.changed
         family, frame = family_of(call.name), self.ledger.frames[-1]
         if family in self.changed or (family in self.before and held is self.before):
@@ -44,6 +47,9 @@ class Process(Listener):
         if call is not None and call.name in self.settings:
             self.changed.pop(family_of(call.name), None)
             self.before.pop(family_of(call.name), None)
+
+    def began(self, capture: Capture) -> None:
+        self.decided = self.ledger.decided
 
     def ended(self, capture: Capture) -> None:
         for place, frame in self.changed.values():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import CaptureMisused, Event, LooseEnd, OutsideDependency, WorkOutside
 from graphlint.static.life.ledger import Call, Listener, Write
 from graphlint.static.life.objects import Capture, Made, Object, Place, Tensor, Thing
-from graphlint.static.life.order import Order, Stream
+from graphlint.static.life.order import Order, Streamfrom graphlint.static.syntax import ir
 
 Tell = Callable[[Event, Place, Capture], None]
 DEFAULT = Thing()  # the default stream, on which a program begins
@@ -29,6 +29,7 @@ class Branch:
     joined: set[Stream] = field(default_factory=set)
     rejoined: set[Stream] = field(default_factory=set)  # that some other stream has waited for
     outside: dict[Stream, Place] = field(default_factory=dict)  # work on streams that take no part
+    is_guessed: bool = False  # whether something of which it is not known what it is has waited, or was waited for
 
 
 @dataclass
@@ -102,7 +103,7 @@ class Streams(Listener):
             self.current.pop()
         elif self.now is not branch.origin and CALLERS not in (self.now, branch.origin):
             self.misplaced = capture
-        for stream, place in branch.outside.items():
+        for stream, place in branch.outside.items() if not branch.is_guessed else ():
             self.tell(WorkOutside("default" if stream is DEFAULT else "side"), place, capture)
         for stream in branch.joined - {branch.origin, DEFAULT, CALLERS}:
             last = self.order.last(stream)
@@ -118,7 +119,7 @@ class Streams(Listener):
         if self.order.count(stream) <= branch.before.get(stream, 0) or self.order.knows(branch.origin, stream):
             return False
         is_guessed = stream in branch.rejoined and self.ledger.decided > branch.decided
-        return stream not in self.ledger.escaped and not is_guessed
+        return stream not in self.ledger.escaped and not is_guessed and not branch.is_guessed
 
     @property
     def branch(self) -> Branch | None:
@@ -129,8 +130,11 @@ class Streams(Listener):
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         stream, capture, branch = self.now, self.ledger.capture, self.branch
+        if isinstance(place.node, ir.Call) and isinstance(place.node.func, ir.Attribute):
+            if place.node.func.attr in _ACTS and place.node.func.attr not in READBACKS:
+                return
         if capture is not None and branch is not None:
-            if stream not in branch.joined and self._is_known(stream):
+            if stream not in branch.joined and self._is_known(stream) and stream not in self.ledger.escaped:
                 branch.outside.setdefault(stream, place)
         elif capture is None:
             for thing in things:
@@ -205,11 +209,15 @@ class Streams(Listener):
         waiting, other = self.stream(call.owner), self.stream(call.given.get(0, "stream"))
         if waiting is None or other is None or waiting is other:
             return
+        if self.branch is not None and not (self._is_known(waiting) and self._is_known(other)):
+            self.branch.is_guessed = self.branch.is_guessed or CALLERS not in (waiting, other)
         if self._draws_in(waiting, other, call.place, "stream"):
             self.order.wait(waiting, self.order.known(other))
 
     def _wait_event(self, waiting: Stream | None, event: Thing, place: Place) -> None:
         if waiting is None or event not in self.recorded:
+            if self.branch is not None:
+                self.branch.is_guessed = True
             return
         known, stream, capture = self.recorded[event]
         branch = self.branch
@@ -274,6 +282,7 @@ class Streams(Listener):
             self.current.pop()
 
 
+READBACKS = frozenset({"cpu", "item", "tolist"})
 _ACTS: dict[str, Callable[[Streams, Call], None]] = {
     "wait": Streams._wait,
     "wait_event": Streams._waits_for_event,
@@ -281,9 +290,7 @@ _ACTS: dict[str, Callable[[Streams, Call], None]] = {
     "record": Streams._records,
     "record_event": Streams._records,
     "synchronize": Streams._synchronizes,
-    "item": Streams._reads_back,
-    "tolist": Streams._reads_back,
-    "cpu": Streams._reads_back,
+    **dict.fromkeys(READBACKS, Streams._reads_back),
     "set_stream": Streams._sets,
     "__enter__": Streams._sets,
     "__exit__": Streams._unsets,
