@@ -350,9 +350,13 @@ class InputFreed(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputRead(Event):
-    """An output of a graph is read and the graph has not been replayed yet."""
+    """An output of a graph is read, or given to the caller, and the graph has not been replayed yet.
+
+    `is_known` says whether it is known to be a tensor.
+    """
 
     is_known: bool
+    is_returned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,4 +8,7 @@ from graphlint.rule import Confidence, Hit, OutputRead
 
 
 def detect(event: OutputRead) -> Iterator[Hit]:
-    yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM)
+    if event.is_returned:
+        yield Hit(Confidence.LOW)  # a capture with data of its own gives back what nobody reads
+    else:
+        yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM)

@@ -12,7 +12,8 @@ from graphlint.rule import Confidence, Hit, PartialFill
 
 def detect(event: PartialFill) -> Iterator[Hit]:
     if event.is_unfilled:
-        said = f"`{{operation}}` is filled up to `{event.bound}` only, and the graph reads what lies behind it"
+        how = f"filled up to `{event.bound}` only" if event.bound else "not filled before the capture"
+        said = f"`{{operation}}` is {how}, and the graph reads all of it"
         yield Hit(Confidence.MEDIUM, said, "fill it once with zeros: what is masked out may be NaN, and 0 * NaN is NaN")
         return
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"

@@ -154,7 +154,7 @@ def _reach(
         also_reached, also_problems = other()
         reached.merge(also_reached)
         problems |= also_problems
-    for told in Rehearsal(interpreter, interpreter.detectors).run(places):
+    for told in Rehearsal(interpreter, interpreter.detectors).run(places, files):
         reached.around(told.occurrence, told.function, told.capture.region)
     return reached, problems
 

@@ -62,7 +62,7 @@ class Callables(Listener):
         self.casts = [one for one in self.casts if one[0] is not manager]
         self.silenced = [one for one in self.silenced if one is not manager]
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         owner = call.owner
         if call.name in self.makers:
             self._graph(call)

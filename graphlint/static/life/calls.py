@@ -91,8 +91,9 @@ class Calls(Operations):
         """A call that nobody can follow: it reads what it is given, and may write to it and to what it belongs to."""
         place = frame.place(node)
         values = given.all()
-        self.ledger.read(values, place)
-        self.ledger.may_write([*values, callee], place)
+        self.ledger.called(callee, values, place)
+        self.ledger.read(values, place, is_sure=False)
+        self.ledger.may_write([*values, callee], place, callee)
         source = tuple(value for value in (*values, callee) if isinstance(value, Thing))
         return Thing(place, self.ledger.capture, source=source)
 
@@ -315,7 +316,10 @@ class Calls(Operations):
             case "min" | "max" if given.positional and all(isinstance(one, (int, float)) for one in given.positional):
                 return (min if name == "min" else max)(given.positional)
             case _ if name in _COPYING:
-                return self._copied(name, first, place)
+                copied = self._copied(name, first, place)
+                if given.keywords and isinstance(copied, Container) and name == "dict":
+                    copied.keyed |= {identity(key): (key, value) for key, value in given.keywords.items()}
+                return copied
         self.ledger.read(given.all(), place)
         if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
             return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)))

@@ -35,7 +35,7 @@ class Devices(Listener):
             self.managers.pop()
             self.current.pop()
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         if call.last == "set_device":
             self.current[-1] = _number(call.given.get(0, "device"))
         asked = call.given.keywords.get("device")

@@ -9,7 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from graphlint.static.domain.program import Class, Function, ModuleValue, PackageValue
+from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.frames import MAX_STEPS, Decisions, Frame, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
@@ -48,7 +50,9 @@ class Expressions:
         self.ledger = ledger
         self.decisions = decisions
         self.steps = 0
+        self.home: Module | None = None  # the file whose conditions are tried both ways
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
+        self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[tuple[object, ...], bool] = {}
         self._expressions: dict[type, Callable[[Any, Frame], Object]] = {
             ir.Literal: lambda node, frame: node.value if isinstance(node.value, _PLAIN) else Symbol(),
@@ -114,8 +118,23 @@ class Expressions:
             for captured, held in frame.function.closure:
                 if captured == node.id:
                     return self.concrete(held)
+            self._assign_global(frame.function.module, node.id)
+        if node.id not in known:
             known[node.id] = self.concrete(self.interpreter.names.resolve(frame.function.module, node.id))
         return known[node.id]
+
+    def _assign_global(self, module: Module, name: str) -> None:
+        """Run the statements at the top level of a file that assign a name, where nothing has run them yet."""
+        env = self.modules.setdefault(module, {})
+        under_way, self.ledger.open = self.ledger.open, []
+        for segment in module.index.assignments.get(name, ()):
+            if (module, segment) not in self.assigned:
+                self.assigned.add((module, segment))
+                function = Function(MODULE_CODE, module, "<module>", segment.first)
+                for statement in module.lowered(segment):
+                    if isinstance(statement, (ir.Assign, ir.AugAssign)):
+                        self.block((statement,), Frame(function, env=env))
+        self.ledger.open = under_way
 
     def concrete(self, value: Value) -> Object:
         """What the interpreter knows of a value, as an object of the run."""
@@ -260,6 +279,9 @@ class Expressions:
 
     @abstractmethod
     def of_class(self, cls: Any, name: str, receiver: Instance | None, frame: Frame) -> Object: ...
+
+    @abstractmethod
+    def block(self, block: ir.Block, frame: Frame) -> None: ...
 
     @abstractmethod
     def _call(self, node: ir.Call, frame: Frame) -> Object: ...
@@ -471,7 +493,9 @@ class Expressions:
 
     def decide(self, place: Place, likely: bool) -> bool:
         self.ledger.decided += 1
-        return self.decisions.decide(place, likely)
+        capture = self.ledger.capture
+        is_inside = capture is not None and place.function.code is not capture.place.function.code
+        return self.decisions.decide(place, likely, place.function.module is self.home and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""

@@ -112,7 +112,7 @@ class FirstCalls(Listener):
 
     # Process groups
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         self._family_used(call.name, call.place)
         if not call.name.startswith(COLLECTIVES):
             return

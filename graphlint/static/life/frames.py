@@ -11,8 +11,8 @@ from graphlint.static.life.objects import Object, Place
 from graphlint.static.syntax import ir
 
 MAX_STEPS = 20_000  # nodes of one run
-MAX_FORKS = 10  # conditions of one run that are tried both ways
-MAX_RUNS = 24  # of one program
+MAX_FORKS = 16  # conditions of one run that are tried both ways
+MAX_RUNS = 20  # of one program
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +32,7 @@ class Frame:
     results: list[Object] = field(default_factory=list)  # what it returned or yielded
     given: list[Object] = field(default_factory=list)  # its arguments
     statement: Place | None = None  # that runs
+    before: dict[str, Object] = field(default_factory=dict)  # its names where its capture began
 
     def place(self, node: ir.Node) -> Place:
         return Place(self.function, node, self.way)
@@ -79,21 +80,51 @@ class Stopped(Exception):
 class Decisions:
     """The outcomes of what nobody knows: those that were planned, then the likely ones.
 
-    A run is repeated with another plan for each way that has not been gone, depth first.
+    A run is repeated with another plan for each way that has not been gone.
     """
 
     planned: tuple[bool, ...] = ()
     made: list[tuple[Place, bool, bool]] = field(default_factory=list)  # where, the outcome, whether the other is open
+    free: int = 0
 
-    def decide(self, place: Place, likely: bool) -> bool:
+    def decide(self, place: Place, likely: bool, is_free: bool) -> bool:
         number = len(self.made)
         outcome = self.planned[number] if number < len(self.planned) else likely
-        self.made.append((place, outcome, number < MAX_FORKS))
+        self.free += is_free
+        self.made.append((place, outcome, is_free and self.free <= MAX_FORKS))
         return outcome
 
-    def other_plans(self) -> Iterator[tuple[bool, ...]]:
+    def other_plans(self) -> Iterator[Plan]:
         """The plans that differ in one decision which this run was free in."""
         outcomes = [outcome for _, outcome, _ in self.made]
         for number in range(len(self.planned), len(self.made)):
-            if self.made[number][2]:
-                yield (*outcomes[:number], not outcomes[number])
+            place, outcome, is_open = self.made[number]
+            if is_open:
+                yield Plan((*outcomes[:number], not outcome), (place.node, not outcome))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The first outcomes of a run, and the condition that comes out otherwise than in the run before."""
+
+    outcomes: tuple[bool, ...] = ()
+    turn: tuple[ir.Node, bool] | None = None
+
+
+@dataclass(slots=True)
+class Plans:
+    """What to run next: ways to sides of conditions that no run has taken, before others."""
+
+    waiting: list[Plan] = field(default_factory=lambda: [Plan()])
+    taken: set[tuple[ir.Node, bool]] = field(default_factory=set)
+
+    def next(self) -> Plan | None:
+        if not self.waiting:
+            return None
+        number = next((n for n, plan in enumerate(self.waiting) if plan.turn not in self.taken), len(self.waiting) - 1)
+        return self.waiting.pop(number)
+
+    def ran(self, decisions: Decisions) -> None:
+        """Learn from a run."""
+        self.taken |= {(place.node, outcome) for place, outcome, _ in decisions.made}
+        self.waiting += decisions.other_plans()

@@ -19,7 +19,7 @@ class Generators(Listener):
     tell: Tell
     registered: set[tuple[Thing, Thing]] = field(default_factory=set)  # graph, generator
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         if call.last == "register_generator_state" and isinstance(call.owner, Thing):
             generator = call.given.get(0, "generator")
             if isinstance(generator, Thing):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from graphlint.rule import Event, GradientDropped, GradientFound, InputReplaced
 from graphlint.static.life.ledger import Listener
 from graphlint.static.life.objects import Arguments, Capture, Instance, Made, Object, Place, Tensor, Thing, things_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 Tell = Callable[[Event, Place, Capture], None]
 
@@ -20,9 +22,14 @@ class Gradients(Listener):
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
     dropped: dict[Capture, Place] = field(default_factory=dict)
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
+    models: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        if type(callee) is Thing:
+            self.models.add(callee)
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
-        owners = _owners((owner, *given.all()) if name == "backward" else (owner,))
+        owners = self._owners((owner, *given.all()) if name == "backward" else (owner,))
         match name:
             case "backward":
                 self._backward(owners, place)
@@ -35,11 +42,13 @@ class Gradients(Listener):
         capture = self.ledger.capture
         if capture is not None:
             capture.facts.setdefault("gradients", set()).update(owners)
-            if self.held & owners:
+            if self.held & owners and not _handles_gradients(place):
                 self.tell(GradientFound(), place, capture)
         self.held |= owners
 
     def _zeroed(self, owners: set[Thing], to_none: bool, place: Place) -> None:
+        if not owners:
+            self.held.clear()  # an optimizer of which nothing is known
         if to_none or self.ledger.capture is not None:
             self.held -= owners
         if to_none and self.ledger.capture is None:
@@ -49,16 +58,33 @@ class Gradients(Listener):
 
     def _exchanged(self, owners: set[Thing], place: Place) -> None:
         for capture in self.ledger.latest.values():
-            if owners & _owners(capture.facts.get("modules", {})):
+            if owners & self._owners(capture.facts.get("modules", {})):
                 self.exchanged[capture] = place
 
-    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+    def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
         if name == "grad":
-            owners = _owners((owner,))
-            if value is None:
-                self._zeroed(owners, True, place)
-        elif name == "data":
-            self._exchanged(_owners((owner,)), place)
+            owners = self._owners((owner,))
+            self._zeroed(owners, value is None or self._was_captured(owners), place)
+            self.held -= owners
+        elif name == "data" and self.ledger.capture is None:
+            self._exchanged(self._owners((owner,)), place)
+
+    def _was_captured(self, owners: set[Thing]) -> bool:
+        return any(capture.facts.get("gradients", set()) & owners for capture in self.ledger.latest.values())
+
+    def _owners(self, values: Iterable[Object]) -> set[Thing]:
+        """The modules and leaves whose gradients values lead to."""
+        return {one for one in _closure(values) if self._has_gradients(one)}
+
+    def _has_gradients(self, thing: Thing) -> bool:
+        match thing:
+            case Tensor():
+                return thing.is_leaf or thing.factory.endswith("Parameter")
+            case Instance():
+                return thing.is_module and not thing.state.get("frozen")
+            case Made():
+                return not thing.state.get("frozen") and thing.cls.startswith("torch.nn.")
+        return thing in self.models
 
     def replayed(self, capture: Capture, place: Place) -> None:
         if capture in self.dropped:
@@ -67,18 +93,20 @@ class Gradients(Listener):
             self.tell(InputReplaced("", capture.region.line, True), self.exchanged.pop(capture), capture)
 
 
-def _owners(values: Iterable[Object]) -> set[Thing]:
-    """The modules, and the things that may be some, that values were computed from or hold."""
+def _closure(values: Iterable[Object]) -> set[Thing]:
+    """What values hold, and what they were computed from."""
     found: set[Thing] = set()
     pending = [thing for value in values for thing in things_in(value)]
     while pending:
         one = pending.pop()
-        if one in found:
-            continue
-        found.add(one)
-        pending += [thing for source in one.source for thing in things_in(source)]
-    return {one for one in found if isinstance(one, (Made, Instance)) or type(one) is Thing or _is_leaf(one)}
+        if one not in found:
+            found.add(one)
+            pending += [thing for source in one.source for thing in things_in(source)]
+    return found
 
 
-def _is_leaf(thing: Thing) -> bool:
-    return isinstance(thing, Tensor) and thing.factory.endswith("Parameter")
+def _handles_gradients(place: Place) -> bool:
+    """Whether a function speaks of gradients by itself, so that it may zero them in a way that is not followed."""
+    calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
+    zeroing = (call for call in calls if "zero" in place.function.source(call.func))
+    return any(isinstance(part, ir.Attribute) and part.attr == "grad" for call in zeroing for part in walk(call))

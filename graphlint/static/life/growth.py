@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, GraphCollected, Recapture
 from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener
-from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, things_in
+from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -24,6 +24,7 @@ class Growth(Listener):
     replays: frozenset[str]
     entries: list[tuple[Frame, int]] = field(default_factory=list)
     captured: dict[ir.Code, tuple[Capture, Place]] = field(default_factory=dict)  # by the last call of a function
+    kept: set[Thing] = field(default_factory=set)  # graphs in containers
 
     def entered(self, frame: Frame) -> None:
         if frame.caller is None or frame.caller.caller is None:
@@ -52,20 +53,22 @@ class Growth(Listener):
         if not any(p.default is None and p.name not in ("self", "cls") for p in code.parameters):
             return  # it serves no request
         known = self.captured.get(code)
-        if known is not None and known[0] is not capture and code.name != "__init__":
+        is_kept = known is not None and known[0].graph in self.kept
+        if known is not None and known[0] is not capture and code.name != "__init__" and not is_kept:
             self.tell(Recapture(), statement, capture)
         self.captured[code] = (capture, statement)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        graph = next((thing for thing in things_in(value) if thing in self.ledger.latest), None)
+        graph = next((thing for thing in _directly_in(value) if thing in self.ledger.latest), None)
         if graph is None or self.ledger.capture is not None:
             return
+        self.kept.add(graph)
         capture = self.ledger.latest[graph]
         if container.kind == "dict":
-            if _is_open(key) and self._is_called_freely(place) and not _is_bounded(place):
+            if _is_open(key) and self._is_called_freely(place) and _is_asked(place) and not _is_bounded(place):
                 self.tell(GraphCollected(True, not _is_computed(place)), place, capture)
         elif container.kind == "list" and not _is_bounded(place):
-            others = [g for held in container.values() for g in things_in(held) if g in self.ledger.latest]
+            others = [g for held in container.values() for g in _directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]
             if any(other.region == capture.region and set(other.reads) == set(capture.reads) for other in before):
                 self.tell(GraphCollected(False, True), place, capture)
@@ -74,6 +77,14 @@ class Growth(Listener):
         """Whether the function that keeps a graph replays it as well, so that it serves requests."""
         calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
         return any(isinstance(c.func, ir.Attribute) and c.func.attr in self.replays for c in calls)
+
+
+def _directly_in(value: Object) -> Iterator[Thing]:
+    """A thing, or what a tuple or an object holds."""
+    if isinstance(value, Thing):
+        yield value
+        held = value.values() if isinstance(value, Container) else value.attributes.values()
+        yield from (one for one in held if isinstance(one, Thing))
 
 
 def _is_open(key: Object) -> bool:
@@ -93,6 +104,22 @@ def _is_open(key: Object) -> bool:
                 if one.argument is not None:
                     return True
                 pending += [*one.source, *(one.bounds.values() if isinstance(one, Tensor) else ())]
+    return False
+
+
+def _is_asked(place: Place) -> bool:
+    """Whether a function looks whether a container has a graph before it keeps one there."""
+    node = place.node
+    target = node.targets[0] if isinstance(node, ir.Assign) else None
+    if not isinstance(target, ir.Subscript):
+        return False
+    spelt = place.function.source(target.value)
+    for part in walk(place.function.code.body):
+        if isinstance(part, ir.Compare) and any(sign in ("in", "not in") for sign, _ in part.comparisons):
+            if any(place.function.source(right) == spelt for _, right in part.comparisons):
+                return True
+        if isinstance(part, ir.Attribute) and part.attr == "get" and place.function.source(part.value) == spelt:
+            return True
     return False
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
 from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener, Write
-from graphlint.static.life.objects import Capture, Object, Place, Symbol, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, is_tensor, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -30,24 +30,49 @@ class Inputs(Listener):
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
     entries: list[Frame] = field(default_factory=list)  # functions that are called from outside of the program
+    containers: dict[Container, None] = field(default_factory=dict)  # that attributes hold
+    hollow: dict[Thing, Object] = field(default_factory=dict)  # what had nothing in it when it was given to a call
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """Note a call that is given nothing but tensors that hold nothing yet."""
+        roots = {one.root for value in given for one in things_in(value) if isinstance(one, Tensor)}
+        if self.ledger.capture is None and roots and all(_is_unfilled(r) and not self.ledger.writes.get(r) for r in roots):
+            self.hollow |= dict.fromkeys(roots, callee)
+
+    def ended(self, capture: Capture) -> None:
+        """Tell of inputs that nothing had filled when the region ran before its capture."""
+        for root in capture.reads:
+            if isinstance(root, Tensor) and root.made is not None and self.hollow.get(root) in capture.callees:
+                self.tell(PartialFill("", False, False, is_unfilled=True), root.made, capture)
 
     def inputs(self, capture: Capture) -> list[Thing]:
-        """The memory that a graph reads and that was there before it, of tensors that are no parameters."""
-        return [root for root in capture.reads if is_tensor(root) and not _is_parameter(root)]
+        """The memory that a graph reads and that was there before it, of tensors that are no parameters.
+
+        What is kept in one container with such a tensor belongs to them: unknown calls read more than they are given.
+        """
+        read = [root for root in capture.reads if is_tensor(root) and not _is_parameter(root)]
+        beside: dict[Thing, None] = {}
+        for container in self.containers:
+            held = [value for value in container.values() if isinstance(value, Tensor)]
+            if any(one in capture.reads for one in held):
+                beside |= dict.fromkeys(one for one in held if one.base is None and one.made_in is None)
+        return [*dict.fromkeys([*read, *(one for one in beside if one not in capture.writes)])]
 
     def replayed(self, capture: Capture, place: Place) -> None:
         last = capture.replays[-1] if capture.replays else capture.ended or 0
         self._tell_replaced(capture)
         since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
         self._note_partial(capture, since)
-        if capture.replays and since and not capture.facts.get("may be replayed"):
-            if not any(since.values()):
+        if since and not capture.facts.get("may be replayed"):
+            if capture.replays and not any(since.values()):
                 self._unused(capture, place)
             self._captured_call(capture, place, since)
 
     # Replaced
 
     def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+        if isinstance(value, Container) and value.kind == "dict":
+            self.containers[value] = None
         for capture in self.ledger.latest.values():
             known = capture.paths.get((owner, name))
             if known is not None and known is before and is_tensor(known) and known.root in capture.reads:
@@ -61,7 +86,7 @@ class Inputs(Listener):
         """Tell of attributes that the region read a tensor through and that hold another one now."""
         for owner, name, before, where in self.replaced.pop(capture, ()):
             now = owner.attributes.get(name)
-            if now is not before and is_tensor(now):
+            if now is not before and is_tensor(now) and now.root is not before.root:
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
                 self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
         for root in capture.reads:
@@ -80,29 +105,38 @@ class Inputs(Listener):
             if cut is None:
                 continue
             write, (bound, number) = cut
-            if isinstance(root, Tensor) and root.factory in _UNFILLED and root.made is not None and not capture.replays:
+            if isinstance(root, Tensor) and _is_unfilled(root) and root.made is not None and not capture.replays:
                 if not any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ())):
                     self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
                 others_reset = any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
+                others_reset = others_reset and _is_inner(write)
                 self.partial.append((capture, write, PartialFill(bound, others_reset, False, told)))
 
-    def read(self, thing: Thing, place: Place) -> None:
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self._used(thing)
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
-        for thing in things_in(value):
+        for thing in things_in(value) if self.ledger.capture is None else ():
             self._used(thing)
 
     def _used(self, thing: Thing) -> None:
-        if thing.root.made_in is not None and is_tensor(thing) and thing.is_whole:
-            self.uncut.add(thing.root.made_in)
+        """Note that all of an output is used."""
+        if is_tensor(thing) and thing.is_whole and self.ledger.capture is None:
+            for capture in self.ledger.latest.values():
+                root = thing.root
+                if root.made_in is capture or (root in capture.writes and root not in capture.reads):
+                    self.uncut.add(capture)
 
     # Never filled
 
     def _unused(self, capture: Capture, place: Place) -> None:
         """Tell of a replay without new data, where the function was given some and does nothing with it."""
+        loop = next((loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None)
+        node = loop.place.node if loop is not None else None
+        if loop is not None and isinstance(node, ir.For) and isinstance(node.target, ir.Name) and is_tensor(loop.value):
+            self.tell(StaleReplay((node.target.id,)), place, capture)
         frame = self.entries[-1] if self.entries else None
         if frame is None or place.function.code is not frame.function.code:
             return
@@ -121,11 +155,16 @@ class Inputs(Listener):
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             names = _of_call(root, owner)
-            if writes or not names or (root in held and not _is_copied(root)):
+            where = capture.reads.get(root)
+            if writes or not names or where is None or (root in held and not _is_copied(root)):
                 continue
-            where = capture.reads[root]
             if where.function.code is owner.function.code:
                 self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
+        for read, where in capture.views.items():
+            moving = next((view for view in _bases(read) if _moves(view, owner)), None)
+            names = tuple(name for name, value in owner.before.items() if value is moving)
+            if moving is not None and names and where.function.code is owner.function.code:
+                self.tell(StaleReplay(names, False), where, capture)
 
     # Alive
 
@@ -176,9 +215,26 @@ def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
     """The parameters, or the local names, of the call that captured which hold a tensor or what it is a copy of."""
     sources = {root, *root.source} if _is_copied(root) else {root}
     parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
-    names = [name for name, value in owner.env.items() if isinstance(value, Thing) and value.root in sources]
+    names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
     mine = root.made is not None and root.made.function.code is owner.function.code and root.made.way == owner.way
     return tuple(name for name in names if name in parameters or (mine and root.source))
+
+
+def _bases(thing: Thing) -> Iterator[Thing]:
+    """A tensor, and what it is a view of, one behind the other."""
+    yield thing
+    while isinstance(thing, Tensor) and thing.base is not None:
+        thing = thing.base
+        yield thing
+
+
+def _moves(view: Thing, owner: Frame) -> bool:
+    """Whether a view was made by the call that captured, at a place that an attribute says."""
+    made = view.made
+    if not isinstance(view, Tensor) or view.index is None or made is None:
+        return False
+    mine = made.function.code is owner.function.code and made.way == owner.way
+    return mine and any(isinstance(part, ir.Attribute) for part in walk(view.index))
 
 
 def _is_copied(root: Thing) -> bool:
@@ -199,6 +255,21 @@ def _is_reset(write: Write) -> bool:
     """Whether a write fills all of a tensor with a constant."""
     constant = all(not isinstance(value, (Thing, Symbol)) for value in write.values)
     return write.is_sure and write.is_whole and constant and _method(write) in _RESETTING
+
+
+def _is_inner(write: Write) -> bool:
+    """Whether a write is cut short in more than the first extent, so that rows of this request keep an old end."""
+    target: Thing | None = write.target
+    cut = 0
+    while isinstance(target, Tensor):
+        for part in walk(target.index) if target.index is not None else ():
+            cut += isinstance(part, ir.Slice) and part.bounds[1] is not None
+        target = target.base
+    return cut > 1
+
+
+def _is_unfilled(root: Thing) -> bool:
+    return isinstance(root, Tensor) and root.factory in _UNFILLED
 
 
 def _leaves_undefined(write: Write) -> bool:

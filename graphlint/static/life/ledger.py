@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write to memory outside of a capture; `is_sure` is false for what an unknown call may have written."""
+    """A write to memory outside of a capture; `is_sure` is false for what an unknown call of `by` may have written."""
 
     moment: int
     place: Place
     target: Thing
     values: tuple[Object, ...] = ()
     is_sure: bool = True
+    by: Object = None
 
     @property
     def is_whole(self) -> bool:
@@ -60,12 +61,20 @@ class Call:
         return self.name.rpartition(".")[2]
 
 
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop that runs: where it stands, and what its target holds in this round."""
+
+    place: Place
+    value: Object = None
+
+
 class Listener:
     """What can be listened to; nothing is answered."""
 
     ledger: Ledger
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         """Something outside of the project has been called."""
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
@@ -101,11 +110,17 @@ class Listener:
     def replayed(self, capture: Capture, place: Place) -> None:
         """A graph is replayed; `capture.replays` has the replays before."""
 
-    def read(self, thing: Thing, place: Place) -> None:
-        """Something outside of a capture reads a tensor."""
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
+        """Something outside of a capture reads a tensor; what an unknown call does with it is not sure."""
 
     def written(self, write: Write) -> None:
         """Something outside of a capture writes to a tensor."""
+
+    def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
+        """An attribute is assigned, inside of a capture or outside."""
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """Something is called that nobody knows."""
 
     def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
         """An attribute is given another value outside of a capture."""
@@ -142,7 +157,7 @@ class Ledger:
     open: list[Capture] = field(default_factory=list)
     latest: dict[Thing, Capture] = field(default_factory=dict)  # of each graph
     writes: dict[Thing, list[Write]] = field(default_factory=dict)
-    loops: list[Place] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
     began_with_file: bool = False
@@ -164,10 +179,10 @@ class Ledger:
         return self.began_with_file
 
     @contextmanager
-    def loop(self, place: Place) -> Iterator[None]:
-        self.loops.append(place)
+    def loop(self, place: Place) -> Iterator[Loop]:
+        self.loops.append(Loop(place))
         try:
-            yield
+            yield self.loops[-1]
         finally:
             self.loops.pop()
 
@@ -190,10 +205,10 @@ class Ledger:
 
     # Calls
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         self.origins[id(call.result)] = call
         for listener in self.listeners:
-            listener.called(call)
+            listener.answered(call)
 
     def origin(self, value: Object) -> Call | None:
         """The call outside of the project that gave an object."""
@@ -243,16 +258,17 @@ class Ledger:
 
     # Memory
 
-    def read(self, value: Object, place: Place) -> None:
+    def read(self, value: Object, place: Place, is_sure: bool = True) -> None:
         """A value, or what a container holds, is read by an operation."""
         self._worked(tuple(_tensors(value)), place)
         for thing in _tensors(value):
             root, capture = thing.root, self.capture
             if capture is None:
                 for listener in self.listeners:
-                    listener.read(thing, place)
+                    listener.read(thing, place, is_sure)
             elif root.made_in is not capture and root not in capture.writes:
                 capture.reads.setdefault(root, place)
+                capture.views.setdefault(thing, place)
 
     def wrote(self, target: Thing, values: Iterable[Object], place: Place) -> None:
         """An operation writes to a tensor, out of these values."""
@@ -271,13 +287,19 @@ class Ledger:
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
 
-    def may_write(self, values: Iterable[Object], place: Place) -> None:
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        for listener in self.listeners:
+            listener.called(callee, given, place)
+
+    def may_write(self, values: Iterable[Object], place: Place, by: Object = None) -> None:
         """An unknown call may write to what it is given, keep it, and replay the graphs among it."""
+        if self.capture is not None and isinstance(by, Thing):
+            self.capture.callees.add(by)
         for value in values:
             for thing in things_in(value):
                 self.escaped.add(thing)
                 if is_tensor(thing):
-                    self.writes.setdefault(thing.root, []).append(Write(self.now, place, thing, is_sure=False))
+                    self.writes.setdefault(thing.root, []).append(Write(self.now, place, thing, is_sure=False, by=by))
                 if thing in self.latest:
                     self.latest[thing].facts["may be replayed"] = True
 
@@ -288,6 +310,8 @@ class Ledger:
     # Names
 
     def bound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+        for listener in self.listeners:
+            listener.assigned(owner, name, value, place)
         if self.capture is None and before is not value:
             for listener in self.listeners:
                 listener.rebound(owner, name, before, value, place)

@@ -116,14 +116,16 @@ class Machine(Calls):
     def rounds(self, iterated: Object, frame: Frame, node: ir.Node, body: Callable[[Object], None]) -> bool:
         """Run a body for the elements of what is iterated over; whether no `break` ended it."""
 
-        def once(value: Object) -> None:
-            try:
-                body(value)
-            except Continued:
-                pass
-
         try:
-            with self.ledger.loop(frame.place(node)):
+            with self.ledger.loop(frame.place(node)) as loop:
+
+                def once(value: Object) -> None:
+                    loop.value = value
+                    try:
+                        body(value)
+                    except Continued:
+                        pass
+
                 self.iterate(iterated, frame, node, once)
         except Broke:
             return False

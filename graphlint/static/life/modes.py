@@ -61,7 +61,7 @@ class Modes(Listener):
 
     # Modules
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         if isinstance(call.result, Tensor):
             where = self._around("inference_mode")
             if where is not None:

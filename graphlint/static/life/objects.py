@@ -100,6 +100,7 @@ class Tensor(Thing):
     place: str | None = None
     pinned: bool = False
     sizes: tuple[Object, ...] | None = None
+    is_leaf: bool = False  # whether it asks for a gradient of its own
 
     @property
     def root(self) -> Thing:
@@ -212,6 +213,8 @@ class Capture:
     accumulates: dict[Thing, Place] = field(default_factory=dict)
     paths: dict[tuple[Thing, str], Object] = field(default_factory=dict)  # attributes that tensors were read through
     replays: list[int] = field(default_factory=list)
+    views: dict[Thing, Place] = field(default_factory=dict)  # what was read, as it was read
+    callees: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
     facts: dict[str, Any] = field(default_factory=dict)
     manager: Object = None  # what was entered, if it was not begun by hand
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from graphlint.finding import Region
@@ -24,6 +25,7 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    things_in,
 )
 from graphlint.static.syntax import ir
 
@@ -68,7 +70,7 @@ class Operations(Expressions):
     def call_outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call by qualified name."""
         result = self._outside(name, given, node, frame)
-        self.ledger.called(Call(name, None, given, result, frame.place(node)))
+        self.ledger.answered(Call(name, None, given, result, frame.place(node)))
         return result
 
     def _outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -84,6 +86,10 @@ class Operations(Expressions):
             return self.concrete(guard[0 if self.ledger.capture is None else 1])
         if name == "contextlib.nullcontext":
             return Made(place, cls=name)
+        if name in ("copy.copy", "copy.deepcopy"):
+            return duplicate(given.get(0))
+        if not name.startswith("torch.") or name.startswith("torch.ops."):
+            self.ledger.may_write(given.all(), place)  # it may share memory with what it gives, or write to it
         operation = self.interpreter.catalogue.find(name)
         catalogue = self.interpreter.catalogue
         if operation is None:
@@ -110,8 +116,9 @@ class Operations(Expressions):
             return out
         if returns == "self":
             return values[0] if values else Thing(place)
-        self.ledger.read(values, place)
-        if returns in _HOST_KINDS or returns == "none":
+        is_host = returns in _HOST_KINDS or returns == "none"
+        self.ledger.read(values, place, is_sure=not is_host and not name.startswith("torch.ops."))
+        if is_host:
             return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
         if returns == "object":
             return self.made(name, given, place)
@@ -121,6 +128,7 @@ class Operations(Expressions):
             sizes = given.positional[0] if given.positional else None
             made.sizes = tuple(sizes.elements if isinstance(sizes, Container) else given.positional)
             made.pinned = given.keywords.get("pin_memory") is True
+            made.is_leaf = given.keywords.get("requires_grad") is True
         return made
 
     def _device(self, device: Object) -> str | None:
@@ -152,7 +160,7 @@ class Operations(Expressions):
         if isinstance(receiver, Container):
             return self.call_container(receiver, name, given, node, frame)
         result = self._method_of(receiver, name, given, node, frame)
-        self.ledger.called(Call(f"{_class_of(receiver)}.{name}", receiver, given, result, frame.place(node)))
+        self.ledger.answered(Call(f"{_class_of(receiver)}.{name}", receiver, given, result, frame.place(node)))
         return result
 
     def _method_of(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -205,7 +213,11 @@ class Operations(Expressions):
         if name.endswith("_") and not name.endswith("__"):
             if name not in ("requires_grad_", "retain_grad_"):
                 self.ledger.wrote(owner, values, place)
+            elif isinstance(owner, Tensor):
+                owner.is_leaf = name == "requires_grad_" and given.get(0, "requires_grad") is not False
             return owner
+        if name == "to" and type(owner) is Thing and not any(_is_dtype(value) for value in values):
+            return self.unknown_call(owner, given, node, frame)
         if name == "to" or name in ("cuda", "contiguous", "type", "float", "half", "bfloat16", "long", "int", "bool"):
             self.ledger.read([owner, *values], place)
             return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}")
@@ -219,8 +231,9 @@ class Operations(Expressions):
         operation = self.interpreter.catalogue.method(name)
         if operation is None:
             return self.unknown_call(owner, given, node, frame)
-        self.ledger.read([owner, *values], place)
-        if operation.returns in _HOST_KINDS or operation.returns == "none":
+        is_host = operation.returns in _HOST_KINDS or operation.returns == "none"
+        self.ledger.read([owner, *values], place, is_sure=not is_host or name in self.interpreter.catalogue.telling)
+        if is_host:
             return None if operation.returns == "none" else Symbol(frozenset({owner}))
         source = (owner, *(value for value in values if isinstance(value, Thing)))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
@@ -307,7 +320,11 @@ class Operations(Expressions):
                 return owner
             case "parameters" | "named_parameters" | "states":
                 return Thing(place, self.ledger.capture, source=(owner,))
-        if name in ("float", "half", "bfloat16", "double", "requires_grad_", "zero_grad", "type", "apply"):
+        if name == "requires_grad_":
+            for thing in things_in(owner):
+                if isinstance(thing, (Made, Instance)):
+                    thing.state["frozen"] = given.get(0, "requires_grad") is False
+        if name in ("float", "half", "bfloat16", "double", "requires_grad_", "type", "apply"):
             return owner
         return self.unknown_call(owner, given, node, frame)
 
@@ -362,6 +379,7 @@ class Operations(Expressions):
         """A capture begins."""
         region = Region(kind, place.path, place.line)
         self.ledger.now += 1
+        frame.before = dict(frame.env)
         self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame, manager=manager))
 
     def within(self, manager: Object, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]) -> None:
@@ -422,6 +440,27 @@ def _class_of(receiver: Object) -> str:
         case Instance(is_module=True):
             return "torch.nn.Module"
     return "?"
+
+
+def duplicate(value: Object) -> Object:
+    """A deep copy, as far as modules and what they are made of go."""
+    match value:
+        case Made():
+            return replace(value, given={key: duplicate(held) for key, held in value.given.items()}, source=())
+        case Instance():
+            held = {key: duplicate(one) if isinstance(one, (Made, Instance)) else one for key, one in value.attributes.items()}
+            return replace(value, attributes=held, source=())
+        case Container():
+            return replace(value, elements=[duplicate(one) for one in value.elements])
+        case Tensor():
+            return Tensor(value.made, value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
+        case Thing():
+            return Thing(value.made)
+    return value
+
+
+def _is_dtype(value: Object) -> bool:
+    return isinstance(value, Outside) and value.name.startswith("torch.") and value.name.rpartition(".")[2][-1:].isdigit()
 
 
 def _is_class(name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import Event, OutputKept, OutputRead, RepeatedState
 from graphlint.static.life.frames import Frame
-from graphlint.static.life.ledger import Listener, Write
+from graphlint.static.life.ledger import Listener, Loop, Write
 from graphlint.static.life.objects import Capture, Container, Object, Place, Tensor, Thing, is_tensor, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -22,16 +22,18 @@ class Outputs(Listener):
     tell: Tell
     replays: frozenset[str]
     handed: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # outputs, where they were returned
-    collections: list[tuple[Capture, Container, Thing, Place]] = field(default_factory=list)
+    collections: list[tuple[Capture, Container, Thing, Place, tuple[Loop, ...]]] = field(default_factory=list)
+    given_early: dict[Thing, Place] = field(default_factory=dict)  # outputs, where they were returned before a replay
     names: dict[tuple[Frame, str], tuple[Capture, Thing, Place, int]] = field(default_factory=dict)
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
 
-    def read(self, thing: Thing, place: Place) -> None:
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
         capture = self._output_of(thing)
-        if capture is not None and self._is_empty(capture):
-            self.tell(OutputRead(isinstance(thing.root, Tensor)), place, capture)
+        if is_sure and capture is not None and self._is_empty(capture) and not capture.facts.get("read early"):
+            capture.facts["read early"] = True
+            self.tell(OutputRead(isinstance(thing.root, Tensor)), self.given_early.get(thing, place), capture)
 
     def _output_of(self, thing: Object) -> Capture | None:
         """The capture that a tensor is an output of."""
@@ -52,7 +54,8 @@ class Outputs(Listener):
             if capture.replays:
                 self.handed.append((capture, thing, place))
             elif self._is_empty(capture) and self._has_replay(frame) and capture.graph not in things_in(value):
-                self.tell(OutputRead(isinstance(thing.root, Tensor)), place, capture)
+                self.given_early.setdefault(thing, place)
+                self.tell(OutputRead(isinstance(thing.root, Tensor), is_returned=True), place, capture)
 
     def _has_replay(self, frame: Frame) -> bool:
         """Whether a function replays a graph on one of its ways."""
@@ -64,7 +67,7 @@ class Outputs(Listener):
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         capture = self._output_of(value)
         if capture is not None and capture.replays:
-            self.collections.append((capture, container, value, place))
+            self.collections.append((capture, container, value, place, tuple(self.ledger.loops)))
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
         self.names.pop((frame, name), None)
@@ -90,8 +93,9 @@ class Outputs(Listener):
     def _overwritten(self, capture: Capture) -> None:
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
         for kept in [one for one in self.collections if one[0] is capture]:
-            _, container, value, place = kept
-            if any(held is value for held in container.values()):
+            _, container, value, place, loops = kept
+            is_repeated = not loops or any(loop in self.ledger.loops for loop in loops)
+            if is_repeated and any(held is value for held in container.values()):
                 self.tell(OutputKept("collected", True), self._returned_at(value) or place, capture)
             self.collections.remove(kept)
 

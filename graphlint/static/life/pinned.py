@@ -32,7 +32,7 @@ class Pinned(Listener):
                 if root in capture.reads:
                     self.tell(PinnedTouched("written", all(kinds)), write.place, capture)
 
-    def read(self, thing: Thing, place: Place) -> None:
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         root = thing.root
         node = place.node
         is_upload = isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.func.attr in UPLOADS

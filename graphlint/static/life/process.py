@@ -28,7 +28,7 @@ class Process(Listener):
     decided: int = 0  # conditions that nobody knew, when the capture began
     left_open: list[tuple[Frame, str, Place]] = field(default_factory=list)  # where an exception leaves a setting
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         if call.name not in self.settings or not self.ledger.frames:
             return
         if self.ledger.capture is not None and self.ledger.decided != self.decided:

@@ -7,21 +7,36 @@ and what it returns is called twice if it is a function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 
+from graphlint.finding import Region
 from graphlint.static.domain.program import Function
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_RUNS, Decisions, Frame, Leave, Stopped
+from graphlint.static.life.frames import MAX_RUNS, Decisions, Frame, Leave, Plans, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.objects import Arguments, ClassRef, Closure, Instance, Object, Thing
+from graphlint.static.life.objects import (
+    Arguments,
+    Capture,
+    ClassRef,
+    Closure,
+    Instance,
+    Object,
+    Place,
+    Tensor,
+    Thing,
+    things_in,
+)
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
-from dataclasses import replace
 
+_CAPTURING = re.compile(rb"def (\w*capture\w*)\(")
 Program = Callable[[Machine], None]
 MAX_METHODS = 8  # of a class that replay
 _NODE = ir.Literal(ir.NOWHERE, None)
@@ -39,27 +54,60 @@ class Programs:
 
     def around(self, places: set[tuple[str, int]]) -> Iterator[Program]:
         """The programs that open the regions at these places."""
-        project = self.interpreter.project
         for path in sorted({path for path, _ in places}):
-            module = next((m for m in project.by_path.values() if str(m.path) == path), None)
+            module = next((m for m in self.interpreter.project.by_path.values() if str(m.path) == path), None)
             if module is None:
                 continue
             lines = {line for where, line in places if where == path}
-            if any(self._calls(module.lowered(segment)) for segment in module.index.statements):
-                yield lambda machine, module=module: script(machine, module)
-            for definition, owner in _definitions(module):
-                if any(definition.segment.first <= line <= definition.segment.last for line in lines):
-                    if owner is None:
-                        yield lambda machine, definition=definition: of_function(machine, definition)
-            for owner in _classes(module):
-                if any(owner.segment.first <= line <= owner.segment.last for line in lines):
-                    yield lambda machine, owner=owner: self.of_class(machine, owner)
+            if any(_calls(module.lowered(segment)) for segment in module.index.statements):
+                yield partial(script, module=module)
+            for definitions in module.index.functions.values():
+                yield from (partial(of_function, definition=d) for d in definitions if _holds(d.segment, lines))
+            for owner in classes_of(module):
+                if _holds(owner.segment, lines):
+                    replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
+                    for name in replaying[:MAX_METHODS] or [""]:
+                        yield partial(self.of_class, owner=owner, name=name)
 
-    def _calls(self, block: ir.Block) -> bool:
-        return any(isinstance(part, ir.Call) for part in walk(block))
+    def pairs(self, files: Iterable[Path]) -> Iterator[Program]:
+        """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
+        for path in files:
+            raw = self.interpreter.project.raw(path) or b""
+            names = {match.decode() for match in _CAPTURING.findall(raw)} if b"replay" in raw else set()
+            if not any(name.replace("capture", "replay").encode() in raw for name in names):
+                continue
+            for owner in classes_of(self.interpreter.project.module_at(path)):
+                for name in owner.methods:
+                    other = name.replace("capture", "replay")
+                    if other != name and other in owner.methods:
+                        yield partial(self.of_pair, owner=owner, names=(name, other))
 
-    def of_class(self, machine: Machine, owner: ClassDefinition) -> None:
-        """Construct an object and call its methods."""
+    def of_pair(self, machine: Machine, owner: ClassDefinition, names: tuple[str, str]) -> None:
+        """Prepare for a capture, take what the object holds then for the inputs of a graph, and prepare for replays."""
+        frame = outer_frame(machine, owner.module, owner.line)
+        made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
+        if not isinstance(made, Instance):
+            return
+        self._call(machine, made, names[0], frame)
+        method = machine.of_class(owner, names[0], made, frame)
+        if not isinstance(method, Closure):
+            return
+        place = Place(method.function, method.function.code)
+        region = Region(names[0], place.path, place.line)
+        capture = Capture(Thing(), region, place, machine.ledger.now)
+        for thing in things_in(made):
+            for name, value in thing.attributes.items():
+                if isinstance(value, Tensor):
+                    capture.paths[thing, name] = value
+                    capture.reads.setdefault(value.root, value.made or place)
+        machine.ledger.begin(capture)
+        machine.ledger.end()
+        for _ in range(2):
+            self._call(machine, made, names[1], frame)
+            machine.ledger.replay(capture.graph, place)
+
+    def of_class(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
+        """Construct an object, capture, and call a method that replays twice."""
         frame = outer_frame(machine, owner.module, owner.line)
         try:
             made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
@@ -67,15 +115,12 @@ class Programs:
             return
         if not isinstance(made, Instance):
             return
-        names = [name for name in self._methods(machine, owner) if name != "__init__"]
-        if not machine.ledger.captures:
-            for name in names:
-                if self._captures(machine, owner, name) and not machine.ledger.captures:
-                    self._call(machine, made, name, frame)
-        replaying = [name for name in names if self._replays(owner, name)][:MAX_METHODS]
-        for name in replaying:
-            for _ in range(2):
-                self._call(machine, made, name, frame)
+        for capturing in owner.methods:
+            if capturing not in ("__init__", name) and not machine.ledger.captures:
+                if self._captures(machine, owner, capturing):
+                    self._call(machine, made, capturing, frame)
+        for _ in range(2 if name else 0):
+            self._call(machine, made, name, frame)
 
     def _unknown_arguments(self, machine: Machine, owner: ClassDefinition) -> Arguments:
         found = machine.interpreter.classes.find(owner, "__init__")
@@ -83,9 +128,6 @@ class Programs:
             return Arguments()
         code = found[1][-1].code
         return unknown_arguments(code, skip=1) if code is not None else Arguments()
-
-    def _methods(self, machine: Machine, owner: ClassDefinition) -> list[str]:
-        return [name for name, definitions in owner.methods.items() if definitions]
 
     def _captures(self, machine: Machine, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region."""
@@ -120,10 +162,18 @@ class Programs:
             call_freely(machine, method, given, frame)
 
 
+def _calls(block: ir.Block) -> bool:
+    return any(isinstance(part, ir.Call) for part in walk(block))
+
+
+def _holds(segment: Segment, lines: set[int]) -> bool:
+    return any(segment.first <= line <= segment.last for line in lines)
+
+
 def script(machine: Machine, module: Module) -> None:
     """Run the statements at the top level of a file."""
     frame = outer_frame(machine, module, 1)
-    frame.env = machine.modules.setdefault(module, {})
+    frame.env = machine.modules.setdefault(module, {"__name__": "__main__"})
     with machine.ledger.activation(frame):
         segments = {(segment.first, segment.last): segment for segment in module.index.statements}
         for segment in segments.values():  # several statements on a line are one
@@ -164,16 +214,18 @@ def unknown_arguments(code: ir.Code, skip: int = 0) -> Arguments:
 
 def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
     """The frame of a file, from which a program starts."""
+    machine.home = module
     return Frame(Function(MODULE_CODE, module, "<module>", line))
 
 
 def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Iterator[Decisions]:
     """Run a program once for every way through what nobody knows, each time with new objects."""
-    plans: list[tuple[bool, ...]] = [()]
+    plans = Plans()
     for _ in range(MAX_RUNS):
-        if not plans:
+        plan = plans.next()
+        if plan is None:
             return
-        decisions = Decisions(plans.pop())
+        decisions = Decisions(plan.outcomes)
         ledger = Ledger()
         listen(ledger)
         machine = Machine(interpreter, ledger, decisions)
@@ -182,17 +234,11 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
         except (Leave, Stopped, RecursionError):
             pass
         ledger.finish()
-        plans += decisions.other_plans()
+        plans.ran(decisions)
         yield decisions
 
 
-def _definitions(module: Module) -> Iterator[tuple[Definition, ClassDefinition | None]]:
-    for definitions in module.index.functions.values():
-        for definition in definitions:
-            yield definition, None
-
-
-def _classes(module: Module) -> Iterator[ClassDefinition]:
+def classes_of(module: Module) -> Iterator[ClassDefinition]:
     pending = list(module.index.classes.values())
     while pending:
         one = pending.pop(0)

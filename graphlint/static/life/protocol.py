@@ -68,7 +68,7 @@ class Protocol(Listener):
 
     # Process groups
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         if call.last == "reset" and isinstance(call.owner, Thing):
             self.reset.add(call.owner)
         if not call.name.startswith(COLLECTIVES):

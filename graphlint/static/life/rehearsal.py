@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from graphlint.finding import Confidence, Hop
 from graphlint.rule import Event
@@ -53,10 +54,10 @@ class Rehearsal:
     detectors: Detectors
     found: dict[tuple[str, object], Told] = field(default_factory=dict)
 
-    def run(self, places: Iterable[tuple[str, int]]) -> list[Told]:
-        """Rehearse what is around the regions at these places."""
+    def run(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> list[Told]:
+        """Rehearse what is around the regions at these places, and what prepares for those of others in these files."""
         programs = Programs(self.interpreter)
-        for program in programs.around(set(places)):
+        for program in (*programs.around(set(places)), *programs.pairs(files)):
             for _ in runs(self.interpreter, program, self._listen):
                 pass
         return list(self.found.values())

@@ -36,7 +36,7 @@ class Soft(Listener):
     def released(self, manager: Object, place: Place) -> None:
         self.silenced = [one for one in self.silenced if one is not manager]
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         self.is_stepped = self.is_stepped or call.last in MARKS
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
@@ -53,7 +53,7 @@ class Soft(Listener):
         self.outputs |= dict.fromkeys(tensors_of(result), module)
         if self.ledger.loops and not self.silenced and any(has_gradient(one, ()) for one in tensors_of(result)):
             _, number = self.loops.get(module, (place, 0))
-            self.loops[module] = self.ledger.loops[-1], number + 1
+            self.loops[module] = self.ledger.loops[-1].place, number + 1
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         if isinstance(value, Thing) and value in self.outputs and self.ledger.capture is None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from graphlint.rule import CaptureMisused, Event, LooseEnd, OutsideDependency, WorkOutside
 from graphlint.static.life.ledger import Call, Listener, Write
 from graphlint.static.life.objects import Capture, Made, Object, Place, Tensor, Thing
-from graphlint.static.life.order import Order, Streamfrom graphlint.static.syntax import ir
+from graphlint.static.life.order import Order, Stream
+from graphlint.static.syntax import ir
 
 Tell = Callable[[Event, Place, Capture], None]
 DEFAULT = Thing()  # the default stream, on which a program begins
@@ -171,7 +172,7 @@ class Streams(Listener):
 
     # Calls
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         if isinstance(call.result, Made):
             self._named(call)
         if isinstance(call.result, Tensor) and call.owner is None:

@@ -23,7 +23,7 @@ class Threads(Listener):
     replays: frozenset[str]
     started: list[tuple[Closure, bool]] = field(default_factory=list)  # with whether there are several
 
-    def called(self, call: Call) -> None:
+    def answered(self, call: Call) -> None:
         target = None
         if call.name == "threading.Thread":
             target = call.given.keywords.get("target")
