@@ -416,7 +416,8 @@ class OutsideDependency(Event):
     """What is captured, or replayed, and what is not are ordered in a way that does not hold.
 
     `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to wait
-    for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
+    for the region), `output` (read on another stream than that of the replay), `input` (written on another one), `legacy` (used while
+    a foreign stream captures),
     `forward` (of a backward pass that is captured without it), or `backward` (of a loss that the capture finds alive).
     """
 

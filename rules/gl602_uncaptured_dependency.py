@@ -10,6 +10,7 @@ _SAID = {
     "event": "`{operation}` waits, inside the region, for an event that was recorded outside of it",
     "stream": "`{operation}` waits, inside the region, for a stream that takes no part in the capture",
     "default": "`{operation}` makes the default stream wait for work of the region, and that stream cannot capture",
+    "legacy": "`{operation}` uses the default stream while a stream of another library, which is tied to it, captures",
     "forward": "`{operation}` runs on the stream of its forward pass, which was not captured",
     "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward pass is captured",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without waiting for it",

@@ -494,7 +494,8 @@ class Expressions:
     def decide(self, place: Place, likely: bool) -> bool:
         self.ledger.decided += 1
         capture = self.ledger.capture
-        is_inside = capture is not None and place.function.code is not capture.place.function.code
+        is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
+        is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
         return self.decisions.decide(place, likely, place.function.module is self.home and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:

@@ -105,7 +105,10 @@ class Streams(Listener):
         elif self.now is not branch.origin and CALLERS not in (self.now, branch.origin):
             self.misplaced = capture
         for stream, place in branch.outside.items() if not branch.is_guessed else ():
-            self.tell(WorkOutside("default" if stream is DEFAULT else "side"), place, capture)
+            if stream is DEFAULT and isinstance(branch.origin, Made) and branch.origin.cls.endswith("ExternalStream"):
+                self.tell(OutsideDependency("legacy"), place, capture)
+            else:
+                self.tell(WorkOutside("default" if stream is DEFAULT else "side"), place, capture)
         for stream in branch.joined - {branch.origin, DEFAULT, CALLERS}:
             last = self.order.last(stream)
             if last is not None and self._is_loose(stream, branch):
@@ -175,7 +178,8 @@ class Streams(Listener):
     def answered(self, call: Call) -> None:
         if isinstance(call.result, Made):
             self._named(call)
-        if isinstance(call.result, Tensor) and call.owner is None:
+        is_early = bool(self.branches)  # a global that is asked for in a region is made before it
+        if isinstance(call.result, Tensor) and call.owner is None and self.ledger.capture is None and not is_early:
             self.order.work(self.now, call.place)
             self.written_by[call.result] = self.now, self.order.count(self.now)
         if self.misplaced is not None:
