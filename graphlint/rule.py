@@ -102,6 +102,7 @@ __all__ = [
     "PartialFill",
     "PinnedTouched",
     "Place",
+    "RandomState",
     "Recapture",
     "RepeatedState",
     "Sequence",
@@ -526,3 +527,10 @@ class PinnedTouched(Event):
 @dataclass(frozen=True, slots=True)
 class ConcurrentReplay(Event):
     """Several threads run a function that fills and replays one graph, and nothing keeps them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState(Event):
+    """A region seeds a generator of the device, or sets or reads its state; `is_known` says whether the value is known."""
+
+    is_known: bool

@@ -28,7 +28,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "registers", "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
-    "life": ("compiling", "convolution", "modal", "ordering", "product", "random", "replays", "settings", "telling", "training", "transform"),
+    "life": ("compiling", "convolution", "modal", "ordering", "product", "random", "replays", "settings", "states", "telling", "training", "transform"),
     "libraries": ("catalogued", "familiar", "host"),
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from graphlint.finding import Region
 from graphlint.rule import ActivationsOverwritten, Event, GraphedMisuse, ModeSwitched
 from graphlint.static.life.ledger import Call, Listener
-from graphlint.static.life.objects import Arguments, Capture, Container, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.objects import Arguments, Capture, Closure, Container, Instance, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.samples import told_of_samples
 from graphlint.static.life.tensors import has_gradient, history, modules_in, tensors_of
 
@@ -27,6 +27,7 @@ class Graphed:
     region: Capture
     samples: list[Object]
     training: bool
+    has_parameters: bool
     later: list[Graphed] = field(default_factory=list)
     switched: Place | None = None
     calls: list[Place] = field(default_factory=list)
@@ -107,13 +108,13 @@ class Callables(Listener):
             made.later = group[number + 1 :]
 
     def _examine(self, call: Call, target: Object, given: Object, result: Object, capture: Capture) -> Graphed | None:
-        if not isinstance(target, Thing):
+        if not isinstance(target, (Thing, Closure)):
             return None
         held = modules_in(target)
         samples = given.elements if isinstance(given, Container) else [] if given is None else [given]
         if any(one in self.graphed for one in held):
             self.tell(GraphedMisuse("again"), call.place, capture)
-        if target in self.hooked:
+        if isinstance(target, Thing) and target in self.hooked:
             self.tell(GraphedMisuse("hooks"), call.place, capture)
         for place in [self.trainable[module] for module in held if module in self.trainable]:
             self.tell(GraphedMisuse("buffer"), place, capture)
@@ -121,12 +122,11 @@ class Callables(Listener):
             self.tell(GraphedMisuse("parallel"), call.place, capture)
         for how, place in told_of_samples(call, target, samples, self.wanting):
             self.tell(GraphedMisuse(how), place, capture)
-        known = Graphed(capture, samples, self.training.get(target, True))
-        self.graphed[target] = known
-        if isinstance(result, Made) and "wrapped" in result.state:
-            self.graphed[result] = known
-            if result is not target:
-                self.graphed.pop(target)
+        is_module = isinstance(target, Thing)
+        known = Graphed(capture, samples, self.training.get(target, True) if is_module else True, is_module)
+        known.summed = 0 if is_module else None
+        wrapped = isinstance(result, Made) and "wrapped" in result.state
+        self.graphed[result if wrapped else target] = known
         return known
 
     # Afterwards
@@ -180,7 +180,7 @@ class Callables(Listener):
             return
         if name == "zero_grad":
             for known in self.graphed.values():
-                known.summed = 0 if given.get(0, "set_to_none") is not False else None
+                known.summed = 0 if known.has_parameters and given.get(0, "set_to_none") is not False else None
         if name == "backward" and isinstance(owner, Thing):
             if given.keywords.get("create_graph") is True:
                 self._differentiated(owner, place)
@@ -207,7 +207,7 @@ class Callables(Listener):
     def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
         if name == "grad":
             for known in self.graphed.values():
-                known.summed = 0 if value is None else None
+                known.summed = 0 if known.has_parameters and value is None else None
         elif name == "requires_grad":
             self._asked(owner, value is not False, place)
 

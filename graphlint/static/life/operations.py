@@ -287,6 +287,8 @@ class Operations(Expressions):
         if self.interpreter.lexicon.is_module(owner.cls):
             return self.call_module(owner, name, given, node, frame)
         operation = self.interpreter.catalogue.find(f"{owner.cls}.{name}")
+        if operation is None and name in self.interpreter.lexicon.life["ordering"]:
+            return Thing(source=(owner,))
         if operation is None:
             return self.unknown_call(owner, given, node, frame)
         if "." in operation.returns:

@@ -93,7 +93,7 @@ class Rehearsal:
             streams,
             Backward(self._tell, streams),
             Protocol(self._tell, ends),
-            Generators(self._tell),
+            Generators(self._tell, life["states"]),
             Callables(self._tell, makers),
             FirstCalls(self._tell, self.knowledge),
             Soft(self._tell, self.interpreter.entries),

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator
 
 from graphlint.static.domain.program import Function
 from graphlint.static.life.ledger import Call
-from graphlint.static.life.objects import Closure, Instance, Made, Object, Place, Thing
+from graphlint.static.life.objects import Instance, Made, Object, Place, Thing
 from graphlint.static.life.tensors import has_gradient
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
 
 def told_of_samples(
-    call: Call, target: Thing, samples: list[Object], wanting: Collection[Thing]
+    call: Call, target: Object, samples: list[Object], wanting: Collection[Thing]
 ) -> Iterator[tuple[str, Place]]:
     """What is wrong with the samples, or unused by the callable, and where."""
     if any(isinstance(sample, (bool, int, float, str)) for sample in samples):
