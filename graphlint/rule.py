@@ -416,10 +416,10 @@ class LooseEnd(Event):
 class OutsideDependency(Event):
     """What is captured, or replayed, and what is not are ordered in a way that does not hold.
 
-    `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to wait
-    for the region), `output` (read on another stream than that of the replay), `input` (written on another one), `legacy` (used while
-    a foreign stream captures),
-    `forward` (of a backward pass that is captured without it), or `backward` (of a loss that the capture finds alive).
+    `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to
+    wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
+    `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
+    without it), or `backward` (of a loss that the capture finds alive).
     """
 
     how: str
@@ -436,8 +436,8 @@ class WorkOutside(Event):
 class CaptureMisused(Event):
     """A capture is begun, ended or replayed where that is not possible.
 
-    `how` is `default` (begun on the default stream), `nested`, `again` (into a graph that holds one), `replay` (inside of
-    another capture), `stream` (ended on another one), `raise` (an exception passes the end of the capture by), or
+    `how` is `default` (begun on the default stream), `nested`, `again` (into a graph that holds one), `replay` (inside
+    of another capture), `stream` (ended on another one), `raise` (an exception passes the end of the capture by), or
     `destroyed` (its process group is, while the graph lives).
     """
 
@@ -446,7 +446,7 @@ class CaptureMisused(Event):
 
 @dataclass(frozen=True, slots=True)
 class GeneratorUsed(Event):
-    """A region draws from a generator that its graph was not told of; `is_known` says whether it is one of the device."""
+    """A region draws from a generator that its graph was not told of; `is_known` says whether it is of the device."""
 
     is_known: bool
 
@@ -455,9 +455,10 @@ class GeneratorUsed(Event):
 class GraphedMisuse(Event):
     """A callable is graphed, or used when graphed, against the contract of `make_graphed_callables`.
 
-    `how` is `autocast` (with its cache), `hooks`, `buffer` (that requires a gradient), `parallel` (wrapped already), `samples`
-    (that are no tensors), `unused input`, `unused parameter`, `again` (graphed before), `copied`, `sample gradient` (that
-    real inputs have), `parameters` (frozen afterwards), `summed` (gradients, from None) or `differentiated` (twice).
+    `how` is `autocast` (with its cache), `hooks`, `buffer` (that requires a gradient), `parallel` (wrapped already),
+    `samples` (that are no tensors), `unused input`, `unused parameter`, `again` (graphed before), `copied`,
+    `sample gradient` (that real inputs have), `parameters` (frozen afterwards), `summed` (gradients, from None) or
+    `differentiated` (twice).
     """
 
     how: str
@@ -470,7 +471,7 @@ class ModeSwitched(Event):
 
 @dataclass(frozen=True, slots=True)
 class ActivationsOverwritten(Event):
-    """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` for a pool shared."""
+    """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` in a shared pool."""
 
     of: str
 
@@ -494,7 +495,7 @@ class NeverReplayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class SettingLeft(Event):
-    """A setting of the process stays changed: behind the `region`, behind the `function` around it, or on an `exception`."""
+    """A setting of the process stays changed: behind the `region` or the `function` around it, or on an `exception`."""
 
     how: str
 
@@ -531,6 +532,6 @@ class ConcurrentReplay(Event):
 
 @dataclass(frozen=True, slots=True)
 class RandomState(Event):
-    """A region seeds a generator of the device, or sets or reads its state; `is_known` says whether the value is known."""
+    """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not."""
 
     is_known: bool

@@ -14,5 +14,9 @@ def detect(event: WorkOutside) -> Iterator[Hit]:
         said = "`{operation}` captures on a stream of the current device, and the region works on another one"
         yield Hit(Confidence.MEDIUM, said, "capture inside `with torch.cuda.device(...)` of the device that works")
     else:
-        said = "`{operation}` runs on " + _STREAMS[event.where] + ": it is done once, at capture, and no replay does it again"
+        said = (
+            "`{operation}` runs on "
+            + _STREAMS[event.where]
+            + ": it is done once, at capture, and no replay does it again"
+        )
         yield Hit(Confidence.HIGH, said)

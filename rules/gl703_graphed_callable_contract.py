@@ -16,7 +16,7 @@ _SAID = {
     "unused parameter": "`{operation}` graphs a module with parameters that its output does not depend on",
     "again": "`{operation}` graphs a module a second time: what it captures is the replay of the first graph",
     "copied": "`{operation}` copies a graphed module: the copy replays the graph of the original, with its parameters",
-    "sample gradient": "`{operation}` graphs with a sample that requires no gradient, and the real input does: it gets none",
+    "sample gradient": "`{operation}` graphs with a sample that requires no gradient, and a real input that does gets none",
     "parameters": "`{operation}` freezes parameters of a graphed module, and its graphs still compute their gradients",
     "summed": "`{operation}` sums up gradients of a graphed callable from None: each replay overwrites what was kept",
     "differentiated": "`{operation}` differentiates a graphed callable twice: its gradient has no history",

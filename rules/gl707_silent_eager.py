@@ -12,8 +12,8 @@ def detect(event: Recapture | ModeSwitched | NeverReplayed | EagerBeside) -> Ite
         yield Hit(Confidence.MEDIUM, "`{operation}` runs eagerly what was captured, and the graph is never replayed")
         return
     if isinstance(event, NeverReplayed):
-        said = "a backward pass is pending in each round of `{operation}`, and what is compiled to replay a graph runs without"
-        yield Hit(Confidence.MEDIUM, said, "call it under `torch.no_grad()`, and `torch.compiler.cudagraph_mark_step_begin()`")
+        said = "`{operation}` leaves a backward pass pending in each round, and what is compiled runs without its graph"
+        yield Hit(Confidence.MEDIUM, said, "call it under `no_grad`, behind `cudagraph_mark_step_begin()`")
         return
     if isinstance(event, ModeSwitched):
         said = "`{operation}` puts a graphed module into another mode than it was graphed in, and its calls run eagerly"

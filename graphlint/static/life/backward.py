@@ -1,4 +1,4 @@
-"""On which streams the backward pass of a region runs: those of its forward pass, and of the first use of parameters."""
+"""On which streams the backward pass of a region runs: those of its forward pass, and of the parameters' first use."""
 
 from __future__ import annotations
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass, field
 from graphlint.finding import Region
 from graphlint.rule import ActivationsOverwritten, Event, GraphedMisuse, ModeSwitched
 from graphlint.static.life.ledger import Call, Listener
-from graphlint.static.life.objects import Arguments, Capture, Closure, Container, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.objects import (
+    Arguments,
+    Capture,
+    Closure,
+    Container,
+    Instance,
+    Made,
+    Object,
+    Place,
+    Tensor,
+    Thing,
+)
 from graphlint.static.life.samples import told_of_samples
 from graphlint.static.life.tensors import has_gradient, history, modules_in, tensors_of
 
@@ -169,9 +180,9 @@ class Callables(Listener):
         for one in tensors_of(result):
             self.outputs[one] = known, len(known.calls)
         for sample, real in zip(known.samples, given, strict=False):
-            if isinstance(sample, Tensor) and not has_gradient(sample, self.wanting):
-                if isinstance(real, Tensor) and has_gradient(real, self.wanting):
-                    self.tell(GraphedMisuse("sample gradient"), known.region.place, known.region)
+            is_other = isinstance(sample, Tensor) and isinstance(real, Tensor)
+            if is_other and has_gradient(real, self.wanting) and not has_gradient(sample, self.wanting):
+                self.tell(GraphedMisuse("sample gradient"), known.region.place, known.region)
 
     # Backward
 

@@ -1,6 +1,6 @@
-"""What a region calls for the first time: compiled functions, kernels, libraries and communicators that set themselves up.
+"""What a region calls for the first time: compiled functions, kernels, libraries and groups that set themselves up.
 
-All of it is harmless the second time, so what counts is whether the program has called it before, and with which shapes.
+All of it is harmless the second time, so what counts is whether the program has called it before, with which shapes.
 """
 
 from __future__ import annotations

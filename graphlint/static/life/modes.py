@@ -17,7 +17,7 @@ Tell = Callable[[Event, Place, Capture], None]
 
 @dataclass
 class Modes(Listener):
-    """Follows one run; `modal` are modules that compute other things in training, `replays` methods that launch a graph."""
+    """Follows one run; `modal` modules compute other things in training, `replays` are methods that launch a graph."""
 
     tell: Tell
     modal: frozenset[str]
@@ -102,7 +102,7 @@ class Modes(Listener):
                     self.tell(InferenceTensor(), self.inferred[root], capture)
 
     def finished(self) -> None:
-        """Tell of a module that was captured, whose graph nobody replays, and that is called eagerly again and again."""
+        """Tell of a module that was captured, and is called eagerly again and again while nobody replays its graph."""
         captures = self.ledger.latest.values()
         if not self.ledger.is_whole or any(one.replays or one.facts.get("may be replayed") for one in captures):
             return

@@ -112,4 +112,3 @@ def family_of(name: str) -> str:
     """What a function sets: those that switch it on and off set the same."""
     owner, _, last = name.rpartition(".")
     return owner if last in ("enable", "disable") else name
-

@@ -29,10 +29,12 @@ class Protocol(Listener):
         if len(self.ledger.open) > 1:
             self.ledger.open[0].facts["nested"] = True
             self.tell(CaptureMisused("nested"), capture.place, capture)
-        elif isinstance(capture.graph, Made) and capture.graph is not capture.manager:
-            if capture.graph in self.ledger.latest and capture.graph not in self.reset:
-                self.tell(CaptureMisused("again"), capture.place, capture)
+        elif self._holds_capture(capture.graph) and capture.graph is not capture.manager:
+            self.tell(CaptureMisused("again"), capture.place, capture)
         self.reset.discard(capture.graph)
+
+    def _holds_capture(self, graph: Thing) -> bool:
+        return isinstance(graph, Made) and graph in self.ledger.latest and graph not in self.reset
 
     def replayed_inside(self, graph: Thing, place: Place) -> None:
         capture = self.ledger.capture

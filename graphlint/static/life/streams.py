@@ -119,7 +119,7 @@ class Streams(Listener):
         self.handles.clear()
 
     def _is_loose(self, stream: Stream, branch: Branch) -> bool:
-        """Whether a stream has work that nobody waits for; how often an unknown loop runs says nothing of its last round."""
+        """Whether a stream has work that nobody waits for; of an unknown loop, nobody knows the last round."""
         if self.order.count(stream) <= branch.before.get(stream, 0) or self.order.knows(branch.origin, stream):
             return False
         is_guessed = stream in branch.rejoined and self.ledger.decided > branch.decided
@@ -134,9 +134,8 @@ class Streams(Listener):
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         stream, capture, branch = self.now, self.ledger.capture, self.branch
-        if isinstance(place.node, ir.Call) and isinstance(place.node.func, ir.Attribute):
-            if place.node.func.attr in _ACTS and place.node.func.attr not in READBACKS:
-                return
+        if _orders(place.node):
+            return
         if capture is not None and branch is not None:
             if stream not in branch.joined and self._is_known(stream) and stream not in self.ledger.escaped:
                 branch.outside.setdefault(stream, place)
@@ -168,10 +167,11 @@ class Streams(Listener):
         self.launches[capture] = stream, self.order.count(stream)
         for root in capture.reads if not capture.facts.get("waits outside") else ():
             writer = self.written_by.get(root)
-            if writer is not None and writer[0] is not stream and not self.order.knows(stream, *writer):
-                if not {writer[0], stream} & self.ledger.escaped and ("input", root) not in self.told:
-                    self.told.add(("input", root))
-                    self.tell(OutsideDependency("input"), place, capture)
+            if writer is None or writer[0] is stream or self.order.knows(stream, *writer):
+                continue
+            if not {writer[0], stream} & self.ledger.escaped and ("input", root) not in self.told:
+                self.told.add(("input", root))
+                self.tell(OutsideDependency("input"), place, capture)
 
     # Calls
 
@@ -300,3 +300,9 @@ _ACTS: dict[str, Callable[[Streams, Call], None]] = {
     "__enter__": Streams._sets,
     "__exit__": Streams._unsets,
 }
+
+
+def _orders(node: ir.Node) -> bool:
+    """Whether a call gives a stream nothing to do but to wait."""
+    name = node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
+    return name in _ACTS and name not in READBACKS
