@@ -471,7 +471,7 @@ class ModeSwitched(Event):
 
 @dataclass(frozen=True, slots=True)
 class ActivationsOverwritten(Event):
-    """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` in a shared pool."""
+    """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` of calls."""
 
     of: str
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from graphlint.rule import Confidence, Hit, ModeIgnored
 
 _SAID = {
-    "autocast": "`{operation}` changes what eager code computes; the graph was captured without it and replays without it",
-    "training": "`{operation}` switches the mode of a module that a graph was captured with, and replay keeps the other one",
+    "autocast": "`{operation}` changes what eager code computes; the graph was captured and replays without it",
+    "training": "`{operation}` switches the mode of a module that a graph was captured with: replay keeps the other",
 }
 _HELP = {
     "autocast": "capture under `torch.autocast(..., cache_enabled=False)`",

@@ -12,7 +12,5 @@ def detect(event: LooseEnd) -> Iterator[Hit]:
         said = "`{operation}` runs on a stream of its own, and the region ends without waiting for its handle"
         yield Hit(Confidence.MEDIUM, said, "call `wait()` of what it returns, inside the region")
     else:
-        said = (
-            "`{operation}` is the last work on a side stream of this capture, and no stream waits for it before the end"
-        )
+        said = "`{operation}` is the last work on a side stream of this capture, and nobody waits for it before the end"
         yield Hit(Confidence.HIGH, said)

@@ -12,8 +12,8 @@ _SAID = {
     "default": "`{operation}` makes the default stream wait for work of the region, and that stream cannot capture",
     "legacy": "`{operation}` uses the default stream while a stream of another library, which is tied to it, captures",
     "forward": "`{operation}` runs on the stream of its forward pass, which was not captured",
-    "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward pass is captured",
-    "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without waiting for it",
+    "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward is captured",
+    "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
     "input": "`{operation}` reads what was written on another stream, without waiting for it",
 }
 _HELP = {

@@ -9,7 +9,7 @@ from graphlint.rule import Confidence, FirstCall, Hit, InferenceTensor
 _SAID = {
     "compiled": "`{operation}` calls a compiled function for the first time{shape}, which compiles it during capture",
     "kernel": "`{operation}` launches a kernel for the first time{shape}, which compiles it during capture",
-    "benchmark": "`{operation}` runs a convolution for the first time{shape}, which times its algorithms during capture",
+    "benchmark": "`{operation}` runs a convolution for the first time{shape}, which times algorithms during capture",
     "library": "`{operation}` is the first to need a library of the device, which sets itself up during capture",
     "group": "`{operation}` is the first collective of its group, which sets up its communicator during capture",
     "backend": "`{operation}` runs on a backend that works on the host, and cannot be captured",

@@ -43,9 +43,7 @@ class Threads(Listener):
 
 def _unlocked(block: ir.Block, replays: frozenset[str]) -> Iterator[ir.Stmt]:
     """The statements that replay a graph while no lock is held."""
-    if any(
-        isinstance(p, ir.Call) and isinstance(p.func, ir.Attribute) and p.func.attr == "acquire" for p in walk(block)
-    ):
+    if any(isinstance(part, ir.Attribute) and part.attr == "acquire" for part in walk(block)):
         return
     for statement in block:
         match statement:
@@ -64,9 +62,6 @@ def _unlocked(block: ir.Block, replays: frozenset[str]) -> Iterator[ir.Stmt]:
 
 
 def _is_lock(expression: ir.Expr) -> bool:
-    names = [
-        p.attr if isinstance(p, ir.Attribute) else p.id
-        for p in walk(expression)
-        if isinstance(p, (ir.Attribute, ir.Name))
-    ]
+    parts = [part for part in walk(expression) if isinstance(part, (ir.Attribute, ir.Name))]
+    names = [part.attr if isinstance(part, ir.Attribute) else part.id for part in parts]
     return any(lock in name.lower() for name in names for lock in LOCKS)
