@@ -28,7 +28,10 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "registers", "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
-    "life": ("random", "replays", "telling", "training"),
+    "life": (
+        "compiling", "convolution", "modal", "ordering", "product", "random", "replays", "settings", "states", "telling",
+        "training", "transform",
+    ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
         "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers", "prepares",

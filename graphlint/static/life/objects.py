@@ -252,6 +252,7 @@ class Capture:
     sure: set[Thing] = field(default_factory=set)  # what operations read, and not only unknown calls
     callees: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
     facts: dict[str, Any] = field(default_factory=dict)
+    manager: Object = None  # what was entered, if it was not begun by hand
 
 
 def held_by(owner: object, name: str) -> Object:
