@@ -90,8 +90,12 @@ class Inputs(Listener):
             self.containers[value] = None
         for capture in self.ledger.latest.values():
             known = capture.paths.get((owner, name))
-            if known is not None and known is before and is_tensor(known) and known.root in capture.reads:
-                self.replaced.setdefault(capture, []).append((owner, name, before, place))
+            if known is None or not is_tensor(known) or known.root not in capture.reads:
+                continue
+            replaced = self.replaced.setdefault(capture, [])
+            is_deleted = before is None and (owner, name) not in [one[:2] for one in replaced]
+            if known is before or is_deleted:
+                replaced.append((owner, name, known, place))
 
     def written(self, write: Write) -> None:
         if _method(write) in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
