@@ -248,7 +248,7 @@ def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
     parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
     names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
     mine = root.made is not None and root.made.function.code is owner.function.code and root.made.way == owner.way
-    return tuple(name for name in names if name in parameters or (mine and root.source))
+    return tuple(name for name in names if (root.source if mine else name in parameters))
 
 
 def _bases(thing: Thing) -> Iterator[Thing]:
