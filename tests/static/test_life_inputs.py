@@ -188,9 +188,7 @@ class Lazy:
     ],
     ids=["its argument", "a copy of it", "a copy that is filled", "a constant", "the argument itself, filled"],
 )
-def test_what_the_call_that_captured_was_given(
-    tmp_path: Path, prepare: str, again: str, mark: str
-) -> None:
+def test_what_the_call_that_captured_was_given(tmp_path: Path, prepare: str, again: str, mark: str) -> None:
     """A later call has an argument of its own, which the graph never reads."""
     analysis = analyse(tmp_path, LAZY.format(prepare=prepare, again=again, mark=mark))
     codes = [place for place in analysis.shown if place[2] == "GL512"]
@@ -356,7 +354,11 @@ def test_an_input_that_nobody_holds(tmp_path: Path, result: str) -> None:
         (LOCAL, "unknown(x)", "return graph, y"),
         ("x = net.x", "pass", "return graph, y"),
         (LOCAL, "graph.replay()", "return y.clone()"),
-        (LOCAL, "def run(batch):\n        x.copy_(batch)\n        graph.replay()\n        return y.clone()", "return run"),
+        (
+            LOCAL,
+            "def run(batch):\n        x.copy_(batch)\n        graph.replay()\n        return y.clone()",
+            "return run",
+        ),
     ],
     ids=[
         "it is returned",

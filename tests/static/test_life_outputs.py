@@ -486,6 +486,38 @@ def test_a_list_of_graphs(tmp_path: Path, sizes: str, out: str, mark: str) -> No
     assert expected == shown
 
 
+ADDED = """
+import torch
+
+class Runner:
+    def __init__(self, net):
+        self.x = torch.zeros(8, device="cuda")
+        self.graphs = []
+
+    def record(self, size):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.y = self.x[:size] * 2
+        self.graphs.append(graph){mark}
+
+runner = Runner(None)
+for size in {sizes}:
+    runner.record({size})
+runner.graphs[-1].replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "size", "mark"),
+    [("range(6)", "8", "  # expect: GL505"), ("(1, 2, 4)", "size", ""), ("range(1)", "8", "")],
+    ids=["the same size", "other sizes", "once"],
+)
+def test_a_method_that_adds_a_graph(tmp_path: Path, sizes: str, size: str, mark: str) -> None:
+    """It keeps one more in each call, though the caller counts."""
+    expected, shown = of(tmp_path, ADDED.format(sizes=sizes, size=size, mark=mark), "GL505")
+    assert expected == shown
+
+
 EACH = """
 import torch
 

@@ -121,9 +121,7 @@ def test_a_tensor_that_is_filled_is_what_the_graph_reads(tmp_path: Path, body: s
     ("first", "second", "expected"),
     [("graph", "graph", ["GL508"]), ("graph", "forward", []), ("target_graph", "target_graph", ["GL508"])],
 )
-def test_only_methods_of_one_name_belong_together(
-    tmp_path: Path, first: str, second: str, expected: list[str]
-) -> None:
+def test_only_methods_of_one_name_belong_together(tmp_path: Path, first: str, second: str, expected: list[str]) -> None:
     """They differ in the word for what they prepare."""
     analysis = prepared(tmp_path, "self.lengths = lengths", first, second)
     assert expected == [code for _, _, code in analysis.shown]

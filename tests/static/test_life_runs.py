@@ -325,7 +325,7 @@ SILENT = {
 
 @pytest.mark.parametrize("body", SILENT.values(), ids=SILENT)
 def test_ways_that_cannot_be_gone_are_not_tried(tmp_path: Path, body: str) -> None:
-    """Where all conditions are known, or have been asked before, there is one answer; `x` is used, so it is not stale."""
+    """What is known, or has been asked before, has one answer."""
     assert [] == rehearsed(tmp_path, textwrap.dedent(body) + "print(x.shape)").shown
 
 
@@ -345,7 +345,7 @@ def test_what_does_not_end_is_left(tmp_path: Path, endless: str) -> None:
 
 
 def test_a_run_of_too_many_steps_is_given_up(tmp_path: Path) -> None:
-    """Loops in loops are left where the budget is spent: nothing is said of what comes behind, and what came before stays."""
+    """Nothing is said of what comes behind loops in loops; what came before stays."""
     loops = "".join(f"{'    ' * n}for n{n} in range(4):\n" for n in range(9)) + "    " * 9 + "n8 + n7\n"
     assert [] == rehearsed(tmp_path, f"{loops}self.x = x").shown
     early = f"self.x = x  # expect: GL508\nself.graph.replay()\n{loops}"
