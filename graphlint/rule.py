@@ -61,38 +61,61 @@ __all__ = [
     "NONE",
     "TRUE",
     "UNKNOWN",
+    "ActivationsOverwritten",
     "CachedCall",
+    "CaptureBranch",
+    "CaptureMisused",
+    "ConcurrentReplay",
     "Confidence",
     "Const",
     "DeviceName",
+    "EagerBeside",
     "Event",
     "External",
     "ExternalObject",
+    "FirstCall",
+    "GeneratorUsed",
     "GradientDropped",
     "GradientFound",
     "GraphCollected",
     "GraphDropped",
+    "GraphedMisuse",
     "Growth",
     "Hit",
     "Host",
     "HostCount",
+    "HostDraw",
     "HostRead",
+    "HostStateRead",
+    "HostStateWrite",
+    "IncompleteKey",
+    "InferenceTensor",
     "InputFreed",
     "InputReplaced",
     "Item",
     "ItemRead",
     "ItemWrite",
+    "LooseEnd",
     "Made",
+    "ModeIgnored",
+    "ModeSwitched",
     "ModuleMove",
+    "NeverReplayed",
     "Operands",
     "OperationCall",
+    "OptimizerStep",
     "OutputKept",
     "OutputRead",
+    "OutsideDependency",
     "PartialFill",
+    "PinnedTouched",
     "Place",
+    "RandomState",
     "Recapture",
     "RepeatedState",
     "Sequence",
+    "SettingLeft",
+    "StaleMemo",
     "StaleReplay",
     "StateWrite",
     "Tensor",
@@ -100,6 +123,7 @@ __all__ = [
     "Union",
     "Unknown",
     "Value",
+    "WorkOutside",
     "certainty",
     "device_tensor",
     "fresh_tensor",
@@ -191,6 +215,98 @@ class HostCount(Event):
 
     counted: str
     is_optimizer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostStateRead(Event):
+    """The region reads a plain value of the host, and something writes it between a capture and its replays.
+
+    `use` is what the value decides: the `bound` of a slice, an `index`, the `count` of the rounds of a loop, the
+    condition of a `loop` or a `branch`, an `operand` of an elementwise operation, or another `argument`. `written` are
+    the places, as `decode.py:31`. `is_surely_late` tells a write that the program makes after a capture from one that
+    whoever uses it may make; `by_region` is one that the region makes itself, each time that it runs. `kind` is
+    `number`, `flag` where it is only ever a choice, or `other`; `counts` says that it is made out of what it was.
+    It `is_handed` where it is state of an object that the function was handed, or that its own holds: that may be
+    another one in each run, or one that is shared and set up somewhere else.
+    """
+
+    use: str
+    written: tuple[str, ...]
+    is_surely_late: bool
+    by_region: bool
+    kind: str
+    counts: bool
+    is_handed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostDraw(Event):
+    """The region asks the host for what nobody knows before: `kind` is `draws`, `clocks`, or `next` of an iterator.
+
+    `use` is what it decides, in the words of `HostStateRead`.
+    """
+
+    kind: str
+    use: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostStateWrite(Event):
+    """The region makes new host state out of what was there: it counts, or fills a container.
+
+    `read` are the places that look at it, without those that only write it; `in_hook` says that a hook does it, and
+    `is_schedule` that the state is that of a scheduler. It `is_handed` as in `HostStateRead`.
+    """
+
+    read: tuple[str, ...]
+    in_hook: bool
+    is_schedule: bool = False
+    is_handed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteKey(Event):
+    """A graph is kept under a key, and a parameter that is not in it decides what the region does.
+
+    `parameter` is its name, `use` what it decides, and `used` the place.
+    """
+
+    parameter: str
+    use: str
+    used: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaleMemo(Event):
+    """The region computes a tensor where none is kept yet, and something drops the one that is kept, at `written`."""
+
+    written: tuple[str, ...]
+    is_surely_late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerStep(Event):
+    """An optimizer of torch steps in the region, and values of its groups change outside.
+
+    `changed` are the names of those that are numbers, `written` the places that change them, or make a scheduler that
+    does. `is_surely_late` is that of `HostStateRead`.
+    """
+
+    changed: tuple[str, ...]
+    written: tuple[str, ...]
+    is_surely_late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureBranch(Event):
+    """A branch asks whether a capture is under way, and its way leaves out what the other one computes.
+
+    `left_out` are the names of operations and functions, as they are called. `is_flag` says that it asks the program's
+    own flag.
+    """
+
+    left_out: tuple[str, ...]
+    is_flag: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,3 +520,135 @@ class Recapture(Event):
 @dataclass(frozen=True, slots=True)
 class GraphDropped(Event):
     """A graph is reset or deleted, and an output of it is read afterwards: its memory is gone with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LooseEnd(Event):
+    """A capture ends and nobody waits for this work of it, on a side `stream` or of a `collective`."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideDependency(Event):
+    """What is captured, or replayed, and what is not are ordered in a way that does not hold.
+
+    `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to
+    wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
+    `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
+    without it), or `backward` (of a loss that the capture finds alive).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOutside(Event):
+    """Work in a region that the graph does not get: `where` is `default` or `side` for the stream, or `device`."""
+
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureMisused(Event):
+    """A capture is begun, ended or replayed where that is not possible.
+
+    `how` is `default` (begun on the default stream), `nested`, `again` (into a graph that holds one), `replay` (inside
+    of another capture), `stream` (ended on another one), `raise` (an exception passes the end of the capture by), or
+    `destroyed` (its process group is, while the graph lives).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorUsed(Event):
+    """A region draws from a generator that its graph was not told of; `is_known` says whether it is of the device."""
+
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphedMisuse(Event):
+    """A callable is graphed, or used when graphed, against the contract of `make_graphed_callables`.
+
+    `how` is `autocast` (with its cache), `hooks`, `buffer` (that requires a gradient), `parallel` (wrapped already),
+    `samples` (that are no tensors), `unused input`, `unused parameter`, `again` (graphed before), `copied`,
+    `sample gradient` (that real inputs have), `parameters` (frozen afterwards), `summed` (gradients, from None) or
+    `differentiated` (twice).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSwitched(Event):
+    """A graphed module is put into another mode than it was graphed in, and called."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationsOverwritten(Event):
+    """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` of calls."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCall(Event):
+    """A region is the first to call something that sets itself up, or the first to call it with another shape.
+
+    `what` is `compiled` (a function), `kernel`, `benchmark` (of convolutions), `library`, `group` (of processes), or
+    `backend`, for a collective that runs on the host and cannot be captured at all.
+    """
+
+    what: str
+    is_other_shape: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeverReplayed(Event):
+    """A loop calls what is compiled to replay graphs with gradients on, no backward pass, and no mark of a new step."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLeft(Event):
+    """A setting of the process stays changed: behind the `region` or the `function` around it, or on an `exception`."""
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeIgnored(Event):
+    """A mode that replay does not see: `autocast` around it, or `training` that was switched since the capture."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceTensor(Event):
+    """A region changes, outside of inference mode, a tensor that was made in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EagerBeside(Event):
+    """What was captured is called eagerly again and again, and its graph is never replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTouched(Event):
+    """The host has `read` or `written` pinned memory that a replay uses which it has not waited for."""
+
+    how: str
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrentReplay(Event):
+    """Several threads run a function that fills and replays one graph, and nothing keeps them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState(Event):
+    """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not."""
+
+    is_known: bool

@@ -125,3 +125,18 @@ class Evaluator(Protocol):
 
     def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""
+
+    def used(self, kind: str, node: ir.Expr | None, value: Value, frame: Frame) -> None:
+        """A value decides what a region does, in one of the ways of `graphlint.rule.HostStateRead`."""
+
+    def consumed(self, node: ir.Call, frame: Frame) -> None:
+        """`next` is called."""
+
+    def hooked(self, hook: Value) -> None:
+        """A function is registered as a hook."""
+
+    def is_hook(self, frame: Frame) -> bool:
+        """Whether a function that runs is registered as a hook."""
+
+    def worked(self) -> None:
+        """Something runs on the device in a region."""

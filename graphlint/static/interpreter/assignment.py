@@ -116,6 +116,8 @@ class Assignment:
     def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
         container = self.interpreter.eval(target.value, frame)
         index = self.interpreter.eval(target.index, frame)
+        if frame.in_region:
+            self.interpreter.items.chosen(target, container, index, frame)
         for member in members(container):
             match member:
                 case Tensor() | Unknown():

@@ -98,7 +98,9 @@ class Expressions:
     def _slice(self, node: ir.Slice, frame: Frame) -> Value:
         for bound in node.bounds:
             if bound is not None:
-                self.tensors.check_bound(bound, self.eval(bound, frame), frame)
+                value = self.eval(bound, frame)
+                self.tensors.check_bound(bound, value, frame)
+                self.interpreter.used("bound", bound, value, frame)
         return Host("slice")
 
     def _starred(self, node: ir.Starred, frame: Frame) -> Value:
@@ -209,6 +211,8 @@ class Expressions:
         if isinstance(node.func, ir.Attribute):
             receiver = self.eval(node.func.value, frame)
             arguments = self.arguments(node, frame)
+            if frame.in_region:
+                self.interpreter.traces.mutated(node, receiver, arguments, frame)
             return self.interpreter.methods.call(receiver, node.func.attr, arguments, node, frame)
         target = self.eval(node.func, frame)
         result = self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)

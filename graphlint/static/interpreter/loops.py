@@ -9,7 +9,7 @@ from graphlint.static.domain.contexts import Frame, Loop
 from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
-from graphlint.values import Const, External, Sequence, Value, limit_depth
+from graphlint.values import TRUE, Const, External, Sequence, Value, limit_depth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -47,6 +47,8 @@ class Loops:
 
         def enter() -> bool:
             self.interpreter.assignment.store(node.target, element, frame)
+            if frame.in_region:
+                self.interpreter.traces.stored(node.target, node.iterable, element, frame)
             return True
 
         return self._settle(node, frame, enter, lambda: False)
@@ -83,6 +85,7 @@ class Loops:
 
         def enter() -> bool:
             outcomes.append(self.interpreter.conditions.condition(node.test, frame, asker="loop"))
+            self.interpreter.used("loop", node.test, TRUE, frame)
             if outcomes[-1] is not False:
                 frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
                 frame.assume(node.test, True)

@@ -239,11 +239,14 @@ class Calls(Operations):
     def _call_instance(self, callee: Instance, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         name = "forward" if callee.is_module else "__call__"
         method = callee.attributes.get(name) or self.of_class(callee.cls, name, callee, frame)
+        values, place = given.all(), frame.place(node)
         if callee.is_module:
-            self.ledger.ran_module(callee, given.all(), frame.place(node))
+            self.ledger.ran_module(callee, values, place)
         if isinstance(method, (Closure, Made)):
-            return self.call(method, given, node, frame)
-        return self.operated((callee, *given.all()), frame.place(node))
+            result = self.call(method, given, node, frame)
+        else:
+            result = self.operated((callee, *values), place)
+        return self.ledger.ran(callee, values, result, place) if callee.is_module else result
 
     def is_method_of_module(self, receiver: Instance, name: str) -> bool:
         """Whether an object has a method because it is a module of torch."""

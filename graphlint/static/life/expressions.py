@@ -197,6 +197,8 @@ class Expressions:
             case Instance() if name not in owner.attributes:
                 value = self.of_class(owner.cls, name, owner, frame)
                 return self.passed(owner, name, value)
+            case Made() if isinstance(owner.state.get("wrapped"), (Instance, Made)) and name not in owner.attributes:
+                return self.attribute(owner.state["wrapped"], name, frame, node)
             case Made() | Container():
                 return owner.attributes[name] if name in owner.attributes else MethodOf(owner, name)
             case Thing():
@@ -227,6 +229,8 @@ class Expressions:
                 if key not in owner.items:
                     owner.items[key] = self.part_of(owner, node, frame)
                 return owner.items[key]
+            case Closure():
+                return Made(frame.place(node), self.ledger.capture, cls="<kernel>", state={"kernel": owner})
             case str() | bytes() if isinstance(index, int):
                 with suppress(IndexError):
                     return owner[index]
@@ -509,7 +513,8 @@ class Expressions:
     def decide(self, place: Place, likely: bool) -> bool:
         self.ledger.decided += 1
         capture = self.ledger.capture
-        is_inside = capture is not None and place.function.code is not capture.place.function.code
+        is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
+        is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
         return self.decisions.decide(place, likely, place.function.module is self.home and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:

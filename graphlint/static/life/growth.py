@@ -65,7 +65,7 @@ class Growth(Listener):
         capture = self.ledger.latest[graph]
         if container.kind == "dict":
             if _is_open(key) and self._is_called_freely(place) and _is_asked(place) and not _is_bounded(place):
-                self.tell(GraphCollected(True, not _is_computed(place)), place, capture)
+                self.tell(GraphCollected(True, _is_whole_shape(place)), place, capture)
         elif container.kind == "list" and not _is_bounded(place):
             others = [g for held in container.values() for g in _directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]
@@ -158,8 +158,8 @@ def _is_bounded(place: Place) -> bool:
     return False
 
 
-def _is_computed(place: Place) -> bool:
-    """Whether a key comes from a function of the project, which may round it up to one of a few."""
+def _is_whole_shape(place: Place) -> bool:
+    """Whether a key is all of a shape; one size, or what a function rounds up, may be one of a few."""
     node = place.node
     target = node.targets[0] if isinstance(node, ir.Assign) else None
     key = target.index if isinstance(target, ir.Subscript) else None
@@ -169,5 +169,6 @@ def _is_computed(place: Place) -> bool:
             if isinstance(part, ir.Assign) and part.value is not None:
                 named = any(isinstance(target, ir.Name) and target.id == key.id for target in part.targets)
                 expressions += [part.value] if named else []
-    calls = [part for expression in expressions for part in walk(expression) if isinstance(part, ir.Call)]
-    return any(not (isinstance(call.func, ir.Name) and call.func.id in ("tuple", "str", "len")) for call in calls)
+    parts = [part for expression in expressions for part in walk(expression)]
+    sliced = {id(part.value) for part in parts if isinstance(part, ir.Subscript)}
+    return any(isinstance(part, ir.Attribute) and part.attr == "shape" and id(part) not in sliced for part in parts)

@@ -162,26 +162,27 @@ class Inputs(Listener):
         name = _data_of(loop) if loop is not None else None
         if name is not None:
             self.tell(StaleReplay((name,)), place, capture)
-        frame = self.entries[-1] if self.entries else None
-        if frame is None or place.function.code is not frame.function.code:
+        code = place.function.code
+        if code is not self.ledger.frames[-1].function.code or code.name == "<module>":
             return
-        code = frame.function.code
         names = tuple(p.name for p in code.parameters if _is_data(p) and p.name not in code.loads)
         if names:
             self.tell(StaleReplay(names), place, capture)
 
     def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
         """Tell of inputs that are of the call which captured, where a later call of that function writes nowhere."""
-        frame, owner = (self.entries[-1] if self.entries else None), capture.owner
-        if frame is None or not isinstance(owner, Frame) or frame is owner:
+        owner = capture.owner
+        if not isinstance(owner, Frame):
             return
-        if frame.function.code is not owner.function.code or frame.receiver is not owner.receiver:
+        later = (frame for frame in self.ledger.frames if frame.function.code is owner.function.code)
+        if not any(frame is not owner and frame.receiver is owner.receiver for frame in later):
             return
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             names = _of_call(root, owner)
             where = capture.reads.get(root)
-            if writes or not names or where is None or (root in held and not _is_copied(root)):
+            is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
+            if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
                 continue
             if where.function.code is owner.function.code:
                 self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)

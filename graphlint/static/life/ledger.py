@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from graphlint.static.life.frames import Raised
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -41,6 +42,21 @@ class Write:
         return self.target.is_whole
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of what is outside of the project; its name begins with `?` where only the method is known."""
+
+    name: str
+    owner: Object
+    given: Arguments
+    result: Object
+    place: Place
+
+    @property
+    def last(self) -> str:
+        return self.name.rpartition(".")[2]
+
+
 @dataclass(slots=True, eq=False)
 class Loop:
     """A loop that runs: where it stands, and what its target holds in this round."""
@@ -53,6 +69,33 @@ class Listener:
     """What can be listened to; nothing is answered."""
 
     ledger: Ledger
+
+    def answered(self, call: Call) -> None:
+        """Something outside of the project has been called."""
+
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        """An operation reads tensors, or writes to the first of them, in a capture or outside."""
+
+    def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
+        """A module, or what wraps a callable, has been called."""
+
+    def configured(self, name: str, value: Object, place: Place) -> None:
+        """A setting of a library is given a value."""
+
+    def surrounded(self, manager: Object, place: Place) -> None:
+        """A context manager is entered."""
+
+    def released(self, manager: Object, place: Place) -> None:
+        """A context manager is left."""
+
+    def failed(self, frame: Frame) -> None:
+        """An exception has been caught in a function, or leaves it."""
+
+    def replayed_inside(self, graph: Thing, place: Place) -> None:
+        """A graph is replayed while a capture is under way."""
+
+    def finished(self) -> None:
+        """The run is over."""
 
     def began(self, capture: Capture) -> None:
         """A capture has begun."""
@@ -116,7 +159,9 @@ class Ledger:
     loops: list[Loop] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
+    began_with_file: bool = False
     decided: int = 0  # conditions that nobody knew
+    origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
     def listen(self, listener: Listener) -> None:
         listener.ledger = self
@@ -126,6 +171,11 @@ class Ledger:
     def capture(self) -> Capture | None:
         """The capture that is under way."""
         return self.open[-1] if self.open else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the run began with a file, so that nobody else can have called anything before."""
+        return self.began_with_file
 
     @contextmanager
     def loop(self, place: Place) -> Iterator[Loop]:
@@ -137,15 +187,45 @@ class Ledger:
 
     @contextmanager
     def activation(self, frame: Frame) -> Iterator[None]:
+        self.began_with_file = self.began_with_file or frame.function.qualname == "<module>"
         self.frames.append(frame)
         for listener in self.listeners:
             listener.entered(frame)
         try:
             yield
+        except Raised:
+            for listener in self.listeners:
+                listener.failed(frame)
+            raise
         finally:
             for listener in self.listeners:
                 listener.left(frame)
             self.frames.pop()
+
+    # Calls
+
+    def answered(self, call: Call) -> None:
+        self.origins[id(call.result)] = call
+        for listener in self.listeners:
+            listener.answered(call)
+
+    def origin(self, value: Object) -> Call | None:
+        """The call outside of the project that gave an object."""
+        return self.origins.get(id(value)) if value is not None and not isinstance(value, (bool, int, str)) else None
+
+    @contextmanager
+    def surrounded(self, manager: Object, place: Place) -> Iterator[None]:
+        for listener in self.listeners:
+            listener.surrounded(manager, place)
+        try:
+            yield
+        finally:
+            for listener in self.listeners:
+                listener.released(manager, place)
+
+    def configured(self, name: str, value: Object, place: Place) -> None:
+        for listener in self.listeners:
+            listener.configured(name, value, place)
 
     # Captures and replays
 
@@ -171,11 +251,15 @@ class Ledger:
             for listener in self.listeners:
                 listener.replayed(capture, place)
             capture.replays.append(self.now)
+        elif self.capture is not None:
+            for listener in self.listeners:
+                listener.replayed_inside(graph, place)
 
     # Memory
 
     def read(self, value: Object, place: Place, is_sure: bool = True) -> None:
         """A value, or what a container holds, is read by an operation."""
+        self._worked(tuple(_tensors(value)), place)
         for thing in _tensors(value):
             root, capture = thing.root, self.capture
             if capture is None:
@@ -184,12 +268,14 @@ class Ledger:
             elif root.made_in is not capture and root not in capture.writes:
                 capture.reads.setdefault(root, place)
                 capture.views.setdefault(thing, place)
+                capture.sure |= {root} if is_sure else set()
 
     def wrote(self, target: Thing, values: Iterable[Object], place: Place) -> None:
         """An operation writes to a tensor, out of these values."""
         values = tuple(values)
         root, capture = target.root, self.capture
         sources = {thing.root for value in values for thing in _tensors(value)}
+        self._worked((target,), place)
         self.read([value for value in values if value is not target], place)
         if capture is None:
             write = Write(self.now, place, target, values)
@@ -271,8 +357,24 @@ class Ledger:
         if self.capture is not None:
             self.capture.facts.setdefault("modules", {}).setdefault(module, place)
 
+    def ran(self, module: Thing, given: Iterable[Object], result: Object, place: Place) -> Object:
+        for listener in self.listeners:
+            listener.ran(module, tuple(given), result, place)
+        return result
+
     def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
         """An exception is caught."""
+        for listener in self.listeners:
+            listener.failed(frame)
+
+    def finish(self) -> None:
+        for listener in self.listeners:
+            listener.finished()
+
+    def _worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        if things:
+            for listener in self.listeners:
+                listener.worked(things, place)
 
 
 def _tensors(value: Object) -> Iterator[Thing]:

@@ -16,7 +16,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.calls import Calls
 from graphlint.static.life.frames import Broke, Continued, Decisions, Leave, Raised, Returned
 from graphlint.static.life.ledger import Ledger
-from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, MethodOf, Object, Place, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, MethodOf, Object, Outside, Place, Thing
 from graphlint.static.syntax import ir
 
 MAX_ROUNDS = 4  # of a loop whose rounds are known
@@ -161,7 +161,8 @@ class Machine(Calls):
                 self.store(target, value, frame, node)
             self._entered(node, number + 1, frame)
 
-        self.within(manager, expression, frame, inside)
+        with self.ledger.surrounded(manager, frame.place(expression)):
+            self.within(manager, expression, frame, inside)
 
     def _try(self, node: ir.Try, frame: Frame) -> None:
         try:
@@ -249,6 +250,8 @@ class Machine(Calls):
             before = owner.attributes.get(name)
             owner.attributes[name] = value
             self.ledger.bound(owner, name, before, value, place)
+        elif isinstance(owner, Outside):
+            self.ledger.configured(f"{owner.name}.{name}", value, place)
 
 
 def _likely(node: ir.If) -> bool:

@@ -249,8 +249,10 @@ class Capture:
     """What tensors were read through: attributes of objects, keys of dictionaries, local names of frames."""
     replays: list[int] = field(default_factory=list)
     views: dict[Thing, Place] = field(default_factory=dict)  # what was read, as it was read
+    sure: set[Thing] = field(default_factory=set)  # what operations read, and not only unknown calls
     callees: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
     facts: dict[str, Any] = field(default_factory=dict)
+    manager: Object = None  # what was entered, if it was not begun by hand
 
 
 def held_by(owner: object, name: str) -> Object:

@@ -10,6 +10,7 @@ from typing import Any
 from graphlint.finding import Region
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.expressions import Expressions
+from graphlint.static.life.ledger import Call
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -70,6 +71,11 @@ class Operations(Expressions):
 
     def call_outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call by qualified name."""
+        result = self._outside(name, given, node, frame)
+        self.ledger.answered(Call(name, None, given, result, frame.place(node)))
+        return result
+
+    def _outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         package, _, last = name.partition(".")
         if package == "builtins":
             return self.call_builtin(last, given, node, frame)
@@ -77,6 +83,9 @@ class Operations(Expressions):
         entry = self.interpreter.entries.find(name)
         if entry is not None:
             return self.call_entry(name, entry, given, node, frame)
+        guard = self.interpreter.lexicon.guard(name)
+        if guard is not None:
+            return self.concrete(guard[0 if self.ledger.capture is None else 1])
         if name == "contextlib.nullcontext":
             return Made(place, cls=name)
         if name in ("copy.copy", "copy.deepcopy"):
@@ -116,6 +125,8 @@ class Operations(Expressions):
         self.ledger.read(values, place, is_sure=not is_host and not name.startswith("torch.ops."))
         if is_host:
             return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
+        if returns == "object":
+            return self.made(name, given, place)
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
         if returns == "factory":
             made.place = self._device(given.keywords.get("device"))
@@ -151,9 +162,14 @@ class Operations(Expressions):
 
     def call_method(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call of a method of what is not of the project."""
+        if isinstance(receiver, Container):
+            return self.call_container(receiver, name, given, node, frame)
+        result = self._method_of(receiver, name, given, node, frame)
+        self.ledger.answered(Call(f"{_class_of(receiver)}.{name}", receiver, given, result, frame.place(node)))
+        return result
+
+    def _method_of(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         match receiver:
-            case Container():
-                return self.call_container(receiver, name, given, node, frame)
             case Tensor():
                 return self.call_tensor(receiver, name, given, node, frame)
             case Made():
@@ -174,6 +190,7 @@ class Operations(Expressions):
             or name in self.interpreter.lexicon.life["telling"]
             or name in self.interpreter.lexicon.life["training"]
             or name in self.interpreter.lexicon.life["replays"]
+            or name in self.interpreter.lexicon.life["ordering"]
             or name in self.interpreter.entries.by_last_name
         )
 
@@ -187,6 +204,8 @@ class Operations(Expressions):
             return None
         if name in self.interpreter.lexicon.life["training"]:
             self.ledger.trained(owner, name, given, frame.place(node))
+            return Thing(source=(owner,))
+        if name in self.interpreter.lexicon.life["ordering"]:
             return Thing(source=(owner,))
         return self.call_tensor(owner, name, given, node, frame)
 
@@ -228,10 +247,23 @@ class Operations(Expressions):
 
     def call_made(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call of an object: a module computes, a bound super class is asked for its method."""
+        if "wrapped" in callee.state:
+            return self._call_wrapped(callee, given, node, frame)
         if self.interpreter.lexicon.is_module(callee.cls):
             self.ledger.ran_module(callee, given.all(), frame.place(node))
-            return self._through_module(callee, given, node, frame)
-        return self.unknown_call(callee, given, node, frame)
+            values = given.all()
+            return self.ledger.ran(callee, values, self._through_module(callee, given, node, frame), frame.place(node))
+        values = given.all()
+        return self.ledger.ran(callee, values, self.unknown_call(callee, given, node, frame), frame.place(node))
+
+    def _call_wrapped(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A call of what was compiled or graphed, or of a decorator that waits for what it compiles."""
+        target = callee.state["wrapped"]
+        if target is None:
+            return wrapper(callee.cls, given.get(0), callee.state["given"], callee.made or frame.place(node))
+        values, place = given.all(), frame.place(node)
+        self.ledger.ran_module(callee, values, place)
+        return self.ledger.ran(callee, values, self.call(target, given, node, frame), place)
 
     def _through_module(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """What a module gives; one that holds others calls them one after the other."""
@@ -263,10 +295,14 @@ class Operations(Expressions):
         if self.interpreter.lexicon.is_module(owner.cls):
             return self.call_module(owner, name, given, node, frame)
         operation = self.interpreter.catalogue.find(f"{owner.cls}.{name}")
+        if operation is None and name in self.interpreter.lexicon.life["ordering"]:
+            return Thing(source=(owner,))
         if operation is None:
             return self.unknown_call(owner, given, node, frame)
         if "." in operation.returns:
             return self.made(operation.returns, given, place)
+        if operation.returns == "self":
+            return owner
         return self.result(operation.returns, operation.name, given, place)
 
     def _super_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -339,16 +375,30 @@ class Operations(Expressions):
                 self.ledger.end()
             case "decorator":
                 return given.get(0)
+            case "compile":
+                target = owner if owner is not None else given.get(0, *entry.takes)
+                return wrapper(name, target, given, place)
+            case "callable":
+                return self._graphed(name, given.get(0, *entry.takes), given, place)
             case _:
                 return self.operated(given.all(), place)
         return None
 
-    def begin(self, graph: Thing, kind: str, place: Place, frame: Frame) -> None:
+    def _graphed(self, name: str, target: Object, given: Arguments, place: Place) -> Object:
+        """What graphs callables gives: the same modules, and new callables for functions."""
+        if isinstance(target, Container):
+            made = [self._graphed(name, one, given, place) for one in target.elements]
+            return Container(place, kind="tuple", elements=made, is_open=target.is_open)
+        if isinstance(target, Instance) or (isinstance(target, Made) and "wrapped" not in target.state):
+            return target
+        return wrapper(name, target, given, place)
+
+    def begin(self, graph: Thing, kind: str, place: Place, frame: Frame, manager: Object = None) -> None:
         """A capture begins."""
         region = Region(kind, place.path, place.line)
         self.ledger.now += 1
         frame.before = dict(frame.env)
-        self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame))
+        self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame, manager=manager))
 
     def within(self, manager: Object, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]) -> None:
         """Run the body of a `with`."""
@@ -359,7 +409,7 @@ class Operations(Expressions):
                 graph = manager.given.get(0, manager.given.get("cuda_graph"))
                 graph = graph if isinstance(graph, Thing) else manager
                 assert entry is not None
-                self.begin(graph, entry.kind, place, frame)
+                self.begin(graph, entry.kind, place, frame, manager)
                 depth = len(self.ledger.open)
                 try:
                     inside(manager)
@@ -394,6 +444,22 @@ def _several(view: Tensor) -> Container:
     return Container(
         view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)]
     )
+
+
+def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
+    """What stands for a callable from now on; without a target it is a decorator that waits for one."""
+    return Made(place, cls=name, state={"wrapped": target, "given": given})
+
+
+def _class_of(receiver: Object) -> str:
+    match receiver:
+        case Made():
+            return receiver.cls
+        case Tensor():
+            return TENSOR
+        case Instance(is_module=True):
+            return "torch.nn.Module"
+    return "?"
 
 
 def duplicate(value: Object) -> Object:

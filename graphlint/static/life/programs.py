@@ -177,7 +177,8 @@ def script(machine: Machine, module: Module) -> None:
     frame = outer_frame(machine, module, 1)
     frame.env["__name__"] = "__main__"
     with machine.ledger.activation(frame):
-        for segment in module.index.statements:
+        segments = {(segment.first, segment.last): segment for segment in module.index.statements}
+        for segment in segments.values():  # several statements on a line are one
             frame.function = replace(frame.function, first_line=segment.first)
             machine.block(module.lowered(segment), frame)
 
@@ -232,6 +233,7 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
         machine = Machine(interpreter, ledger, decisions)
         with suppress(Leave, Stopped, RecursionError):
             program(machine)
+        ledger.finish()
         plans.ran(decisions)
         yield decisions
 

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from graphlint.finding import Hop
 from graphlint.rule import Event
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
+from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.backward import Backward
+from graphlint.static.life.callables import Callables
+from graphlint.static.life.devices import Devices
+from graphlint.static.life.firsts import FirstCalls, Knowledge
+from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.outputs import Outputs
+from graphlint.static.life.pinned import Pinned
+from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Programs, runs
+from graphlint.static.life.protocol import Protocol
+from graphlint.static.life.soft import Soft
+from graphlint.static.life.streams import Streams
+from graphlint.static.life.threads import Threads
+from graphlint.static.syntax import ir
+from graphlint.values import External
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +62,46 @@ class Rehearsal:
                 pass
         return list(self.found.values())
 
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What the tables say of what sets itself up when it is first called."""
+        life = self.interpreter.lexicon.life
+
+        def decorators(function: Function) -> set[str]:
+            nodes = [one.func if isinstance(one, ir.Call) else one for one in function.code.decorators]
+            return {self.resolve(node, function) for node in nodes}
+
+        libraries = {name: kind for kind in ("convolution", "product", "transform") for name in life[kind]}
+        return Knowledge(life["compiling"], libraries, decorators)
+
+    def resolve(self, node: ir.Expr, function: Function) -> str:
+        """The qualified name that an expression stands for, if it is one of something outside of the project."""
+        value = self.interpreter.names.static_value(node, function.module)
+        return value.name if isinstance(value, External) else ""
+
     def _listen(self, ledger: Ledger) -> None:
-        replays = self.interpreter.lexicon.life["replays"]
+        life = self.interpreter.lexicon.life
+        replays = life["replays"]
+        ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
+        makers = frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
+        streams = Streams(self._tell)
         for listener in (
             Inputs(self._tell),
             Outputs(self._tell, replays),
             Gradients(self._tell),
             Growth(self._tell, replays),
+            streams,
+            Backward(self._tell, streams),
+            Protocol(self._tell, ends),
+            Generators(self._tell, life["states"]),
+            Callables(self._tell, makers),
+            FirstCalls(self._tell, self.knowledge),
+            Soft(self._tell, self.interpreter.entries),
+            Process(self._tell, life["settings"], self.resolve),
+            Modes(self._tell, life["modal"], replays),
+            Pinned(self._tell, streams),
+            Threads(self._tell, replays),
+            Devices(self._tell),
         ):
             ledger.listen(listener)
 

@@ -185,6 +185,8 @@ class Containers:
         """A tensor of the region appended to something that outlives it is appended once, at capture."""
         if node is None or not frame.in_region or not isinstance(node.func, ir.Attribute):
             return
+        if self.evaluator.is_hook(frame):
+            return
         if fresh_tensor(added) is not None and self.evaluator.outlives_region(node.func.value, frame):
             self.evaluator.observe(frame, node, Growth(added))
 

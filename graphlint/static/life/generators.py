@@ -1,0 +1,63 @@
+"""Which generators a region draws from, and which of them its graph was told of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphlint.rule import Event, GeneratorUsed, RandomState
+from graphlint.static.life.ledger import Call, Listener
+from graphlint.static.life.objects import Capture, Made, Object, Place, Symbol, Thing
+
+Tell = Callable[[Event, Place, Capture], None]
+
+
+@dataclass
+class Generators(Listener):
+    """Follows one run; `states` are the functions that seed a generator of the device, or reach for its state."""
+
+    tell: Tell
+    states: frozenset[str]
+    seeds: dict[Thing | None, Object] = field(default_factory=dict)  # of generators; None is that of the process
+    registered: set[tuple[Thing, Thing]] = field(default_factory=set)  # graph, generator
+
+    def answered(self, call: Call) -> None:
+        if call.last == "register_generator_state" and isinstance(call.owner, Thing):
+            generator = call.given.get(0, "generator")
+            if isinstance(generator, Thing):
+                self.registered.add((call.owner, generator))
+        self._seeded(call)
+        capture, generator = self.ledger.capture, call.given.keywords.get("generator")
+        if capture is None or not isinstance(generator, Made) or generator.cls != "torch.Generator":
+            return
+        device = generator.given.get(0, generator.given.get("device"))
+        if _is_of_host(device) or (capture.graph, generator) in self.registered or generator in self.ledger.escaped:
+            return
+        if generator.made_in is not capture:
+            self.tell(GeneratorUsed(isinstance(device, str)), call.place, capture)
+
+    def _seeded(self, call: Call) -> None:
+        """A generator is seeded, or its state is read or set: in a region that is refused unless nothing changes."""
+        if call.name not in self.states:
+            return
+        capture, owner, value = self.ledger.capture, call.owner, call.given.get(0, "seed", "new_state", "offset")
+        key = owner if isinstance(owner, Thing) else None
+        if isinstance(owner, Made) and _is_of_host(owner.given.get(0, owner.given.get("device"))):
+            return
+        if capture is not None and not self._is_in_force(call, key, value):
+            self.tell(RandomState(not isinstance(value, (Thing, Symbol))), call.place, capture)
+        if call.last.startswith("manual_seed"):
+            self.seeds[key] = value
+
+    def _is_in_force(self, call: Call, key: Thing | None, value: Object) -> bool:
+        """Whether a seed is the one that was set last, or a state one that was read in this region."""
+        if call.last.startswith("manual_seed"):
+            if key not in self.seeds:
+                return not self.ledger.is_whole  # by whoever called
+            return self.seeds[key] is value or (type(value) is int and self.seeds[key] == value)
+        read = self.ledger.origin(value)
+        return read is not None and read.last == call.last.replace("set_", "get_")
+
+
+def _is_of_host(device: Object) -> bool:
+    return device is None or (isinstance(device, str) and device.startswith("cpu"))

@@ -1,0 +1,118 @@
+"""Modes that a capture had and a replay does not see: autocast, training, inference; and graphs that nobody replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphlint.rule import EagerBeside, Event, InferenceTensor, ModeIgnored
+from graphlint.static.life.ledger import Call, Listener
+from graphlint.static.life.objects import Capture, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.tensors import modules_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+
+Tell = Callable[[Event, Place, Capture], None]
+
+
+@dataclass
+class Modes(Listener):
+    """Follows one run; `modal` modules compute other things in training, `replays` are methods that launch a graph."""
+
+    tell: Tell
+    modal: frozenset[str]
+    replays: frozenset[str]
+    managers: list[tuple[Object, Call, Place]] = field(default_factory=list)
+    cast: set[Capture] = field(default_factory=set)  # captures with autocast around or in them
+    training: dict[Thing, bool] = field(default_factory=dict)
+    captured: dict[Thing, dict[Capture, bool]] = field(default_factory=dict)  # the mode of modules in captures
+    switched: dict[Capture, tuple[Place, Thing]] = field(default_factory=dict)
+    inferred: dict[Thing, Place] = field(default_factory=dict)  # tensors made in inference mode, and its place
+    beside: dict[Thing, list[Place]] = field(default_factory=dict)  # calls of what was captured
+    told: set[Capture] = field(default_factory=set)
+
+    def surrounded(self, manager: Object, place: Place) -> None:
+        call = self.ledger.origin(manager)
+        if call is not None and call.last in ("autocast", "inference_mode"):
+            self.managers.append((manager, call, place))
+            if call.last == "autocast":
+                self.cast.update(self.ledger.open)
+
+    def released(self, manager: Object, place: Place) -> None:
+        self.managers = [one for one in self.managers if one[0] is not manager]
+
+    def _around(self, name: str) -> Place | None:
+        """Where a mode was entered that is in force."""
+        return next((place for _, call, place in reversed(self.managers) if call.last == name), None)
+
+    def began(self, capture: Capture) -> None:
+        if self._around("autocast") is not None:
+            self.cast.add(capture)
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        where = self._around("autocast")
+        if where is not None and capture not in self.cast and capture not in self.told:
+            self.told.add(capture)
+            self.tell(ModeIgnored("autocast"), where, capture)
+        if capture in self.switched:
+            switch, module = self.switched.pop(capture)
+            if self._depends_on_mode(module):
+                self.tell(ModeIgnored("training"), switch, capture)
+
+    # Modules
+
+    def answered(self, call: Call) -> None:
+        if isinstance(call.result, Tensor):
+            where = self._around("inference_mode")
+            if where is not None:
+                self.inferred[call.result] = where
+        if call.last in ("eval", "train") and isinstance(call.owner, (Instance, Made)):
+            mode = call.last == "train" and call.given.get(0, "mode") is not False
+            for module in modules_in(call.owner):
+                self.training[module] = mode
+                for capture, known in self.captured.get(module, {}).items():
+                    if known is mode:
+                        self.switched.pop(capture, None)
+                    elif capture in self.ledger.latest.values():
+                        self.switched[capture] = call.place, module
+
+    def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
+        capture = self.ledger.capture
+        if capture is not None:
+            self.captured.setdefault(module, {})[capture] = self.training.get(module, True)
+        elif module in self.captured and not _replays(place.function.code, self.replays):
+            self.beside.setdefault(module, []).append(place)
+
+    def _depends_on_mode(self, module: Thing) -> bool:
+        """Whether a module, or one that it holds, computes other things in training."""
+        for one in modules_in(module):
+            if isinstance(one, Made) and one.cls.rpartition(".")[2] in self.modal:
+                return True
+            if isinstance(one, Instance):
+                codes = [one_[-1].code for one_ in one.cls.methods.values() if one_]
+                parts = (part for code in codes if code is not None for part in walk(code.body))
+                if any(isinstance(part, ir.Attribute) and part.attr == "training" for part in parts):
+                    return True
+        return False
+
+    def ended(self, capture: Capture) -> None:
+        if self._around("inference_mode") is None:
+            for root in capture.writes:
+                if root in self.inferred:
+                    self.tell(InferenceTensor(), self.inferred[root], capture)
+
+    def finished(self) -> None:
+        """Tell of a module that was captured, and is called eagerly again and again while nobody replays its graph."""
+        captures = self.ledger.latest.values()
+        if not self.ledger.is_whole or any(one.replays or one.facts.get("may be replayed") for one in captures):
+            return
+        for module, places in self.beside.items():
+            capture = next((one for one in self.captured[module] if one.graph not in self.ledger.escaped), None)
+            if capture is not None and len(places) > 1 and places[-1] == places[-2]:
+                self.tell(EagerBeside(), places[-1], capture)
+
+
+def _replays(code: ir.Code, replays: frozenset[str]) -> bool:
+    """Whether a function launches a graph on one of its ways."""
+    calls = (part for part in walk(code.body) if isinstance(part, ir.Call))
+    return any(isinstance(call.func, ir.Attribute) and call.func.attr in replays for call in calls)

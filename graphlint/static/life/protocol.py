@@ -1,0 +1,90 @@
+"""In which order captures are begun, ended and replayed, and whether an exception leaves one open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphlint.rule import CaptureMisused, Event
+from graphlint.static.life.ledger import Call, Listener
+from graphlint.static.life.objects import Capture, Frame, Made, Place, Thing, things_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+
+Tell = Callable[[Event, Place, Capture], None]
+COLLECTIVES = "torch.distributed."
+
+
+@dataclass
+class Protocol(Listener):
+    """Follows one run; `ends` are the names of methods that end a capture."""
+
+    tell: Tell
+    ends: frozenset[str]
+    reset: set[Thing] = field(default_factory=set)  # graphs that hold nothing any more
+    interrupted: dict[Capture, Place] = field(default_factory=dict)  # statements that an exception left
+
+    def began(self, capture: Capture) -> None:
+        if len(self.ledger.open) > 1:
+            self.ledger.open[0].facts["nested"] = True
+            self.tell(CaptureMisused("nested"), capture.place, capture)
+        elif self._holds_capture(capture.graph) and capture.graph is not capture.manager:
+            self.tell(CaptureMisused("again"), capture.place, capture)
+        self.reset.discard(capture.graph)
+
+    def _holds_capture(self, graph: Thing) -> bool:
+        return isinstance(graph, Made) and graph in self.ledger.latest and graph not in self.reset
+
+    def replayed_inside(self, graph: Thing, place: Place) -> None:
+        capture = self.ledger.capture
+        if capture is not None and isinstance(graph, Made) and not capture.facts.get("nested"):
+            self.tell(CaptureMisused("replay"), place, capture)
+
+    def ended(self, capture: Capture) -> None:
+        self.interrupted.pop(capture, None)
+
+    # Captures that are begun by hand
+
+    def failed(self, frame: Frame) -> None:
+        for capture in self._left_open(frame):
+            if frame.statement is not None:
+                self.interrupted.setdefault(capture, frame.statement)
+
+    def left(self, frame: Frame) -> None:
+        for capture in self._left_open(frame):
+            place = self.interrupted.pop(capture, None)
+            if place is None and self._ends(frame):
+                place = frame.statement
+            if place is not None:
+                self.ledger.open.remove(capture)
+                self.tell(CaptureMisused("raise"), place, capture)
+
+    def _left_open(self, frame: Frame) -> list[Capture]:
+        return [one for one in self.ledger.open if one.manager is None and one.owner is frame]
+
+    def _ends(self, frame: Frame) -> bool:
+        """Whether a function ends a capture on one of its ways."""
+        calls = (part for part in walk(frame.function.code.body) if isinstance(part, ir.Call))
+        return any(isinstance(call.func, ir.Attribute) and call.func.attr in self.ends for call in calls)
+
+    # Process groups
+
+    def answered(self, call: Call) -> None:
+        if call.last == "reset" and isinstance(call.owner, Thing):
+            self.reset.add(call.owner)
+        if not call.name.startswith(COLLECTIVES):
+            return
+        capture = self.ledger.capture
+        if capture is not None and isinstance(call.result, Made):
+            capture.facts["collective"] = True
+        if call.last == "destroy_process_group" and capture is None:
+            for one in self.ledger.latest.values():
+                if one.facts.get("collective") and one.graph not in self.reset and self._is_alive(one.graph):
+                    self.tell(CaptureMisused("destroyed"), call.place, one)
+
+    def _is_alive(self, graph: Thing) -> bool:
+        """Whether a name of some function that runs leads to a graph."""
+        if graph in self.ledger.escaped:
+            return False
+        held = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
+        return any(graph in things_in(value) for value in held)

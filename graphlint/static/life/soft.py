@@ -1,0 +1,84 @@
+"""Outputs of compiled callables that replay graphs: kept over the next call, or called in a way that never replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphlint.finding import Region
+from graphlint.rule import Event, NeverReplayed, OutputKept
+from graphlint.rulebook.entries import Entries
+from graphlint.static.life.ledger import Call, Listener
+from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Thing
+from graphlint.static.life.tensors import has_gradient, tensors_of
+
+Tell = Callable[[Event, Place, Capture], None]
+MARKS = frozenset({"cudagraph_mark_step_begin", "mark_step_begin"})
+
+
+@dataclass
+class Soft(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    entries: Entries
+    outputs: dict[Thing, Made] = field(default_factory=dict)  # of the latest call of each callable
+    kept: list[tuple[Made, Container, Thing, Place]] = field(default_factory=list)
+    loops: dict[Made, tuple[Place, int]] = field(default_factory=dict)  # where calls are repeated, and how often
+    silenced: list[Object] = field(default_factory=list)
+    is_stepped: bool = False  # a step is marked, or a backward pass ends it
+
+    def surrounded(self, manager: Object, place: Place) -> None:
+        call = self.ledger.origin(manager)
+        if call is not None and call.last in ("no_grad", "inference_mode"):
+            self.silenced.append(manager)
+
+    def released(self, manager: Object, place: Place) -> None:
+        self.silenced = [one for one in self.silenced if one is not manager]
+
+    def answered(self, call: Call) -> None:
+        self.is_stepped = self.is_stepped or call.last in MARKS
+
+    def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
+        self.is_stepped = self.is_stepped or name == "backward"
+
+    def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
+        if not isinstance(module, Made) or not self._graphs(module):
+            return
+        for known, container, value, where in [one for one in self.kept if one[0] is module]:
+            if any(held is value for held in container.values()):
+                self.tell(OutputKept("collected", True), where, self._region(module))
+                self.kept.remove((known, container, value, where))
+        self.outputs = {one: made for one, made in self.outputs.items() if made is not module}
+        self.outputs |= dict.fromkeys(tensors_of(result), module)
+        if self.ledger.loops and not self.silenced and any(has_gradient(one, ()) for one in tensors_of(result)):
+            _, number = self.loops.get(module, (place, 0))
+            self.loops[module] = self.ledger.loops[-1].place, number + 1
+
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        if isinstance(value, Thing) and value in self.outputs and self.ledger.capture is None:
+            self.kept.append((self.outputs[value], container, value, place))
+
+    def finished(self) -> None:
+        for module, (place, number) in self.loops.items():
+            if number > 1 and not self.is_stepped:
+                self.tell(NeverReplayed(), place, self._region(module))
+
+    def _region(self, module: Made) -> Capture:
+        place = module.made
+        assert place is not None
+        return Capture(module, Region(module.cls, place.path, place.line), place, 0)
+
+    def _graphs(self, module: Made) -> bool:
+        """Whether what was compiled replays graphs, by the options that it was compiled with."""
+        entry = self.entries.find(module.cls)
+        if entry is None or entry.form != "compile" or "wrapped" not in module.state:
+            return False
+        keywords = module.state["given"].keywords
+        return any(_is_graphing(keywords.get(name), values) for name, values in entry.graphing)
+
+
+def _is_graphing(value: Object, values: tuple[str | bool, ...]) -> bool:
+    if isinstance(value, Container):
+        return any(key in values and held is True for key, held in value.keyed.values())
+    return isinstance(value, (str, bool)) and not isinstance(value, Outside) and value in values

@@ -1,0 +1,25 @@
+"""A branch does less while a capture is under way, or a mode that eager code sees does nothing to a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import CaptureBranch, Confidence, Hit, ModeIgnored
+
+_MAX_NAMES = 3
+_SAID = {
+    "autocast": "`{operation}` changes what eager code computes; the graph was captured and replays without it",
+    "training": "`{operation}` switches the mode of a module that a graph was captured with: replay keeps the other",
+}
+_HELP = {
+    "autocast": "capture under `torch.autocast(..., cache_enabled=False)`",
+    "training": "capture one graph for each mode",
+}
+
+
+def detect(event: CaptureBranch | ModeIgnored) -> Iterator[Hit]:
+    if isinstance(event, ModeIgnored):
+        yield Hit(Confidence.MEDIUM, _SAID[event.of], _HELP[event.of])
+    elif not event.is_flag:  # what the program sets itself is a frozen value
+        names = " and ".join(f"`{name}`" for name in event.left_out[:_MAX_NAMES])
+        yield Hit(Confidence.HIGH, f"`{{operation}}` leaves out {names} under capture, and so does every replay")

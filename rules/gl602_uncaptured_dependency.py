@@ -1,0 +1,30 @@
+"""What is captured or replayed waits for what is not, or does not wait for what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import Confidence, Hit, OutsideDependency
+
+_SAID = {
+    "event": "`{operation}` waits, inside the region, for an event that was recorded outside of it",
+    "stream": "`{operation}` waits, inside the region, for a stream that takes no part in the capture",
+    "default": "`{operation}` makes the default stream wait for work of the region, and that stream cannot capture",
+    "legacy": "`{operation}` uses the default stream while a stream of another library, which is tied to it, captures",
+    "forward": "`{operation}` runs on the stream of its forward pass, which was not captured",
+    "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward is captured",
+    "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
+    "input": "`{operation}` reads what was written on another stream, without waiting for it",
+}
+_HELP = {
+    "forward": "capture the forward pass together with the backward pass",
+    "backward": "warm up on a side stream, or keep `loss.detach()`",
+    "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
+    "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
+}
+_UNSURE = ("output", "input", "backward")
+
+
+def detect(event: OutsideDependency) -> Iterator[Hit]:
+    confidence = Confidence.MEDIUM if event.how in _UNSURE else Confidence.HIGH
+    yield Hit(confidence, _SAID[event.how], _HELP.get(event.how))

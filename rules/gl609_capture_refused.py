@@ -1,0 +1,30 @@
+"""A region is the first to call what compiles, tunes or sets itself up when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import Confidence, FirstCall, Hit, InferenceTensor
+
+_SAID = {
+    "compiled": "`{operation}` calls a compiled function for the first time{shape}, which compiles it during capture",
+    "kernel": "`{operation}` launches a kernel for the first time{shape}, which compiles it during capture",
+    "benchmark": "`{operation}` runs a convolution for the first time{shape}, which times algorithms during capture",
+    "library": "`{operation}` is the first to need a library of the device, which sets itself up during capture",
+    "group": "`{operation}` is the first collective of its group, which sets up its communicator during capture",
+    "backend": "`{operation}` runs on a backend that works on the host, and cannot be captured",
+}
+_HELP = {
+    "group": "call a collective of this group before the region, or make the group with `device_id=`",
+    "backend": 'make the group with the backend "nccl"',
+}
+_UNSURE = ("library",)
+
+
+def detect(event: FirstCall | InferenceTensor) -> Iterator[Hit]:
+    if isinstance(event, InferenceTensor):
+        said = "`{operation}` makes a tensor that only inference mode may change, and the region changes it without"
+        yield Hit(Confidence.HIGH, said, "warm up under `torch.no_grad()`, or capture in inference mode as well")
+        return
+    said = _SAID[event.what].replace("{shape}", " with this shape" if event.is_other_shape else "")
+    yield Hit(Confidence.MEDIUM if event.what in _UNSURE else Confidence.HIGH, said, _HELP.get(event.what))
