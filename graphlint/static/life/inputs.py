@@ -163,7 +163,7 @@ class Inputs(Listener):
         if name is not None:
             self.tell(StaleReplay((name,)), place, capture)
         code = place.function.code
-        if code is not self.ledger.frames[-1].function.code or code.name == "<module>":
+        if not any(one.function.code is code for one in self.ledger.frames[-1:]) or code.name == "<module>":
             return
         names = tuple(p.name for p in code.parameters if _is_data(p) and p.name not in code.loads)
         if names:
