@@ -13,7 +13,7 @@ from expectations import parse_expectations
 
 from graphlint import static
 from graphlint.config import Config
-from graphlint.finding import Finding, Region, Report
+from graphlint.finding import Confidence, Finding, Region, Report
 from graphlint.rulebook import builtin_rules, load_rulebook
 
 RULEBOOK = load_rulebook(builtin_rules())
@@ -47,6 +47,12 @@ class Analysis:
     def found(self) -> list[Place]:
         """(file, line, code) of every finding, in the order of the report."""
         return [(self.name(f.span.path), f.span.line, f.code) for f in self.report.findings]
+
+    @property
+    def shown(self) -> list[Place]:
+        """Those of the findings that are more than a hint, by file, line and code."""
+        firm = [f for f in self.report.findings if f.confidence > Confidence.LOW]
+        return sorted((self.name(f.span.path), f.span.line, f.code) for f in firm)
 
     @property
     def expected(self) -> list[Place]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from graphlint.static.domain.program import Class, Function, ModuleValue, PackageValue
+from graphlint.static.domain.program import Bound, Class, Function, ModuleValue, PackageValue
 from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -160,6 +160,8 @@ class Expressions:
                 return ClassRef(value.definition)
             case Function():
                 return self.function(value)
+            case Bound(function=External(name="contextlib.contextmanager")):
+                return self.concrete(value.receiver)
             case ModuleValue() | PackageValue():
                 return value
         return Thing()

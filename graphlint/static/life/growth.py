@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import Event, GraphCollected, Recapture
 from graphlint.static.life.ledger import Listener
-from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -69,13 +69,37 @@ class Growth(Listener):
         elif container.kind == "list" and not _is_bounded(place):
             others = [g for held in container.values() for g in _directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]
-            if any(other.region == capture.region and set(other.reads) == set(capture.reads) for other in before):
+            if any(_is_again(capture, other) for other in before) and not self._is_counted(place):
                 self.tell(GraphCollected(False, True), place, capture)
+
+    def _is_counted(self, place: Place) -> bool:
+        """Whether a graph is kept in a loop of the function that has a fixed number of rounds."""
+        loops = (loop for loop in self.ledger.loops if loop.place.function.code is place.function.code)
+        return any(isinstance(loop.value, PLAIN) and loop.value is not None for loop in loops)
 
     def _is_called_freely(self, place: Place) -> bool:
         """Whether the function that keeps a graph replays it as well, so that it serves requests."""
         calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
         return any(isinstance(c.func, ir.Attribute) and c.func.attr in self.replays for c in calls)
+
+
+def _is_again(capture: Capture, other: Capture) -> bool:
+    """Whether a capture is of the same region as another one, and reads the same, by the same local names too."""
+    names, others = _locals_of(capture), _locals_of(other)
+    is_same = all(others.get(name, value) is value for name, value in names.items())
+    is_same = is_same and _numbers(capture) == _numbers(other)
+    return other.region == capture.region and set(other.reads) == set(capture.reads) and is_same
+
+
+def _numbers(capture: Capture) -> list[Object]:
+    """The known values that the function which captures was given: the size of a batch is among them."""
+    given = capture.owner.given if isinstance(capture.owner, Frame) else []
+    return [value for value in given if isinstance(value, PLAIN)]
+
+
+def _locals_of(capture: Capture) -> dict[tuple[ir.Code, str], Object]:
+    """What a region read by local names; the size of a batch is among them, as far as nobody knows it."""
+    return {(f.function.code, name): value for (f, name), value in capture.paths.items() if isinstance(f, Frame)}
 
 
 def _directly_in(value: Object) -> Iterator[Thing]:

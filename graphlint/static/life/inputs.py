@@ -90,8 +90,12 @@ class Inputs(Listener):
             self.containers[value] = None
         for capture in self.ledger.latest.values():
             known = capture.paths.get((owner, name))
-            if known is not None and known is before and is_tensor(known) and known.root in capture.reads:
-                self.replaced.setdefault(capture, []).append((owner, name, before, place))
+            if known is None or not is_tensor(known) or known.root not in capture.reads:
+                continue
+            replaced = self.replaced.setdefault(capture, [])
+            is_deleted = before is None and (owner, name) not in [one[:2] for one in replaced]
+            if known is before or is_deleted:
+                replaced.append((owner, name, known, place))
 
     def written(self, write: Write) -> None:
         if _method(write) in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
@@ -159,7 +163,7 @@ class Inputs(Listener):
         if name is not None:
             self.tell(StaleReplay((name,)), place, capture)
         code = place.function.code
-        if code is not self.ledger.frames[-1].function.code or code.name == "<module>":
+        if not any(one.function.code is code for one in self.ledger.frames[-1:]) or code.name == "<module>":
             return
         names = tuple(p.name for p in code.parameters if _is_data(p) and p.name not in code.loads)
         if names:
@@ -245,7 +249,7 @@ def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
     parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
     names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
     mine = root.made is not None and root.made.function.code is owner.function.code and root.made.way == owner.way
-    return tuple(name for name in names if name in parameters or (mine and root.source))
+    return tuple(name for name in names if (root.source if mine else name in parameters))
 
 
 def _bases(thing: Thing) -> Iterator[Thing]:

@@ -16,7 +16,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.calls import Calls
 from graphlint.static.life.frames import Broke, Continued, Decisions, Leave, Raised, Returned
 from graphlint.static.life.ledger import Ledger
-from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, Object, Outside, Place, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, MethodOf, Object, Outside, Place, Thing
 from graphlint.static.syntax import ir
 
 MAX_ROUNDS = 4  # of a loop whose rounds are known
@@ -244,6 +244,8 @@ class Machine(Calls):
 
     def set_attribute(self, owner: Object, name: str, value: Object, place: Place) -> None:
         """`owner.name = value`."""
+        if isinstance(owner, MethodOf):  # no method, if it has attributes: a part, as the weight of a module is
+            owner = Thing(source=(owner.receiver,) if isinstance(owner.receiver, Thing) else ())
         if isinstance(owner, Thing):
             before = owner.attributes.get(name)
             owner.attributes[name] = value

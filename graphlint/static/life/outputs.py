@@ -81,6 +81,13 @@ class Outputs(Listener):
         if capture is not None and capture.replays:
             self.collections.append((capture, container, value, place, tuple(self.ledger.loops)))
 
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        """Forget a container that nothing leads to any more."""
+        if any(container is before for _, container, *_ in self.collections):
+            held = (one for frame in self.ledger.frames for value in frame.env.values() for one in things_in(value))
+            if all(one is not before for one in held):
+                self.collections = [kept for kept in self.collections if kept[1] is not before]
+
     def named(self, name: str, value: Object, frame: Frame) -> None:
         self.names.pop((frame, name), None)
         capture = self._output_of(value)

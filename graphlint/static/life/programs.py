@@ -175,7 +175,7 @@ def _holds(segment: Segment, lines: set[int]) -> bool:
 def script(machine: Machine, module: Module) -> None:
     """Run the statements at the top level of a file."""
     frame = outer_frame(machine, module, 1)
-    frame.env = machine.modules.setdefault(module, {"__name__": "__main__"})
+    frame.env["__name__"] = "__main__"
     with machine.ledger.activation(frame):
         segments = {(segment.first, segment.last): segment for segment in module.index.statements}
         for segment in segments.values():  # several statements on a line are one
@@ -215,9 +215,9 @@ def unknown_arguments(code: ir.Code, skip: int = 0) -> Arguments:
 
 
 def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
-    """The frame of a file, from which a program starts."""
+    """The frame of a file, from which a program starts; its names are the globals."""
     machine.home = module
-    return Frame(Function(MODULE_CODE, module, "<module>", line))
+    return Frame(Function(MODULE_CODE, module, "<module>", line), env=machine.modules.setdefault(module, {}))
 
 
 def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Iterator[Decisions]:

@@ -1,0 +1,401 @@
+"""What a graph reads around its replays: filled, whole, in the same memory, and alive."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import Analysis, analyse
+
+CLASS = """
+import torch
+
+class Runner:
+    def __init__(self, model, helper):
+        self.model, self.helper = model, helper
+        self.x = torch.zeros(16, 8, device="cuda")
+        self.lengths = torch.zeros(16, dtype=torch.int32, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x.sum(0) + self.lengths.sum()
+
+    def run(self, x, n):
+{body}
+        self.graph.replay()
+        return self.y{cut}.clone()
+"""
+FUNCTION = """
+import torch
+
+def compiled(model, helper):
+    x = torch.zeros(16, 8, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x.sum(0)
+
+    def run(batch, n):
+{body}
+        graph.replay()
+        return y.clone()
+    return run
+"""
+SCRIPT = """
+import torch
+import library
+
+x = torch.zeros(16, 8, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x.sum(0)
+for batch in library.batches():
+{body}
+    graph.replay()
+    print(y.sum().item())
+"""
+
+
+def filled_in(template: str, body: str, depth: int = 2, **others: str) -> str:
+    """A program with this body before its replay."""
+    return template.format(body=textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 4 * depth), **others)
+
+
+def of_class(folder: Path, body: str, cut: str = "") -> Analysis:
+    return analyse(folder, filled_in(CLASS, body, cut=cut))
+
+
+def of_program(folder: Path, program: str) -> Analysis:
+    return analyse(folder, program)
+
+
+FORMS = [(CLASS, 2, "self.x", "x"), (FUNCTION, 2, "x", "batch"), (SCRIPT, 1, "x", "batch")]
+IN_FORMS = pytest.mark.parametrize(
+    ("template", "depth", "held", "given"), FORMS, ids=["a class", "a function that it returns", "a script"]
+)
+
+
+@IN_FORMS
+def test_data_that_goes_nowhere(tmp_path: Path, template: str, depth: int, held: str, given: str) -> None:
+    """The replay computes the last request again, unless something is copied."""
+    stale = analyse(tmp_path / "stale", filled_in(template, "pass", depth, cut=""))
+    assert ["GL512"] == [code for _, _, code in stale.shown]
+    fresh = analyse(tmp_path / "fresh", filled_in(template, f"{held}.copy_({given})", depth, cut=""))
+    assert [] == fresh.shown
+
+
+@IN_FORMS
+def test_a_name_that_is_bound_anew(tmp_path: Path, template: str, depth: int, held: str, given: str) -> None:
+    """The graph reads the tensor that the name held before; a nested function binds a name of its own."""
+    body = f"{held} = {given}  # expect: GL508"
+    if template is FUNCTION:
+        body = f"nonlocal x\n{body}"
+    analysis = analyse(tmp_path, filled_in(template, body, depth, cut=""))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.x.copy_(x)",
+        "self.x[:] = x",
+        "self.x[...] = x",
+        "self.x[:].copy_(x)",
+        "self.x[...].copy_(x)",
+        "self.x[:, :].copy_(x)",
+        "self.x.view(-1).copy_(x.view(-1))",
+        "torch.add(x, 1, out=self.x)",
+        "self.x.zero_()\nself.x[:n].copy_(x)",
+        "self.x[:n].copy_(x)\nself.x[n:].zero_()",
+        "self.x[:n] = x\nself.x[n:] = 0",
+        "held = self.x\nheld.copy_(x)",
+        "view = self.x.view(128)\nview.copy_(x.reshape(128))",
+        "for target, source in zip([self.x], [x]):\n    target.copy_(source)",
+        "for target in (self.x, self.lengths):\n    target.copy_(x)",
+        "self.helper(self.x, x)",
+        "self.helper.fill({'x': self.x}, x)",
+        "self.helper(self, x)",
+        "torch._foreach_copy_([self.x], [x])",
+        "getattr(self, 'x').copy_(x)",
+        "self.x.fill_(n)",
+        "self.x.index_copy_(0, n, x)",
+        "self.x[n].copy_(x)",
+        "self.x[0:4].copy_(x)",
+    ],
+)
+def test_a_write_to_an_input_is_seen(tmp_path: Path, body: str) -> None:
+    """Under any name, by any operation, whole or at a place that a constant or a tensor says."""
+    assert [] == of_class(tmp_path, f"{body}\nprint(n)").shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "pass",
+        "print(self.lengths.shape)",
+        "held = torch.zeros(16, 8, device='cuda')",
+        "number = n + 1",
+        "self.helper(self.model)",
+    ],
+)
+def test_what_writes_to_no_input_does_not_count(tmp_path: Path, body: str) -> None:
+    """Nothing that the graph reads is given to anybody."""
+    assert ["GL512"] == [code for _, _, code in of_class(tmp_path, body).shown]
+
+
+def test_a_loop_that_counts_has_no_data(tmp_path: Path) -> None:
+    """A benchmark replays as often as it likes."""
+    for number, head in enumerate(["range(10)", "range(int(library.count()))", "enumerate([1, 2])"]):
+        program = filled_in(SCRIPT, "pass", 1).replace("library.batches()", head)
+        assert [] == analyse(tmp_path / str(number), program).shown, head
+    unused = filled_in(SCRIPT, "pass", 1).replace("for batch in", "for _ in")
+    assert [] == analyse(tmp_path / "unused", unused).shown
+
+
+def test_a_graph_without_inputs_computes_what_it_likes(tmp_path: Path) -> None:
+    """Nothing is to be filled."""
+    program = filled_in(SCRIPT, "pass", 1).replace("y = x.sum(0)", 'y = torch.rand(4, device="cuda")')
+    assert [] == analyse(tmp_path, program).shown
+
+
+LAZY = """
+import torch
+
+class Lazy:
+    def __init__(self, model):
+        self.model, self.graph = model, None
+
+    def __call__(self, x, mask):
+        if self.graph is None:
+            {prepare}
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.x * mask * 2{mark}
+        self.x.copy_(x)
+        {again}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepare", "again", "mark"),
+    [
+        ("self.x = x.clone()", "pass", "  # expect: GL512"),
+        ("self.x, mask = x.clone(), mask.clone()", "pass", "  # expect: GL512"),
+        ("self.x = x.clone(); self.mask = mask = mask.clone()", "self.mask.copy_(mask)", ""),
+        ("self.x = x.clone(); mask = torch.ones(4, device='cuda')", "pass", ""),
+        ("self.x = torch.empty_like(x); self.mask = mask", "self.mask.copy_(mask)", ""),
+    ],
+    ids=["its argument", "a copy of it", "a copy that is filled", "a constant", "the argument itself, filled"],
+)
+def test_what_the_call_that_captured_was_given(tmp_path: Path, prepare: str, again: str, mark: str) -> None:
+    """A later call has an argument of its own, which the graph never reads."""
+    analysis = analyse(tmp_path, LAZY.format(prepare=prepare, again=again, mark=mark))
+    codes = [place for place in analysis.shown if place[2] == "GL512"]
+    assert analysis.expected == codes
+
+
+PARTS = {
+    "a slice": "self.x[:n].copy_(x)  # expect: GL511",
+    "an item": "self.x[:n] = x  # expect: GL511",
+    "a size of the argument": "self.x[:x.shape[0]].copy_(x)  # expect: GL511",
+    "a local name": "rows = x.size(0)\nself.x[:rows] = x  # expect: GL511",
+    "another extent": "self.x[:, :n] = x  # expect: GL511",
+    "a view that has a name": "part = self.x[:n]\npart.copy_(x)  # expect: GL511",
+    "a view of a view": "self.x.view(16, 8)[:n].copy_(x)  # expect: GL511",
+    "an operation with out": "torch.mul(x, 2, out=self.x[:n])  # expect: GL511",
+}
+
+
+@pytest.mark.parametrize("body", PARTS.values(), ids=PARTS)
+def test_an_input_that_is_filled_in_part(tmp_path: Path, body: str) -> None:
+    """What lies behind is of an earlier request, and the graph sums over it."""
+    analysis = of_class(tmp_path, f"print(n)\n{body}")
+    assert analysis.expected == analysis.shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.x[:n].copy_(x)\nself.x[n:].zero_()",
+        "self.x[n:].fill_(0)\nself.x[:n] = x",
+        "self.x[:n] = x\nself.x[n:] = 0",
+        "self.x.zero_()\nself.x[:n] = x",
+        "self.x.fill_(0)\nself.x[:n] = x",
+        "self.x[:4] = x",
+        "self.x[:n] = x\nself.helper(self.x)",
+        "self.x[:n] = x\nself.lengths.fill_(n)",
+        "padded = torch.nn.functional.pad(x, (0, n))\nself.x.copy_(padded)",
+    ],
+    ids=[
+        "the rest is zeroed",
+        "the rest was zeroed",
+        "the rest is assigned",
+        "all is zeroed before",
+        "all is filled before",
+        "a constant bound",
+        "an unknown call may fill it",
+        "the graph is told where it ends",
+        "padded",
+    ],
+)
+def test_the_rest_of_an_input_does_not_matter(tmp_path: Path, body: str) -> None:
+    """It is filled as well, or the graph knows where its data ends."""
+    assert [] == of_class(tmp_path, f"print(n)\n{body}").shown
+
+
+def test_outputs_that_are_cut_with_their_inputs_are_rows(tmp_path: Path) -> None:
+    """Each row is likely computed by itself; where the whole output is used, the rest is in it."""
+    body = "self.x[:n].copy_(x)"
+    assert [] == of_class(tmp_path / "cut", body, cut="[:n]").shown
+    assert ["GL511"] == [code for _, _, code in of_class(tmp_path / "whole", body).shown]
+
+
+EMPTY = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.x = torch.empty(16, 8, device="cuda"){mark}
+        {warm}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x.sum(0)
+
+    def run(self, x, n):
+        self.x[:n].copy_(x)
+        self.graph.replay()
+        return self.y[:n].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("warm", "mark"),
+    [("pass", "  # expect: GL511"), ("self.x.zero_()", ""), ("self.x.fill_(float('nan'))", "  # expect: GL511")],
+    ids=["nothing", "zeros", "what is no number"],
+)
+def test_memory_that_nothing_has_filled(tmp_path: Path, warm: str, mark: str) -> None:
+    """What `torch.empty` finds there may be NaN."""
+    analysis = analyse(tmp_path, EMPTY.format(warm=warm, mark=mark))
+    assert analysis.expected == analysis.shown
+
+
+MEMORY = {
+    "resized": ("self.x.resize_(n, 8)  # expect: GL508", "self.x[:n].zero_()"),
+    "set to other memory": ("self.x.set_(x)  # expect: GL508", "self.x.copy_(x)"),
+    "bound anew and filled": ("self.x = torch.zeros_like(x)  # expect: GL508", "self.x.zero_()"),
+    "a sum": ("self.x = self.x + x  # expect: GL508", "self.x += x"),
+    "moved": ("self.x = x.to('cuda')  # expect: GL508", "self.x.copy_(x.to('cuda'))"),
+}
+
+
+@pytest.mark.parametrize(("bad", "good"), MEMORY.values(), ids=MEMORY)
+def test_other_memory_is_not_what_the_graph_reads(tmp_path: Path, bad: str, good: str) -> None:
+    """What works in place keeps the address."""
+    rest = "\nself.lengths.fill_(n)\nprint(x.shape)"
+    analysis = of_class(tmp_path / "bad", bad + rest)
+    assert analysis.expected == analysis.shown
+    assert [] == of_class(tmp_path / "good", good + rest).shown
+
+
+def test_a_replacement_counts_as_soon_as_it_is_replayed(tmp_path: Path) -> None:
+    """What is captured again reads the new tensor, and an attribute that gets its tensor back never lost it."""
+    again = """
+        self.x = x
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x.sum(0)
+        """
+    assert "GL508" not in {code for _, _, code in of_class(tmp_path / "again", again).found}
+    back = "old = self.x\nself.x = x\nself.model(self.x)\nself.x = old\nself.x.copy_(x)\nprint(n)"
+    assert [] == of_class(tmp_path / "back", back).shown
+
+
+HELPER = """
+import torch
+
+{around}
+def record(net, out):
+    {made}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x * 2{mark}
+    {kept}
+    {result}
+
+def main(net, batch):
+    out = []
+    got = record(net, out)
+    for _ in range(2):
+        print(got)
+"""
+LOCAL = 'x = torch.zeros(4, device="cuda")'
+
+
+@pytest.mark.parametrize(
+    "result", ["return graph, y", "return graph", "return {'graph': graph, 'y': y}", "return graph.replay"]
+)
+def test_an_input_that_nobody_holds(tmp_path: Path, result: str) -> None:
+    """The function is over, its graph is not."""
+    program = HELPER.format(around="", made=LOCAL, kept="pass", result=result, mark="  # expect: GL507")
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == analysis.shown
+
+
+@pytest.mark.parametrize(
+    ("made", "kept", "result"),
+    [
+        (LOCAL, "pass", "return graph, x, y"),
+        (LOCAL, "pass", "return {'graph': graph, 'x': x, 'y': y}"),
+        (LOCAL, "out.append(x)", "return graph, y"),
+        (LOCAL, "KEPT.append(x)", "return graph, y"),
+        (LOCAL, "net.x = x", "return graph, y"),
+        (LOCAL, "graph.x = x", "return graph, y"),
+        (LOCAL, "unknown(x)", "return graph, y"),
+        ("x = net.x", "pass", "return graph, y"),
+        (LOCAL, "graph.replay()", "return y.clone()"),
+        (
+            LOCAL,
+            "def run(batch):\n        x.copy_(batch)\n        graph.replay()\n        return y.clone()",
+            "return run",
+        ),
+    ],
+    ids=[
+        "it is returned",
+        "in a dictionary",
+        "in a list of the caller",
+        "in a global list",
+        "in an object",
+        "in the graph",
+        "in an unknown call",
+        "it was there before",
+        "the graph is dropped as well",
+        "in a closure",
+    ],
+)
+def test_an_input_that_somebody_holds(tmp_path: Path, made: str, kept: str, result: str) -> None:
+    """As long as the graph, or the graph is gone too."""
+    around = "from elsewhere import unknown\nKEPT = []"
+    program = HELPER.format(around=around, made=made, kept=kept, result=result, mark="")
+    assert [] == [place for place in analyse(tmp_path, program).shown if place[2] == "GL507"]
+
+
+def test_an_object_holds_its_own_inputs(tmp_path: Path) -> None:
+    """An attribute does, a local name of the constructor does not."""
+    program = """
+    import torch
+
+    class Runner:
+        def __init__(self, net):
+            {name} = torch.zeros(4, device="cuda")
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = {name} * 2{mark}
+
+        def run(self):
+            self.graph.replay()
+            return self.y.clone()
+    """
+    bad = analyse(tmp_path / "bad", program.format(name="x", mark="  # expect: GL507"))
+    assert bad.expected == bad.shown
+    assert [] == analyse(tmp_path / "good", program.format(name="self.x", mark="")).shown

@@ -1,0 +1,555 @@
+"""What becomes of the outputs of a graph, of its state, its gradients, and of the graphs themselves."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import Analysis, analyse
+
+
+def of(folder: Path, program: str, *codes: str) -> tuple[list[tuple[str, int, str]], list[tuple[str, int, str]]]:
+    """What a program expects, and what is shown of these codes."""
+    analysis: Analysis = analyse(folder, program)
+    return analysis.expected, [place for place in analysis.shown if place[2] in codes]
+
+
+MAIN = """
+import torch
+
+def step(x):
+    return x * 2
+
+def main(first, second, show):
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(x)
+{body}
+"""
+
+
+def after(body: str) -> str:
+    """A function that does this after its capture."""
+    return MAIN.format(body=textwrap.indent(textwrap.dedent(body).strip("\n"), "    "))
+
+
+EARLY = {
+    "it is computed with": "z = y + 1  # expect: GL509\nx.copy_(first)\ngraph.replay()",
+    "a method of it": "z = y.sum()  # expect: GL509\ngraph.replay()",
+    "a view of it": "z = y[:2].clone()  # expect: GL509\ngraph.replay()",
+    "another tensor is filled with it": "x.copy_(first)\nfirst.copy_(y)  # expect: GL509\ngraph.replay()",
+    "on one way only": "if show:\n    graph.replay()\nz = y.sum()  # expect: GL509",
+    "it is stacked": "z = torch.stack([y, y])  # expect: GL509\ngraph.replay()",
+}
+
+
+@pytest.mark.parametrize("body", EARLY.values(), ids=EARLY)
+def test_an_output_is_read_before_it_is_computed(tmp_path: Path, body: str) -> None:
+    """A capture runs no kernel."""
+    expected, shown = of(tmp_path, after(body), "GL509")
+    assert expected == shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "graph.replay()\nz = y + 1",
+        "x.copy_(first)\ngraph.replay()\nz = y.sum()",
+        "print(y.shape)\nrows = y.size(0)\ngraph.replay()",
+        "if show:\n    graph.replay()\n    z = y.sum()",
+        "show(graph)\nz = y.sum()",
+        "z = y\ngraph.replay()\nw = z + 1",
+        "def run():\n    graph.replay()\n    return y.clone()\nz = run() + 1",
+        "y = torch.ones(4)\nz = y + 1\ngraph.replay()",
+    ],
+    ids=[
+        "replayed",
+        "filled and replayed",
+        "its size is known",
+        "read where it is replayed",
+        "somebody may replay",
+        "another name",
+        "in a function",
+        "another tensor",
+    ],
+)
+def test_an_output_is_read_after_its_replay(tmp_path: Path, body: str) -> None:
+    """Or not its values."""
+    assert ([], []) == of(tmp_path, after(body), "GL509")
+
+
+KEPT = {
+    "in a list": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results.append(y)  # expect: GL510
+        """,
+    "in a dictionary": """
+        results = {}
+        for number, batch in enumerate((first, second)):
+            x.copy_(batch)
+            graph.replay()
+            results[number] = y  # expect: GL510
+        """,
+    "a view": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results.append(y[:2])  # expect: GL510
+        """,
+    "a detached view": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results.append(y.detach())  # expect: GL510
+        """,
+    "what a function returns": """
+        def run(batch):
+            x.copy_(batch)
+            graph.replay()
+            return y  # expect: GL510
+        one = run(first)
+        two = run(second)
+        print(one - two)
+        """,
+    "in a comprehension": """
+        def run(batch):
+            x.copy_(batch)
+            graph.replay()
+            return y  # expect: GL510
+        results = [run(batch) for batch in (first, second)]
+        """,
+    "what a generator yields": """
+        def run(batches):
+            for batch in batches:
+                x.copy_(batch)
+                graph.replay()
+                yield y  # expect: GL510
+        results = list(run((first, second)))
+        """,
+}
+
+
+@pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
+def test_an_output_that_is_kept_is_written_over(tmp_path: Path, body: str) -> None:
+    """All that is kept is one tensor, which the last replay has filled."""
+    expected, shown = of(tmp_path, after(body), "GL510")
+    assert expected == shown
+
+
+COPIED = {
+    "a copy in a list": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results.append(y.clone())
+        """,
+    "a number": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results.append(y.sum().item())
+        """,
+    "what is computed from it": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results.append(y + 1)
+        """,
+    "a list for each round": """
+        for batch in (first, second):
+            results = []
+            x.copy_(batch)
+            graph.replay()
+            results.append(y)
+            show(results[0].sum())
+        """,
+    "a list that is emptied": """
+        results = []
+        for batch in (first, second):
+            results.clear()
+            x.copy_(batch)
+            graph.replay()
+            results.append(y)
+        """,
+    "one replay": """
+        results = []
+        x.copy_(first)
+        graph.replay()
+        results.append(y)
+        """,
+    "a function that returns a copy": """
+        def run(batch):
+            x.copy_(batch)
+            graph.replay()
+            return y.clone()
+        one = run(first)
+        two = run(second)
+        print(one - two)
+        """,
+    "the first is used before the second": """
+        def run(batch):
+            x.copy_(batch)
+            graph.replay()
+            return y
+        one = run(first)
+        total = one.sum()
+        two = run(second)
+        print(total - two.sum())
+        """,
+    "one name for all": """
+        def run(batch):
+            x.copy_(batch)
+            graph.replay()
+            return y
+        for batch in (first, second):
+            result = run(batch)
+            print(result.sum())
+        """,
+    "a comprehension of copies": """
+        def run(batch):
+            x.copy_(batch)
+            graph.replay()
+            return y
+        results = [run(batch).clone() for batch in (first, second)]
+        """,
+}
+
+
+@pytest.mark.parametrize("body", COPIED.values(), ids=COPIED)
+def test_an_output_that_is_copied_stays(tmp_path: Path, body: str) -> None:
+    """Or is not needed any more when it is written over."""
+    assert ([], []) == of(tmp_path, after(body), "GL510")
+
+
+DROPPED = {
+    "its name is deleted": "graph.replay()\ndel graph  # expect: GL507\nz = y.sum()",
+    "it is reset": "graph.replay()\ngraph.reset()  # expect: GL507\nz = y.sum()",
+    "a view is read": "graph.replay()\ntop = y[:2]\ngraph.reset()  # expect: GL507\nz = top + 1",
+}
+HELD = {
+    "its output is copied": "graph.replay()\nz = y.clone()\ndel graph\nw = z.sum()",
+    "another name has it": "graph.replay()\nother = graph\ndel graph\nz = y.sum()",
+    "an object has it": "graph.replay()\nshow.graph, show.x = graph, x\ndel graph\nz = y.sum()",
+    "its output was read before": "graph.replay()\nz = y.sum()\ngraph.reset()",
+    "its output is dropped with it": "graph.replay()\nz = y.sum()\ndel graph, y\nw = z + 1",
+    "another tensor is read": "graph.replay()\ngraph.reset()\nz = x.sum()",
+}
+
+
+@pytest.mark.parametrize("body", [*DROPPED.values(), *HELD.values()], ids=[*DROPPED, *HELD])
+def test_outputs_live_as_long_as_their_graph(tmp_path: Path, body: str) -> None:
+    """It owns the memory that they lie in."""
+    expected, shown = of(tmp_path, after(body), "GL507")
+    assert expected == shown
+
+
+SUM = """
+import torch
+
+class Counter:
+    def __init__(self):
+        self.x, self.total = torch.zeros(4, device="cuda"), torch.zeros(4, device="cuda")
+        {before}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            {inside}
+            self.total += self.x
+
+    def run(self, x):
+        self.x.copy_(x)
+        {each}
+        self.graph.replay(){mark}
+        return self.total.sum().item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "each", "mark"),
+    [
+        ("self.total.zero_()", "pass", "pass", "  # expect: GL705"),
+        ("self.total.zero_()", "self.total.zero_()", "pass", ""),
+        ("self.total.zero_()", "pass", "self.total.zero_()", ""),
+        ("pass", "pass", "pass", ""),
+    ],
+    ids=["reset once", "reset in the region", "reset before each replay", "a sum over all on purpose"],
+)
+def test_a_sum_that_was_reset_is_reset_for_each_replay(
+    tmp_path: Path, before: str, inside: str, each: str, mark: str
+) -> None:
+    """The graph has no reset of its own unless one is in it."""
+    program = SUM.format(before=before, inside=inside, each=each, mark=mark)
+    expected, shown = of(tmp_path, program, "GL705")
+    assert expected == shown
+
+
+WARM = """
+import torch
+
+class Decoder:
+    def __init__(self):
+        self.x = torch.zeros(4, device="cuda")
+        self.position = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.position += 1
+            self.y = self.x + self.position
+        {warm}
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("warm", "mark"),
+    [
+        ("for _ in range(3):\n            self.graph.replay()", "  # expect: GL401"),
+        ("for _ in range(3):\n            self.graph.replay()\n        self.position.zero_()", ""),
+        ("pass", ""),
+    ],
+    ids=["replayed", "reset behind it", "not replayed"],
+)
+def test_replays_that_warm_up_leave_their_state(tmp_path: Path, warm: str, mark: str) -> None:
+    """The first request finds it."""
+    program = WARM.format(warm=warm.replace("replay()", f"replay(){mark}"))
+    expected, shown = of(tmp_path, program, "GL401")
+    assert expected == shown
+
+
+TRAINED = """
+import torch
+
+class Trainer:
+    def __init__(self):
+        self.model = torch.nn.Linear(4, 1).cuda()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.x = torch.ones(2, 4, device="cuda")
+        self.model(self.x).mean().backward()
+        {before}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            {inside}
+            self.loss = self.model(self.x).mean()
+            self.loss.backward(){mark}
+
+    def step(self, x):
+        {each}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.loss.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "each", "mark"),
+    [
+        ("pass", "pass", "pass", "  # expect: GL705"),
+        ("self.model.zero_grad(set_to_none=False)", "pass", "pass", "  # expect: GL705"),
+        ("self.model.zero_grad(set_to_none=True)", "pass", "pass", ""),
+        ("self.optimizer.zero_grad(set_to_none=True)", "pass", "pass", ""),
+        ("pass", "self.model.zero_grad(set_to_none=False)", "pass", ""),
+        ("self.model.zero_grad()", "pass", "pass", ""),
+    ],
+    ids=["kept", "zeroed", "dropped", "dropped by the optimizer", "zeroed in the region", "dropped by default"],
+)
+def test_gradients_that_a_warm_up_leaves_are_added_to(
+    tmp_path: Path, before: str, inside: str, each: str, mark: str
+) -> None:
+    """A backward in the region that finds a gradient adds to it, in every replay."""
+    program = TRAINED.format(before=before, inside=inside, each=each, mark=mark)
+    expected, shown = of(tmp_path, program, "GL705")
+    assert expected == shown
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        "self.model.zero_grad()  # expect: GL704",
+        "self.model.zero_grad(set_to_none=True)  # expect: GL704",
+        "self.optimizer.zero_grad()  # expect: GL704",
+        "self.model.weight.grad = None  # expect: GL704",
+        "for p in self.model.parameters():\n            p.grad = None  # expect: GL704",
+        "self.model.zero_grad(set_to_none=False)",
+        "self.optimizer.zero_grad(set_to_none=False)",
+        "self.other = torch.nn.Linear(4, 4)\n        self.other.zero_grad()",
+        "pass",
+    ],
+)
+def test_gradients_that_the_graph_writes_are_kept(tmp_path: Path, each: str) -> None:
+    """`.grad` is None after they were dropped, and no replay sets it."""
+    drop = "self.model.zero_grad(set_to_none=True)"
+    program = TRAINED.format(before=drop, inside="pass", each=each, mark="")
+    expected, shown = of(tmp_path, program, "GL704")
+    assert expected == shown
+
+
+CACHE = """
+import torch
+
+class Cache:
+    def __init__(self, model):
+        self.model, self.graphs = model, {{}}
+
+    def run(self, x, size):
+        {key}
+        if key not in self.graphs:
+            {guard}
+            held, graph = torch.zeros(8, device="cuda"), torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = held * 2
+            self.graphs[key] = graph, held, y{mark}
+        graph, held, y = self.graphs[key]
+        held.copy_(x)
+        graph.replay()
+        return y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "guard", "mark"),
+    [
+        ("key = size", "pass", ""),
+        ("key = x.shape", "pass", "  # expect: GL505"),
+        ("key = tuple(x.shape)", "pass", "  # expect: GL505"),
+        ("key = (x.shape[0], size)", "pass", ""),
+        ("key = x.shape", "if len(self.graphs) > 8: self.graphs.clear()", ""),
+        ("key = x.shape", "if self.full: self.graphs.popitem()", ""),
+        ("key = 'only'", "pass", ""),
+        ("key = self.size", "pass", ""),
+        ("key = self.model.bucket(size)", "pass", ""),
+    ],
+    ids=[
+        "a size",
+        "a shape",
+        "a tuple of it",
+        "two sizes",
+        "bounded",
+        "one is dropped",
+        "a constant",
+        "an attribute",
+        "a bucket",
+    ],
+)
+def test_a_table_of_graphs_by_what_requests_ask_for(tmp_path: Path, key: str, guard: str, mark: str) -> None:
+    """Nothing bounds how many keys there are."""
+    expected, shown = of(tmp_path, CACHE.format(key=key, guard=guard, mark=mark), "GL505")
+    assert expected == shown
+
+
+LIST = """
+import torch
+
+class Runner:
+    def __init__(self, sizes, count):
+        self.x = torch.zeros(8, device="cuda")
+        self.graphs, self.outs = [], []
+        for size in {sizes}:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                out = {out}
+            self.graphs.append(graph){mark}
+            self.outs.append(out)
+
+    def run(self, x, number):
+        self.x.copy_(x)
+        self.graphs[number].replay()
+        return self.outs[number].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "out", "mark"),
+    [
+        ("range(count)", "self.x * 2", "  # expect: GL505"),
+        ("[1, 2, 4]", "self.x[:size] * 2", ""),
+        ("[1, 2, 4]", "self.x * 2", ""),
+        ("sizes", "self.x[:size] * 2", ""),
+        ("reversed(sizes)", "self.x.narrow(0, 0, size) * 2", ""),
+    ],
+    ids=["the same again", "a fixed set of sizes", "a fixed number", "sizes that are given", "in another order"],
+)
+def test_a_list_of_graphs(tmp_path: Path, sizes: str, out: str, mark: str) -> None:
+    """One for each size is meant; one more of the same is what grows."""
+    expected, shown = of(tmp_path, LIST.format(sizes=sizes, out=out, mark=mark), "GL505")
+    assert expected == shown
+
+
+ADDED = """
+import torch
+
+class Runner:
+    def __init__(self, net):
+        self.x = torch.zeros(8, device="cuda")
+        self.graphs = []
+
+    def record(self, size):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.y = self.x[:size] * 2
+        self.graphs.append(graph){mark}
+
+runner = Runner(None)
+for size in {sizes}:
+    runner.record({size})
+runner.graphs[-1].replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "size", "mark"),
+    [("range(6)", "8", "  # expect: GL505"), ("(1, 2, 4)", "size", ""), ("range(1)", "8", "")],
+    ids=["the same size", "other sizes", "once"],
+)
+def test_a_method_that_adds_a_graph(tmp_path: Path, sizes: str, size: str, mark: str) -> None:
+    """It keeps one more in each call, though the caller counts."""
+    expected, shown = of(tmp_path, ADDED.format(sizes=sizes, size=size, mark=mark), "GL505")
+    assert expected == shown
+
+
+EACH = """
+import torch
+
+class Runner:
+    def __init__(self):
+        self.x = torch.zeros(8, device="cuda")
+        self.graph = None
+
+    def record(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x * 2
+
+    def run(self, {parameters}):
+        self.x.fill_(1)
+        {record}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "record"),
+    [
+        ("x", "self.record()  # expect: GL707"),
+        ("x", "if self.graph is None:\n            self.record()"),
+        ("x", "if x.shape != self.x.shape:\n            self.record()"),
+        ("x=None", "self.record()"),
+    ],
+    ids=["in each call", "in the first", "on a condition", "in what serves no request"],
+)
+def test_a_graph_is_captured_once(tmp_path: Path, parameters: str, record: str) -> None:
+    """A capture for each request costs more than its replay saves."""
+    expected, shown = of(tmp_path, EACH.format(parameters=parameters, record=record), "GL707")
+    assert expected == shown

@@ -1,0 +1,134 @@
+"""Methods that prepare for a capture, and those of the same name that prepare for replays."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import Analysis, analyse
+
+PAIR = """
+import torch
+
+class Metadata:
+    def __init__(self, lengths, table):
+        self.lengths, self.table = lengths, table
+
+class Backend:
+    def __init__(self, runner):
+        self.runner = runner
+        self.lengths = torch.zeros(64, dtype=torch.int32, device="cuda")
+        self.table = torch.zeros(64, 128, dtype=torch.int32, device="cuda")
+        self.metadata = {{}}
+
+    def init_{first}_capture_metadata(self, size):
+        self.current = Metadata(self.lengths[:size], self.table[:size])
+        self.metadata["graph"] = self.current
+
+    def init_{second}_replay_metadata(self, size, lengths, table):
+{body}
+"""
+
+
+def prepared(folder: Path, body: str, first: str = "graph", second: str = "graph") -> Analysis:
+    """What is said of a class that does this before each replay."""
+    body = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
+    return analyse(folder, PAIR.format(body=body, first=first, second=second))
+
+
+TOLD = {
+    "an attribute": """
+        self.lengths = lengths  # expect: GL508
+        """,
+    "a tensor that is made anew": """
+        self.lengths = torch.cumsum(lengths, 0)  # expect: GL508
+        """,
+    "an attribute of what the object holds": """
+        self.current.lengths = lengths  # expect: GL508
+        """,
+    "through a local name": """
+        metadata = self.metadata["graph"]
+        metadata.lengths = lengths  # expect: GL508
+        """,
+    "on one way of two": """
+        if size > 4:
+            self.lengths.copy_(lengths)
+        else:
+            self.lengths = lengths  # expect: GL508
+        """,
+    "another one is copied": """
+        self.table.copy_(table)
+        self.lengths = lengths  # expect: GL508
+        """,
+    "in a function of the method": """
+        def take():
+            self.lengths = lengths  # expect: GL508
+        take()
+        """,
+}
+
+
+@pytest.mark.parametrize("body", TOLD.values(), ids=TOLD)
+def test_an_attribute_that_is_bound_anew_is_not_what_the_graph_reads(tmp_path: Path, body: str) -> None:
+    """The tensor that the object held for the capture is the one of the graph."""
+    analysis = prepared(tmp_path, body)
+    assert analysis.expected == analysis.shown
+
+
+SILENT = {
+    "a copy": """
+        self.lengths.copy_(lengths)
+        """,
+    "a copy of a part": """
+        self.lengths[:size].copy_(lengths)
+        self.lengths[size:].zero_()
+        """,
+    "an item": """
+        self.lengths[:] = lengths
+        """,
+    "through the object": """
+        self.current.lengths.copy_(lengths)
+        """,
+    "the same tensor": """
+        self.lengths = self.lengths
+        """,
+    "a part of the same tensor": """
+        self.current.lengths = self.lengths[:size]
+        self.lengths.copy_(lengths)
+        """,
+    "what was not there for the capture": """
+        self.latest = lengths
+        """,
+    "filled under its old name": """
+        before = self.lengths
+        self.lengths = lengths
+        before.copy_(lengths)
+        """,
+    "a number": """
+        self.size = size
+        """,
+}
+
+
+@pytest.mark.parametrize("body", SILENT.values(), ids=SILENT)
+def test_a_tensor_that_is_filled_is_what_the_graph_reads(tmp_path: Path, body: str) -> None:
+    """Its address stays, whatever name it is filled under."""
+    assert [] == prepared(tmp_path, body).shown
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [("graph", "graph", ["GL508"]), ("graph", "forward", []), ("target_graph", "target_graph", ["GL508"])],
+)
+def test_only_methods_of_one_name_belong_together(tmp_path: Path, first: str, second: str, expected: list[str]) -> None:
+    """They differ in the word for what they prepare."""
+    analysis = prepared(tmp_path, "self.lengths = lengths", first, second)
+    assert expected == [code for _, _, code in analysis.shown]
+
+
+def test_the_finding_names_the_attribute_and_the_capture(tmp_path: Path) -> None:
+    """The line of the region is that of the method which prepares for it."""
+    finding = prepared(tmp_path, "self.lengths = lengths").finding
+    assert "`lengths`" in finding.message
+    assert "line 15" in finding.message
