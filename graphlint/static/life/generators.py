@@ -27,6 +27,9 @@ class Generators(Listener):
             if isinstance(generator, Thing):
                 self.registered.add((call.owner, generator))
         self._seeded(call)
+        is_new = call.name == "torch.Generator" and not _is_of_host(call.given.get(0, "device"))
+        if is_new and self.ledger.capture is not None:
+            self.tell(RandomState(True), call.place, self.ledger.capture)
         capture, generator = self.ledger.capture, call.given.keywords.get("generator")
         if capture is None or not isinstance(generator, Made) or generator.cls != "torch.Generator":
             return
@@ -53,7 +56,7 @@ class Generators(Listener):
         """Whether a seed is the one that was set last, or a state one that was read in this region."""
         if call.last.startswith("manual_seed"):
             if key not in self.seeds:
-                return not self.ledger.is_whole  # by whoever called
+                return key is None and not self.ledger.is_whole  # by whoever called
             return self.seeds[key] is value or (type(value) is int and self.seeds[key] == value)
         read = self.ledger.origin(value)
         return read is not None and read.last == call.last.replace("set_", "get_")

@@ -215,7 +215,7 @@ class Streams(Listener):
         if waiting is None or other is None or waiting is other:
             return
         if self.branch is not None and not (self._is_known(waiting) and self._is_known(other)):
-            self.branch.is_guessed = self.branch.is_guessed or CALLERS not in (waiting, other)
+            self.branch.is_guessed = self.branch.is_guessed or self.branch.origin not in (waiting, other)
         if self._draws_in(waiting, other, call.place, "stream"):
             self.order.wait(waiting, self.order.known(other))
 
