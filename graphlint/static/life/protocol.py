@@ -18,10 +18,11 @@ COLLECTIVES = "torch.distributed."
 
 @dataclass
 class Protocol(Listener):
-    """Follows one run; `ends` are the names of methods that end a capture."""
+    """Follows one run; `ends` are methods that end a capture, `makers` functions that graph callables."""
 
     tell: Tell
     ends: frozenset[str]
+    makers: frozenset[str]
     reset: set[Thing] = field(default_factory=set)  # graphs that hold nothing any more
     interrupted: dict[Capture, Place] = field(default_factory=dict)  # statements that an exception left
 
@@ -71,11 +72,13 @@ class Protocol(Listener):
     # Process groups
 
     def answered(self, call: Call) -> None:
+        capture = self.ledger.capture
+        if call.name in self.makers and capture is not None:
+            self.tell(CaptureMisused("nested"), call.place, capture)
         if call.last == "reset" and isinstance(call.owner, Thing):
             self.reset.add(call.owner)
         if not call.name.startswith(COLLECTIVES):
             return
-        capture = self.ledger.capture
         if capture is not None and isinstance(call.result, Made):
             capture.facts["collective"] = True
         if call.last == "destroy_process_group" and capture is None:

@@ -92,7 +92,7 @@ class Rehearsal:
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            Protocol(self._tell, ends),
+            Protocol(self._tell, ends, makers),
             Generators(self._tell, life["states"]),
             Callables(self._tell, makers),
             FirstCalls(self._tell, self.knowledge),
