@@ -1,11 +1,12 @@
-"""A mode that eager code sees, and a replay does not."""
+"""A branch asks whether a capture is under way and does less there; or a mode is changed that no replay sees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, ModeIgnored
+from graphlint.rule import CaptureBranch, Confidence, Hit, ModeIgnored
 
+_MAX_NAMES = 3
 _SAID = {
     "autocast": "`{operation}` changes what eager code computes; the graph was captured and replays without it",
     "training": "`{operation}` switches the mode of a module that a graph was captured with: replay keeps the other",
@@ -16,5 +17,11 @@ _HELP = {
 }
 
 
-def detect(event: ModeIgnored) -> Iterator[Hit]:
-    yield Hit(Confidence.MEDIUM, _SAID[event.of], _HELP[event.of])
+def detect(event: CaptureBranch | ModeIgnored) -> Iterator[Hit]:
+    if isinstance(event, ModeIgnored):
+        yield Hit(Confidence.MEDIUM, _SAID[event.of], _HELP[event.of])
+        return
+    if event.is_flag:
+        return  # what the program sets itself is a frozen value
+    names = " and ".join(f"`{name}`" for name in event.left_out[:_MAX_NAMES])
+    yield Hit(Confidence.HIGH, f"`{{operation}}` leaves out {names} under capture, and so does every replay")

@@ -11,11 +11,9 @@ _BOUND = "keep a fixed set of sizes, share one pool, and drop graphs with `reset
 
 def detect(event: StateWrite | Growth | GraphCollected) -> Iterator[Hit]:
     if isinstance(event, GraphCollected):
-        said = (
-            "`{operation}` keeps one more graph, with its memory, for each new key, and nothing bounds how many"
-            if event.by_key
-            else "`{operation}` keeps each graph that is captured anew, with its memory, and nothing resets the old ones"
-        )
+        by_key = "`{operation}` keeps one more graph, with its memory, for each new key, and nothing bounds how many"
+        anew = "`{operation}` keeps each graph that is captured anew, with its memory, and resets none"
+        said = by_key if event.by_key else anew
         yield Hit(Confidence.MEDIUM if event.is_sure else Confidence.LOW, said, _BOUND)
         return
     fresh = fresh_tensor(event.value)

@@ -20,7 +20,7 @@ LAYERS: dict[str, list[set[str]]] = {
         {"syntax"},
         {"index"},
         {"domain"},
-        {"facts", "findings"},
+        {"facts", "findings", "writes"},
         {"models"},
         {"interpreter"},
         {"life", "regions"},

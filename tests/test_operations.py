@@ -21,7 +21,7 @@ KIND_WORDS = """
     tensor elementwise promoted same-shape bool-tensor int-tensor indices scalar-tensor reduction bool-reduction
     int-reduction extremum where unique loss factory like moved self host-tensor device-tensor host-array tensors pair
     triple quad
-    int float bool number str list groups shape device dtype none object
+    int float bool number str list groups states shape device dtype none object
 """
 PREDICATES = set(
     re.findall(r"[a-z]+(?:-[a-z]+)?", " ".join(re.findall(r"(?m)^    (\S.*?)  ", Condition.__doc__ or "")))

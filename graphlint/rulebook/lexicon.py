@@ -28,8 +28,15 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "registers", "registers_tensors", "states", "trains",
     ),
     "unknown": ("attributes", "methods"),
-    "life": ("compiling", "convolution", "modal", "ordering", "product", "random", "replays", "settings", "states", "telling", "training", "transform"),
+    "life": (
+        "compiling", "convolution", "modal", "ordering", "product", "random", "replays", "settings", "states",
+        "telling", "training", "transform",
+    ),
     "libraries": ("catalogued", "familiar", "host"),
+    "host_state": (
+        "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers", "prepares",
+        "replays", "schedulers", "sweeps",
+    ),
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
@@ -65,6 +72,10 @@ class Lexicon:
             {name: kind for kind, names in sections[section].items() for name in names}
             for section in ("devices", "callables", "containers", "methods")
         )
+        self.host_state = {
+            kind: re.compile("|".join(map(translate, names)) or "(?!)")
+            for kind, names in sections["host_state"].items()
+        }
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]
@@ -92,6 +103,16 @@ class Lexicon:
     def is_module(self, cls: str) -> bool:
         """Whether a class is one of modules, to judge by where it stands."""
         return cls.startswith(self._namespaces)
+
+    def is_optimizer(self, cls: str) -> bool:
+        """Whether a class is one of torch's optimizers, to judge by where it stands."""
+        named = self.host_state
+        return named["optimizers"].match(cls) is not None and not self.is_scheduler(cls)
+
+    def is_scheduler(self, cls: str) -> bool:
+        """Whether a class changes the learning rate of an optimizer, to judge by its name."""
+        last = cls.rpartition(".")[2]
+        return any(self.host_state[kind].match(last) for kind in ("schedulers", "sweeps"))
 
     def owners(self, cls: str) -> tuple[str, ...]:
         """A class outside the project, and the one whose methods it has as well if it is one of modules."""

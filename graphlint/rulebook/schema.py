@@ -22,7 +22,7 @@ RETURNS = frozenset({
     "tensor", "elementwise", "promoted", "same-shape", "bool-tensor", "int-tensor", "indices", "scalar-tensor",
     "reduction", "bool-reduction", "int-reduction", "extremum", "where", "unique", "loss", "factory", "like", "moved",
     "self", "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
-    "number", "str", "list", "groups", "shape", "device", "dtype", "none", "object", "instance",
+    "number", "str", "list", "groups", "states", "shape", "device", "dtype", "none", "object", "instance",
 })  # fmt: skip
 TYPES = ("number", "int", "size")
 

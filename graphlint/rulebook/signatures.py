@@ -47,6 +47,7 @@ class Operation:
     host-tensor, device-tensor, host-array      a tensor on the host; one on the device; a NumPy array
     tensors, pair, triple, quad                 a tuple or list of tensors: of unknown length, of two, three, four
     int, float, bool, number, str, list, shape, device, dtype, none     host values; shape is a tuple of ints
+    states                a dictionary of dictionaries: what an optimizer keeps for each parameter
     groups                a list of dictionaries, with tensors on the device under `params`: what an optimizer updates
     object                something else
     """

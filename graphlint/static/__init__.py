@@ -14,6 +14,9 @@ It is an abstract interpretation of what capture regions reach, one package a st
   is open, and the context managers in force. So it is context-sensitive in values, not in call strings. What happens in
   a region is an event; the detectors of the rulebook turn events into effects, which contexts keep;
 - `regions` finds where captures begin, in the code and by declaration, and runs the interpreter there;
+- `life` rehearses the code around those regions, one path at a time, on objects with identities (symbolic execution):
+  construct, warm up, capture, fill, replay, read, release. What a graph needs between these is asked there, and not in
+  the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given;
 - `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each.
 
 Bounds, and what they cost: a function gets at most 16 contexts, then its arguments are widened; calls nest 70 deep, 10
@@ -165,6 +168,7 @@ def _followed(interpreter: Interpreter, targets: Targets) -> tuple[Reached, Prob
     opened = interpreter.regions.values()
     for path in {Path(one.region.path) for one in opened}:
         interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
+    interpreter.settle()
     reached = gather(opened)
     reached.followed = set(targets.followed)
     reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}

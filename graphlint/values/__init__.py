@@ -304,8 +304,17 @@ def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:
     items = dict(left.items)
     for key, value in right.items:
         items[key] = join(items[key], value) if key in items else value
+    for mapping in (left, right):
+        if mapping.other is not None:  # under a key that is not known there it may hold another number
+            items |= {key: _of_kind(items[key]) for key in items.keys() - dict(mapping.items).keys()}
     other = left.other if right.other is None else right.other if left.other is None else join(left.other, right.other)
     return Mapping(tuple(items.items()), other)
+
+
+def _of_kind(value: Value) -> Value:
+    """Another number of the same kind; what is no number stays."""
+    is_number = isinstance(value, Const) and value.kind in (int, float)
+    return Host(value.kind.__name__) if isinstance(value, Const) and is_number else value
 
 
 def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:

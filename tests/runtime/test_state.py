@@ -451,6 +451,15 @@ def test_arrays_and_generators_of_numpy_are_state() -> None:
     assert first == step()
 
 
+def test_an_array_that_can_only_be_read_is_left_as_it_is() -> None:
+    """Nobody has changed it, and nobody can put it back."""
+    numpy = pytest.importorskip("numpy")
+    table = numpy.broadcast_to(numpy.ones(1), (3,))
+    state = reachable(lambda: float(table.sum()), (), {})
+    state.snapshot().restore()
+    assert table.sum() == 3
+
+
 def test_a_class_need_not_name_its_module() -> None:
     """Extensions have classes whose `__module__` is no text; what they hold is state like that of any other."""
 

@@ -178,29 +178,6 @@ def test_what_a_warm_up_fills_is_filled(
     assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
 
 
-@pytest.mark.parametrize(("warm_up", "confidence"), [("pass", "high"), ("layer.forward(x)", "medium")])
-def test_a_tensor_that_a_warm_up_may_have_moved_is_hardly_on_the_host(
-    tmp_path: Path, warm_up: str, confidence: str
-) -> None:
-    """What lies at one of two places is not sure to be at either."""
-    program = f"""
-        import torch
-        class Layer:
-            def __init__(self):
-                self.window = torch.ones(4)
-            def forward(self, x):
-                self.window = self.window.to(x.device)
-                return self.window * x
-        def main():
-            layer, x = Layer(), torch.ones(4, device="cuda")
-            {warm_up}
-            with torch.cuda.graph(torch.cuda.CUDAGraph()):
-                layer.forward(x)
-        """
-    report = analyse(tmp_path, program, confidence=Confidence.LOW).report
-    assert [confidence] == [str(f.confidence) for f in report.findings if f.code == "GL202"]
-
-
 @pytest.mark.parametrize(
     ("filling", "before", "confidence"),
     [

@@ -796,7 +796,7 @@ ENTRIES = {
     "make_graphed_callables": "# file: run.py\nimport torch, main\n"
     "torch.cuda.make_graphed_callables(main.step, (torch.ones(4, device='cuda'),))\n",
     "capture_begin": "# file: run.py\nimport main, torch\ndef run(graph):\n    x = torch.ones(4, device='cuda')\n"
-    "    graph.capture_begin()\n    main.step(x)\n    graph.capture_end()\n",
+    "    graph.capture_begin()\n    main.step(x)\n    graph.capture_end()\n    return x\n",
 }
 
 
@@ -1039,6 +1039,16 @@ def test_an_installed_package_is_followed_on_request(tmp_path: Path, installed: 
         report = analyse(tmp_path / "project", INSTALLED, follow_installed=(package,)).report
         assert [str(installed / "layers.py")] == [finding.span.path for finding in report.findings], package
         assert 1 == report.summary.files
+
+
+def test_what_lies_beside_an_installed_package_is_not_followed(tmp_path: Path, installed: Path) -> None:
+    """One folder holds all that is installed; only what was asked for is looked at, package by package."""
+    (installed / "layers.py").write_text("from single import scale\n", encoding="utf-8")
+    (tmp_path / "project").mkdir()
+    alone = analyse(tmp_path / "project", INSTALLED, follow_installed=("vendor",)).report
+    assert ([], 1) == (list(alone.findings), alone.summary.unresolved_calls)
+    both = analyse(tmp_path / "project", INSTALLED, follow_installed=("vendor", "single")).report
+    assert [str(installed.parent / "single.py")] == [finding.span.path for finding in both.findings]
 
 
 def test_an_installed_module_is_followed(tmp_path: Path, installed: Path) -> None:

@@ -13,6 +13,7 @@ from graphlint.errors import UsageError
 from graphlint.finding import Hole
 from graphlint.rulebook import builtin_rules, load_rulebook
 from graphlint.rulebook.targets import Target
+from graphlint.static.interpreter import interpreter
 from graphlint.static.regions import targets
 
 RUNNER = """
@@ -240,11 +241,11 @@ runs = "elsewhere.models:Model.forward"
 """
 
 
-def in_table(tmp_path: Path, text: str = TABLE) -> Analysis:
+def in_table(tmp_path: Path, text: str = TABLE, program: str = RUNNER) -> Analysis:
     """What is said of the program with a table of the user's own."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "regions.toml").write_text(text, encoding="utf-8")
-    folder = write(tmp_path / "code", RUNNER)
+    folder = write(tmp_path / "code", program)
     return Analysis(
         static.check([folder], Config(root=folder), load_rulebook(builtin_rules(), tmp_path / "rules")), folder
     )
@@ -261,6 +262,49 @@ def test_a_budget_that_is_used_up_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(targets, "BUDGET", 0)
     (hole,) = in_table(tmp_path).report.holes
     assert ("self.model", 2, 1, 1) == (hole.callee, hole.fitting, hole.followed, hole.left_out)
+
+
+KINDS = """
+# file: serve/__init__.py
+# file: serve/runner.py
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.model = model
+
+    def capture(self):
+        ids = torch.zeros(8, device="cuda")
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            self.model(ids)
+# file: serve/models/__init__.py
+# file: serve/models/only.py
+def last(ids):
+    return ids.item()
+
+def part(ids, place):
+    if place == 1:
+        ids.sum().item()
+    return ids
+
+class OnlyForCausalLM:
+    def forward(self, ids):
+        ids = part(ids, 0)
+        ids = part(ids, 1)
+        return last(ids)
+"""
+
+
+def test_once_the_budget_is_used_up_a_function_is_run_for_few_kinds_of_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also inside of one call: what is not run yet is, and what was run before gives what it gave."""
+    for budget, few, lines in ((4000, 1, {2, 6}), (0, 1, {2}), (0, 2, {2, 6})):
+        monkeypatch.setattr(targets, "BUDGET", budget)
+        monkeypatch.setattr(interpreter, "FEW_VARIANTS", few)
+        (tmp_path / f"{budget}{few}").mkdir()
+        found = in_table(tmp_path / f"{budget}{few}", program=KINDS).found
+        assert lines == {line for _, line, code in found if code == "GL101"}
 
 
 def test_what_the_user_declares_has_no_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -460,3 +460,103 @@ def test_a_side_that_is_known_lets_the_other_one_decide(tmp_path: Path) -> None:
             other(x)
         """
     assert_reported(tmp_path, program)
+
+
+WARM = """
+import torch
+class Net:
+    def __init__(self):
+        self.window = torch.hann_window(16)
+    def __call__(self, x):
+        self.window = self.window.to(x.device){moved}
+        return x * self.window
+net = Net()
+x = torch.ones(16, device="cuda")
+{before}
+with torch.cuda.graph(torch.cuda.CUDAGraph()):
+    net(x)
+"""
+
+
+def test_what_a_warm_up_has_moved_lies_there(tmp_path: Path) -> None:
+    """It is moved once: in the region nothing is uploaded, and nothing new is kept."""
+    assert analyse(tmp_path, WARM.format(before="net(x)", moved="")).found == []
+
+
+def test_what_nothing_has_moved_before_is_moved_in_the_region(tmp_path: Path) -> None:
+    found = analyse(tmp_path, WARM.format(before="", moved="  # expect: GL202 GL501"))
+    assert {code for _, _, code in found.found} == {"GL202", "GL501"}
+
+
+def test_what_another_one_has_moved_is_moved_in_the_region(tmp_path: Path) -> None:
+    """What lies on the device by another name is not what the attribute holds."""
+    found = analyse(tmp_path, WARM.format(before="moved = net.window.to(x.device)", moved=""))
+    assert {code for _, _, code in found.found} == {"GL202", "GL501"}
+
+
+def test_a_loop_over_nothing_but_under_a_condition_has_that_condition(tmp_path: Path) -> None:
+    program = """
+        def step(x, other, flag: bool):
+            for t in (x, other) if flag else ():
+                t.item()
+            for t in [] if flag else [x]:
+                t.tolist()
+            sizes = [t.cpu() for t in ((x,) if flag else ())]
+            for t in (x,) if flag else (other,):
+                t.numpy(force=True)
+        """
+    analysis = analyse(tmp_path, HEAD + textwrap.dedent(program), regions=("main:step",))
+    told = [(one.code, [condition.text for condition in one.when]) for one in analysis.report.findings]
+    assert told == [("GL101", ["flag"]), ("GL101", ["not flag"]), ("GL201", ["flag"]), ("GL201", [])]
+
+
+def test_a_class_method_of_an_autograd_function_gets_its_class(tmp_path: Path) -> None:
+    program = """
+        class Scale(torch.autograd.Function):
+            @classmethod
+            def power(cls, x, alpha):
+                return x ** alpha
+            @classmethod
+            def forward(cls, ctx, x, alpha=2.0):
+                if not isinstance(alpha, torch.Tensor):
+                    alpha = torch.tensor(alpha, device=x.device)  # expect: GL203
+                return cls.power(x, alpha).item()  # expect: GL101
+            @classmethod
+            def backward(cls, ctx, gradient):
+                return gradient.tolist(), None  # expect: GL101
+        class Half(Scale):
+            pass
+        def step(x):
+            y = Half.apply(x)
+            x.sum().backward()
+            return y
+        """
+    assert_reported(tmp_path, program)
+
+
+def test_a_metaclass_that_makes_its_objects_is_followed(tmp_path: Path) -> None:
+    """And so is the constructor of a class outside of the program, where the object is really made."""
+    program = """
+        HOOKS = []
+        class Meta(type):
+            def __call__(cls, *args, **kwargs):
+                for hook in HOOKS:
+                    made = hook(cls, args, kwargs)
+                    if made is not None:
+                        return made
+                return super().__call__(*args, **kwargs)  # expect: GL104
+        class Base(metaclass=Meta):
+            def __call__(self, x):
+                return x.tolist()  # expect: GL101
+        class Normal(torch.distributions.Normal, Base):
+            pass
+        class Quiet(Base):
+            def __init__(self, x):
+                self.x = x
+        def step(x: torch.Tensor):
+            Normal(x, x)
+            quiet = Quiet(x)
+            quiet(x)
+            return quiet.x.item()  # expect: GL101
+        """
+    assert_reported(tmp_path, program)

@@ -85,3 +85,29 @@ def test_a_tensor_of_the_host_is_asked_where_it_lies(tmp_path: Path) -> None:
     """It is known there."""
     analysis = analyse(tmp_path, in_region("if not host.is_cuda:\n    x.item()"))
     assert ["GL101"] == [code for _, _, code in analysis.found]
+
+
+WRAPPED = """
+import functools
+def constant(function):
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        return function(*args, **kwargs)
+    return run
+@functools.lru_cache
+@constant
+def is_torch_npu_available(deep=False):
+    import vendor
+    return vendor.found(deep)
+@constant
+def is_known():
+    import vendor
+    return vendor.found()
+"""
+
+
+def test_a_guard_behind_decorators_is_one(tmp_path: Path) -> None:
+    """Its name says what it asks; a helper of another name is not known."""
+    asked = in_region("if is_torch_npu_available():\n    x.item()\nif is_known():\n    x.tolist()", WRAPPED)
+    analysis = analyse(tmp_path, asked)
+    assert [["is_known()"]] == [[one.text for one in finding.when] for finding in analysis.report.findings]

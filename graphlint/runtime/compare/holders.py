@@ -71,7 +71,8 @@ def _assign(holder: Any, key: Any, value: object) -> None:
         holder.namespace.pop(key, None)
         holder.namespace |= {} if value is ABSENT else {key: value}
     elif is_array(holder):
-        holder[key] = value
+        if holder.flags.writeable:  # what can only be read is what it was
+            holder[key] = value
     else:
         owner = type if isinstance(holder, type) else object  # past what a class does when an attribute is set
         owner.__delattr__(holder, key) if value is ABSENT else owner.__setattr__(holder, key, value)

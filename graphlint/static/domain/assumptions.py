@@ -41,11 +41,15 @@ class Assumption:
 
     @property
     def is_unfilled(self) -> bool:
-        """Whether state that is filled once is not there: `self.x is None`, `not self.ready`, `key not in cache`."""
+        """Whether state that is filled once is not there: `self.x is None`, `not self.ready`, `key not in cache`,
+        `len(state) == 0`.
+        """
         match self.test:
             case _ if self.form == FIRST_CALL:
                 return True
             case ir.Unary(operator="not", operand=ir.Attribute() | ir.Call(func=ir.Name(id="hasattr"))):
+                return self.outcome
+            case ir.Compare(left=ir.Call(func=ir.Name(id="len")), comparisons=(("==", ir.Literal(value=0)),)):
                 return self.outcome
             case ir.Compare(left=ir.Attribute(), comparisons=(("is", ir.Literal(value=None)),)):
                 return self.outcome

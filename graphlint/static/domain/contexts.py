@@ -17,6 +17,12 @@ from graphlint.values import UNKNOWN, Arguments, Const, ExternalObject, Value
 FOREIGN = Const("foreign capture")
 
 
+class Source:
+    """Where a host value comes from; the kinds stand in `sources`."""
+
+    __slots__ = ()
+
+
 class Mode(enum.Enum):
     """Whether code runs before a capture, inside one, or inside a region that falls back instead of failing."""
 
@@ -80,9 +86,20 @@ class MadeCall:
     frame: Frame
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Something kept on the host that is added to: how that is written, and what is assumed there."""
+
+    text: str
+    assumed: Assumptions
+
+
 @dataclass(slots=True, eq=False)
 class Context:
-    """A function run with certain arguments, or the inside of a region; `applied` are autograd functions."""
+    """A function run with certain arguments, or the inside of a region; `applied` are autograd functions.
+
+    `answers` are the reads and parameters that its result comes from; `has_work` tells of work on the device.
+    """
 
     function: str
     path: str
@@ -91,7 +108,10 @@ class Context:
     ways: dict[Context, list[Assumptions]] = field(default_factory=dict)
     unresolved: dict[Span, Unresolved] = field(default_factory=dict)
     applied: dict[Class, None] = field(default_factory=dict)
+    counts: dict[Span, Counted] = field(default_factory=dict)
     result: Value = UNKNOWN
+    answers: dict[Source, None] = field(default_factory=dict)
+    has_work: bool = False
     left_open: list[OpenRegion] = field(default_factory=list)
     open_at_yield: list[OpenRegion] = field(default_factory=list)
     closes: int = 0
@@ -170,6 +190,8 @@ class Frame:
     doubtful: bool = False  # whether nothing supports what is assumed
     known: dict[ir.Expr, bool | None] = field(default_factory=dict)
     before: dict[OpenRegion, int] = field(default_factory=dict)
+    sources: dict[object, frozenset[Source]] = field(default_factory=dict)  # of names, of attributes, and of nodes
+    answers: list[Source] = field(default_factory=list)  # of what has been called without a node
     found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for
 
     @property
@@ -234,6 +256,7 @@ class Frame:
             assumed=self.assumptions,
             known={},
             before={},
+            sources={},
             suspended={},
             constructing=None,
         )

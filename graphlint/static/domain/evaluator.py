@@ -54,6 +54,9 @@ class Evaluator(Protocol):
     def decorate(self, decorator: Value, value: Value, frame: Frame) -> Value:
         """What a decorator makes of a function."""
 
+    def named_tuple(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """The class that a call of `namedtuple` makes."""
+
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
         """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
 
@@ -122,3 +125,18 @@ class Evaluator(Protocol):
 
     def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""
+
+    def used(self, kind: str, node: ir.Expr | None, value: Value, frame: Frame) -> None:
+        """A value decides what a region does, in one of the ways of `graphlint.rule.HostStateRead`."""
+
+    def consumed(self, node: ir.Call, frame: Frame) -> None:
+        """`next` is called."""
+
+    def hooked(self, hook: Value) -> None:
+        """A function is registered as a hook."""
+
+    def is_hook(self, frame: Frame) -> bool:
+        """Whether a function that runs is registered as a hook."""
+
+    def worked(self) -> None:
+        """Something runs on the device in a region."""

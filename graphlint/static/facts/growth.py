@@ -17,7 +17,7 @@ def enlarges(target: ir.Expr, conditions: Iterable[ir.Expr]) -> bool:
             if (
                 isinstance(part, ir.Compare)
                 and any(sign in _ORDER for sign, _ in part.comparisons)
-                and any(_is_same(inner, target) for inner in _parts(part))
+                and any(is_same(inner, target) for inner in _parts(part))
             ):
                 return True
     return False
@@ -27,7 +27,7 @@ def is_replaced(container: ir.Expr, code: ir.Code) -> bool:
     """Whether a function makes the container anew that it fills: `self.rows = []; self.rows.append(...)`."""
     assigned = (part for part in walk(code.body) if isinstance(part, ir.Assign))
     made = (part for part in assigned if isinstance(part.value, (ir.Display, ir.DictDisplay, ir.Comprehension)))
-    return any(_is_same(target, container) for part in made for target in part.targets)
+    return any(is_same(target, container) for part in made for target in part.targets)
 
 
 def _parts(node: ir.Expr) -> Iterator[ir.Expr]:
@@ -48,8 +48,8 @@ def _parts(node: ir.Expr) -> Iterator[ir.Expr]:
         yield from _parts(part)
 
 
-def _is_same(left: ir.Expr, right: ir.Expr) -> bool:
+def is_same(left: ir.Expr, right: ir.Expr) -> bool:
     """Whether two dotted names are the same."""
     if isinstance(left, ir.Attribute) and isinstance(right, ir.Attribute):
-        return left.attr == right.attr and _is_same(left.value, right.value)
+        return left.attr == right.attr and is_same(left.value, right.value)
     return isinstance(left, ir.Name) and isinstance(right, ir.Name) and left.id == right.id

@@ -193,6 +193,7 @@ class ClassDefinition:
     classes: dict[str, ClassDefinition] = field(default_factory=dict)
     assignments: dict[str, list[Segment]] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
+    metaclass: str = ""
 
     def functions(self) -> Iterator[Definition]:
         for definitions in self.methods.values():
@@ -315,6 +316,7 @@ class _Indexer:
         bases = tuple(ast.unparse(base) for base in node.bases)
         decorators = tuple(ast.unparse(d) for d in node.decorator_list)
         found = ClassDefinition(self.module, node.name, qualname, _segment(node), node.lineno, bases, decorators)
+        found.metaclass = next((ast.unparse(k.value) for k in node.keywords if k.arg == "metaclass"), "")
         self.class_body(node.body, found)
         return found
 

@@ -90,17 +90,32 @@ def _is_assigned(text: str, at: int, end: int) -> bool:
     return is_attribute and (_ASSIGNED.match(text, end) is not None or " as" in text[text.rfind("\n", 0, at) + 1 : at])
 
 
-def parts_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[Part]:
-    """The parts of a module in which a name may stand, as far as the text around it tells."""
+def segments_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[tuple[Definition | None, Segment]]:
+    """The functions and statements of a module in which a name may stand, as far as the text around it tells."""
     lines = list(module.lines_with(name, fits))
     if not lines:
         return
     for definition in module.index.all_functions():
         if _holds(definition.segment, lines):
-            yield Part(definition, definition.segment, writes_in(module.source_of(definition.segment)))
+            yield definition, definition.segment
     for segment in module.index.statements:
         if _holds(segment, lines):
-            yield Part(None, segment, writes_in(module.source_of(segment)))
+            yield None, segment
+
+
+def parts_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[Part]:
+    """The parts of a module in which a name may stand, with what they write."""
+    for definition, segment in segments_with(module, name, fits):
+        yield Part(definition, segment, writes_in(module.source_of(segment)))
+
+
+def is_word(text: str, at: int, end: int) -> bool:
+    """Whether a name is a word of its own."""
+    return not (_goes_on(text[at - 1 : at]) or _goes_on(text[end : end + 1]))
+
+
+def _goes_on(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def stores(module: Module, name: str) -> Iterator[tuple[Part, ast.Attribute]]:

@@ -6,7 +6,7 @@ import importlib.machinery
 import importlib.util
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -19,6 +19,7 @@ Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, 
 
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
 _STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
+_OWN = re.compile(rb"\bself\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 
 
@@ -53,12 +54,13 @@ class Project:
         if folder.is_dir():
             self.roots.add(folder.resolve())
             return
-        spec = importlib.machinery.PathFinder.find_spec(str(package).partition(".")[0], sys.path)
+        name = str(package).partition(".")[0]
+        spec = importlib.machinery.PathFinder.find_spec(name, sys.path)
         if spec is None:
             raise LookupError(str(package))
         origin = Path(spec.origin).parent if spec.origin else Path(next(iter(spec.submodule_search_locations or ())))
         is_module = spec.submodule_search_locations is None
-        self.roots.folders.setdefault(origin if is_module else origin.parent)
+        self.roots.add_one(origin if is_module else origin.parent, name)
 
     def expect(self, pattern: str) -> None:
         """Let the modules that a user means by a dotted name, which may end in a glob, be called so."""
@@ -100,10 +102,30 @@ class Project:
         """Whether an attribute of that name is assigned to anything but the object that a method is called on."""
         return attribute.encode() in self._stored
 
+    def storing(self, attribute: str) -> Sequence[Path]:
+        """The files that assign to an attribute of that name of anything but the object of a method."""
+        return self._stored.get(attribute.encode(), ())
+
+    def owning(self, attribute: str) -> Set[Path]:
+        """The files in which methods assign to an attribute of that name of their own object."""
+        return self._owned.get(attribute.encode(), frozenset())
+
     @cached_property
-    def _stored(self) -> frozenset[bytes]:
-        """The attributes that are assigned from outside."""
-        return frozenset().union(*(_STORE.findall(self.raw(path) or b"") for path in self.files))
+    def _stored(self) -> Mapping[bytes, list[Path]]:
+        """The attributes that are assigned from outside, with the files that do it."""
+        return self._files_by(_STORE)
+
+    @cached_property
+    def _owned(self) -> Mapping[bytes, Set[Path]]:
+        return {name: frozenset(paths) for name, paths in self._files_by(_OWN).items()}
+
+    def _files_by(self, pattern: re.Pattern[bytes]) -> dict[bytes, list[Path]]:
+        """The checked files by the names that a pattern finds in them."""
+        found: dict[bytes, list[Path]] = {}
+        for path in self.files:
+            for name in set(pattern.findall(self.raw(path) or b"")):
+                found.setdefault(name, []).append(path)
+        return found
 
     def sharing(self, module: Module, name: str, is_attribute: bool) -> Iterator[tuple[Module, str]]:
         """Who may have what a module has under a name, and how it is spelt there, with a dot before an attribute.

@@ -30,6 +30,7 @@ class Roots:
         self.files = files
         self.raw = raw
         self.folders: dict[Path, None] = {}
+        self._only: dict[Path, set[str]] = {}  # the packages below a folder, where not all of them are looked at
         self._packages: dict[Path, bool] = {}
         self._entries: dict[Path, frozenset[str]] = {}
         self._bases: dict[Path, Path] = {}
@@ -40,6 +41,14 @@ class Roots:
     def add(self, folder: Path) -> None:
         """Let names begin above the package that a folder belongs to, or in the folder if it is none."""
         self.folders.setdefault(self.above_package(folder))
+
+    def add_one(self, folder: Path, name: str) -> None:
+        """Let the names of one package begin in a folder, which may hold many others."""
+        if folder not in self.folders:
+            self._only[folder] = set()
+            self.folders[folder] = None
+        if folder in self._only:
+            self._only[folder].add(name)
 
     def above_package(self, folder: Path) -> Path:
         """The nearest folder above that is not part of a package."""
@@ -82,7 +91,8 @@ class Roots:
 
     def _beginning(self, name: str) -> Iterator[Path]:
         """The folders that a dotted name may begin in, by its first part."""
-        return chain((root for root in self.folders if self._holds(root, name)), self._namespaces.get(name, ()))
+        known = (root for root in self.folders if name in self._only.get(root, (name,)) and self._holds(root, name))
+        return chain(known, self._namespaces.get(name, ()))
 
     @cached_property
     def _namespaces(self) -> dict[str, list[Path]]:

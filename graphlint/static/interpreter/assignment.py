@@ -60,6 +60,8 @@ class Assignment:
 
     def _columns(self, target: ir.Display, value: Value) -> list[Value]:
         """What each target gets of a value; nothing if the value is too long or too short."""
+        if isinstance(value, Instance):
+            value = self.interpreter.records.held(value) or value
         count = len(target.elements)
         star = next((i for i, element in enumerate(target.elements) if isinstance(element, ir.Starred)), None)
         if isinstance(value, Sequence) and value.elements is not None:
@@ -101,9 +103,21 @@ class Assignment:
         if not instance.in_region:
             self._keep(target, value, frame)
 
+    def settle_moved(self, target: ir.Attribute, call: ir.Call, value: Value, frame: Frame) -> None:
+        """`self.table = self.table.to(x.device)` before a region: from then on it lies there."""
+        match call.func:
+            case ir.Attribute(value=moved, attr=name) if not frame.in_region and growth.is_same(moved, target):
+                if self.interpreter.lexicon.methods.get(name) != "moves":
+                    return
+                for member in members(self.interpreter.eval(target.value, frame)):
+                    if isinstance(member, Instance) and member.arguments is not None:
+                        self.interpreter.heap.replace(member, target.attr, value)
+
     def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
         container = self.interpreter.eval(target.value, frame)
         index = self.interpreter.eval(target.index, frame)
+        if frame.in_region:
+            self.interpreter.items.chosen(target, container, index, frame)
         for member in members(container):
             match member:
                 case Tensor() | Unknown():

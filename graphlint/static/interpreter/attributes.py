@@ -52,7 +52,11 @@ class Attributes:
         self._types = {Place.HOST: union(hosts), Place.DEVICE: ACCELERATOR, Place.ANYWHERE: Host("str")}
 
     def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
-        value = placed_by_name(self.load(self.interpreter.eval(node.value, frame), node.attr, frame), node.attr)
+        base = self.interpreter.eval(node.value, frame)
+        frame.answers = []
+        value = placed_by_name(self.load(base, node.attr, frame), node.attr)
+        if frame.in_region:
+            self.interpreter.traces.attribute(node, base, value, frame)
         lexicon = self.interpreter.lexicon
         answers = lexicon.guard(node.attr)
         asked = lexicon.place_asked(node.attr) if frame.in_region else None

@@ -1,4 +1,7 @@
-"""A callable and arguments in, a result out: functions are run, whatever lies outside of the project is looked up."""
+"""A callable and arguments in, a result out: functions are run, whatever lies outside of the project is looked up.
+
+Long, because what is called can be of many kinds, and each of them is called in its own way.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
+    TRUE,
     UNKNOWN,
     Arguments,
     Const,
@@ -28,7 +32,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import truth
+from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -119,6 +123,9 @@ class Calls:
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
         """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
         if node is not None and frame.in_region:
+            if arguments is None or any(device_tensor(value) is not None for value in arguments.all_values()):
+                for argument in node.arguments:
+                    self.interpreter.used("argument", argument.value, TRUE, frame)
             dotted = node.func.value if isinstance(node.func, ir.Attribute) else None
             around = dict(frame.function.closure) | frame.env
             owner = around.get(dotted.id, UNKNOWN) if isinstance(dotted, ir.Name) else UNKNOWN
@@ -151,7 +158,10 @@ class Calls:
     ) -> Value:
         """Run a function of the project."""
         result = self.context(function, arguments, node, frame, constructing).result
-        answers = self.interpreter.lexicon.guard(f"{function.module.name}.{function.qualname}")
+        name = f"{function.module.name}.{function.qualname}"
+        answers = self.interpreter.lexicon.guard(name)
+        if answers is not None and node is not None and frame.in_region:
+            self.interpreter.traces.guarded(name, node, frame)
         return result if answers is None or truth(result) is not None else answers[frame.mode.value]
 
     def context(
@@ -168,6 +178,8 @@ class Calls:
         context = self.interpreter.run(function, bound, frame.mode, depth, constructing, frame.surroundings)
         if frame.in_region:
             frame.sink.reach(context, frame.site(node), frame.assumptions)
+            self.interpreter.optimizers.stepped(function, context, node, frame)
+            self.interpreter.traces.called(function, context, node, frame)
         if node is not None and context.open_at_yield:
             frame.suspended[node] = context.open_at_yield
         for _ in range(context.closes):
@@ -212,9 +224,9 @@ class Calls:
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
-                inner = function.receiver if isinstance(function, Bound) else function
+                bound = self.interpreter.heap.bind(function, applied, frame)
                 context = self.interpreter.classes.applied_as(applied.definition)
-                self.call(inner, Arguments((context,), (), gradients), node, frame)
+                self.call(bound, Arguments((context,), (), gradients), node, frame)
 
     # Outside of the project
 
@@ -233,7 +245,8 @@ class Calls:
                 self.unresolved(node, frame)
             for argument in arguments.all_values():
                 self._escape(argument, node, frame)
-            return interpreter.builtins.made_by_unknown(name, arguments)
+            handled = interpreter.builtins.made_by_unknown(name, arguments)
+        interpreter.traces.drawn(name, node, handled, frame)
         return handled
 
     def _escape(self, argument: Value, node: ir.Call | None, frame: Frame) -> None:
@@ -249,6 +262,8 @@ class Calls:
     ) -> Value:
         """Call a method of an external object, or one that a project class inherits from an external class."""
         interpreter = self.interpreter
+        interpreter.traces.stepped(name, receiver, node, frame)
+        interpreter.traces.drawn(name, node, UNKNOWN, frame)
         handled = interpreter.capture.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.builtins.guard(name, frame)

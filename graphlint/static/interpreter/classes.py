@@ -66,9 +66,13 @@ class Classes:
         if node is None:
             return []
         found: list[Base] = []
-        for value in members(
-            self.interpreter.names.static_value(node, cls.module, self.interpreter.names.scopes.get(cls))
-        ):
+        names = self.interpreter.names
+        if isinstance(node, ir.Call):  # `class Size(namedtuple("Size", "height width"))`
+            frame = names.module_frame(cls.module, cls.segment.first)
+            base = self.interpreter.eval(node, frame)
+        else:
+            base = names.static_value(node, cls.module, names.scopes.get(cls))
+        for value in members(base):
             if isinstance(value, Class):
                 found.append(value.definition)
             elif isinstance(value, External):
@@ -80,6 +84,15 @@ class Classes:
 
     def is_a(self, cls: ClassDefinition, name: str) -> bool:
         return any(name in (base, base.rpartition(".")[2]) for base in self.external_bases(cls))
+
+    def maker(self, cls: ClassDefinition) -> Value | None:
+        """The `__call__` of the metaclass, if it is one of the project that has its own."""
+        for base in self.order(cls):
+            node = lower_expression(base.metaclass) if isinstance(base, ClassDefinition) and base.metaclass else None
+            if isinstance(base, ClassDefinition) and node is not None:
+                metaclass = self.interpreter.names.static_value(node, base.module)
+                return self.method(metaclass.definition, "__call__") if isinstance(metaclass, Class) else None
+        return None
 
     def applied_as(self, cls: ClassDefinition) -> Value:
         """What the `forward` and the `backward` of an autograd function are given first; unknown if it is none."""

@@ -11,7 +11,7 @@ from graphlint.static.domain.contexts import Env, Frame
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in
-from graphlint.values import Arguments, Value, members, union
+from graphlint.values import TRUE, Arguments, Value, members, union
 from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Conditions:
 
     def conditional(self, node: ir.Conditional, frame: Frame) -> Value:
         outcome = self.condition(node.test, frame)
+        self.interpreter.traces.branched(node, outcome, frame)
         before, assumed = frame.env, frame.assumed
         results = []
         for answer, branch in ((True, node.body), (False, node.orelse)):
@@ -47,6 +48,8 @@ class Conditions:
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             frame.assume(node.test, answer)
             results.append(self.interpreter.eval(branch, frame))
+            if device_tensor(results[-1]) is not None:
+                self.interpreter.used("branch", node.test, TRUE, frame)
             frame.assumed = assumed
             before = frame.env = _with_new_names(before, frame.env)
         return union(results)

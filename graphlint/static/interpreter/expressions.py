@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import CONTENT, Class, Instance
 from graphlint.static.interpreter import narrowing
+from graphlint.static.models import texts
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -24,6 +25,7 @@ from graphlint.values import (
     members,
     union,
 )
+from graphlint.values.queries import truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -96,23 +98,20 @@ class Expressions:
     def _slice(self, node: ir.Slice, frame: Frame) -> Value:
         for bound in node.bounds:
             if bound is not None:
-                self.tensors.check_bound(bound, self.eval(bound, frame), frame)
+                value = self.eval(bound, frame)
+                self.tensors.check_bound(bound, value, frame)
+                self.interpreter.used("bound", bound, value, frame)
         return Host("slice")
 
     def _starred(self, node: ir.Starred, frame: Frame) -> Value:
         return self.element(self.eval(node.value, frame))
 
     def _formatted(self, node: ir.Formatted, frame: Frame) -> Value:
-        texts: list[str] | None = [] if node.plain else None
-        for part in node.parts:
-            value = Const(part) if isinstance(part, str) else self.eval(part, frame)
+        values = [Const(part) if isinstance(part, str) else self.eval(part, frame) for part in node.parts]
+        for part, value in zip(node.parts, values, strict=True):
             if not isinstance(part, str):
                 self.tensors.check_printed(part, value, frame)
-            if texts is not None and isinstance(value, Const) and isinstance(value.value, (str, int)):
-                texts.append(str(value.value))
-            else:
-                texts = None
-        return Host("str") if texts is None else Const("".join(texts))
+        return texts.combined(texts.joined, values) if node.plain else Host("str")
 
     def _walrus(self, node: ir.Walrus, frame: Frame) -> Value:
         value = self.eval(node.value, frame)
@@ -138,6 +137,7 @@ class Expressions:
             return known
         for target, iterable, tests in node.clauses:
             value = self.eval(iterable, frame)
+            self.interpreter.loops.assume_filled(iterable, frame)
             self.interpreter.assignment.store(target, self.iterate(iterable, value, frame), frame)
             for test in tests:
                 self.interpreter.conditions.condition(test, frame)
@@ -190,7 +190,8 @@ class Expressions:
                 case Tensor():
                     found.append(self.tensors.row(member))
                 case Instance():
-                    content = self.interpreter.heap.attributes(member).get(CONTENT)
+                    record = self.interpreter.records.held(member)
+                    content = record or self.interpreter.heap.attributes(member).get(CONTENT)
                     found.append(self.element(content) if content is not None else UNKNOWN)
                 case _ if member != NONE:
                     found.append(Host("str") if member == Host("str") else UNKNOWN)
@@ -210,9 +211,14 @@ class Expressions:
         if isinstance(node.func, ir.Attribute):
             receiver = self.eval(node.func.value, frame)
             arguments = self.arguments(node, frame)
+            if frame.in_region:
+                self.interpreter.traces.mutated(node, receiver, arguments, frame)
             return self.interpreter.methods.call(receiver, node.func.attr, arguments, node, frame)
         target = self.eval(node.func, frame)
-        return self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)
+        result = self.interpreter.calls.call(target, self.arguments(node, frame), node, frame)
+        # A guard behind decorators is one by the name that it has here.
+        answers = self.interpreter.lexicon.guard(node.func.id) if isinstance(node.func, ir.Name) else None
+        return result if answers is None or truth(result) is not None else answers[frame.mode.value]
 
     def arguments(self, node: ir.Call, frame: Frame) -> Arguments:
         positional: list[Value] = []

@@ -129,6 +129,13 @@ class Heap:
             attributes[name] = joined
             self.versions[instance] = self.versions.get(instance, 0) + 1
 
+    def replace(self, instance: Instance, name: str, value: Value) -> None:
+        """What an attribute holds from now on, whatever it held before."""
+        attributes = self.attributes(instance)
+        if attributes.get(name) != value:
+            attributes[name] = value
+            self.versions[instance] = self.versions.get(instance, 0) + 1
+
     def joined(self, key: tuple[Instance, str], value: Value) -> Value:
         """A value assigned on one of two paths, with what the attribute holds on the other."""
         instance, name = key

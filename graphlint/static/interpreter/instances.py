@@ -27,6 +27,15 @@ class Instances:
 
     def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """An object of a project class; inside a region its constructor is part of the region."""
+        maker = self.interpreter.classes.maker(cls) if frame.in_region else None
+        if maker is not None:
+            made = self.interpreter.calls.call(maker, arguments.prepend(Class(cls)), node, frame)
+            if any(not isinstance(member, Unknown) for member in members(made)):
+                return made
+        return self.make(cls, arguments, node, frame)
+
+    def make(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """An object as `type.__call__` makes it."""
         classes, heap = self.interpreter.classes, self.interpreter.heap
         in_region = frame.in_region
         metaclass = classes.method(cls, "__new__")
@@ -54,12 +63,21 @@ class Instances:
         constructor = interpreter.classes.method(cls, "__init__")
         if constructor is None:
             self._fill_fields(instance, arguments)
+            self.make_inherited(instance, arguments, node, frame)
         for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
                 self.interpreter.calls.call_function(function, arguments.prepend(instance), node, frame, instance)
         finish = interpreter.classes.method(cls, "__post_init__")
         if finish is not None:
             self.interpreter.calls.call(finish, Arguments((instance,)), node, frame)
+
+    def make_inherited(self, instance: Instance, arguments: Arguments, node: ir.Call | None, frame: Frame) -> None:
+        """Run the constructor of the first class outside of the project that the tables know."""
+        if frame.in_region:
+            known = map(self.interpreter.catalogue.find, self.interpreter.classes.external_bases(instance.cls))
+            operation = next((found for found in known if found is not None), None)
+            if operation is not None:
+                self.interpreter.tensors.apply(operation, None, arguments, node, frame)
 
     def _fill_fields(self, instance: Instance, arguments: Arguments) -> None:
         classes, heap = self.interpreter.classes, self.interpreter.heap

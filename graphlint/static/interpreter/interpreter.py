@@ -1,4 +1,7 @@
-"""Functions in, contexts out: each is run over abstract values, once for every kind of arguments."""
+"""Functions in, contexts out: each is run over abstract values, once for every kind of arguments.
+
+Long, because it is where all parts meet, and answers for them to the models.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import Catalogue
 from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
+from graphlint.static.domain.sources import Place
 from graphlint.static.index.project import Project
 from graphlint.static.interpreter.annotations import Annotations
 from graphlint.static.interpreter.assignment import Assignment
@@ -30,6 +34,8 @@ from graphlint.static.interpreter.items import Items
 from graphlint.static.interpreter.loops import Loops
 from graphlint.static.interpreter.methods import Methods
 from graphlint.static.interpreter.names import Names
+from graphlint.static.interpreter.optimizers import Optimizers
+from graphlint.static.interpreter.records import Records
 from graphlint.static.interpreter.signatures import Signatures
 from graphlint.static.interpreter.statements import Statements
 from graphlint.static.models.builtins import Builtins
@@ -40,6 +46,8 @@ from graphlint.static.models.modules import Modules
 from graphlint.static.models.operators import Operators
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
+from graphlint.static.writes.judged import Judged
+from graphlint.static.writes.traces import Traces
 from graphlint.values import NONE, Const, Host, Mapping, Sequence, Value, join, limit_depth, union
 
 MAX_DEPTH = 70  # calls inside calls
@@ -48,6 +56,7 @@ MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late 
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
+FEW_VARIANTS = 6  # of one function, once the contexts that there may be are used up
 
 
 class Interpreter:
@@ -62,6 +71,7 @@ class Interpreter:
         self.lexicon = lexicon
         self.entries = entries
         self.detectors = detectors
+        self.traces: Traces = Traces(self)
         self.names = Names(self)
         self.annotations = Annotations(self)
         self.classes = Classes(self)
@@ -69,11 +79,13 @@ class Interpreter:
         self.signatures = Signatures(self)
         self.decorators = Decorators(self)
         self.instances = Instances(self)
+        self.records = Records(self)
+        self.optimizers = Optimizers(self)
         self.methods = Methods(self)
         self.calls = Calls(self)
         self.assignment = Assignment(self)
-        self.attributes = Attributes(self)
-        self.conditions = Conditions(self)
+        self.attributes: Attributes = Attributes(self)
+        self.conditions: Conditions = Conditions(self)
 
         self.capture = Capture(self, entries)
         self.tensors: Tensors = Tensors(self, self.capture)
@@ -92,6 +104,8 @@ class Interpreter:
         self.ran_outside: set[Function] = set()  # what ran before a region since then
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
+        self.limit: int | None = None  # contexts that there may be before functions are run for few kinds of arguments
+        self.latest: dict[tuple[Function, Mode], tuple[int, Context]] = {}  # of each function, and how many it has
         self.outside = 0  # contexts that were made before a region since the search began with this function
         self.regions: dict[RegionKey, OpenRegion] = {}
         self.places_of_regions: set[tuple[str, int]] = set()
@@ -109,6 +123,7 @@ class Interpreter:
         self.summary = self.calls.context
         self.run_backward = self.calls.run_backward
         self.unresolved = self.calls.unresolved
+        self.named_tuple = self.records.define
         self.decorate = self.decorators.apply
         self.element = self.expressions.element
         self.attribute = self.attributes.load
@@ -126,6 +141,11 @@ class Interpreter:
         self.default = self.signatures.default
         self.refine = self.signatures.refine
         self.enter = self.capture.enter
+        self.used = self.traces.used
+        self.worked = self.traces.worked
+        self.is_hook = self.traces.is_hook
+        self.hooked = self.traces.hooked
+        self.consumed = self.traces.consumed
 
     # Functions
 
@@ -166,6 +186,9 @@ class Interpreter:
         if context is not None:
             return context
         variants, running = self.variants[where, mode], self.running[where]
+        made, latest = self.latest.get((function, mode), (0, None))
+        if latest is not None and made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit:
+            return Context(latest.function, latest.path, result=latest.result)
         if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
             bound = {name: widen(value) for name, value in bound.items()}
             key = (where, tuple(bound.items()), mode, None, constructing, around)
@@ -183,10 +206,13 @@ class Interpreter:
         if depth > limit or too_many:
             return context
         self.contexts[key] = context
+        self.latest[function, mode] = made + 1, context
         frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
         self.running.update((where, function))
+        work = self.traces.work
         self.execute(frame, function.code.body)
+        context.has_work = self.traces.work > work
         self.running.subtract((where, function))
         return context
 
@@ -221,6 +247,7 @@ class Interpreter:
         if frame.in_region:
             frame.sink.reach(region.context, frame.site(node), frame.assumptions)
         frame.enter((region,))
+        self.traces.opened(region.context, node, frame)
         return region
 
     def close_region(self, frame: Frame) -> None:
@@ -239,11 +266,14 @@ class Interpreter:
     def report(self, frame: Frame, node: ir.Node, effect: str, report: Hit) -> None:
         """Record that what stands here has an effect, if a region is open."""
         if frame.in_region:
-            confidence = report.confidence
-            if frame.doubtful:
-                confidence = Confidence(max(confidence - 1, Confidence.LOW))
-            said = frame.function.source(node), confidence, report.message, report.help
-            frame.sink.add(Occurrence(effect, frame.span(node), *said, frame.assumptions))
+            frame.sink.add(_occurrence(Place.of(frame, node), effect, report))
+
+    def settle(self) -> None:
+        """Once all regions have run: report the state that they read, and that is written after a capture."""
+        for place, event in Judged(self, self.traces).events():
+            for detector in self.detectors.get(type(event), ()):
+                for report in detector.reports(event):
+                    place.sink.add(_occurrence(place, detector.effect, report))
 
     # Where paths meet
 
@@ -268,6 +298,15 @@ class Interpreter:
         for env in envs[1:]:
             merged = self.merge(merged, env)
         return merged
+
+
+def _occurrence(place: Place, effect: str, report: Hit) -> Occurrence:
+    """What stands at a place and has an effect."""
+    confidence = report.confidence
+    if place.is_doubtful:
+        confidence = Confidence(max(confidence - 1, Confidence.LOW))
+    said = place.function.source(place.node), confidence, report.message, report.help
+    return Occurrence(effect, place.span, *said, place.assumed)
 
 
 def widen(value: Value) -> Value:

@@ -13,6 +13,8 @@ from graphlint.values import (
     UNKNOWN,
     Arguments,
     Const,
+    ExternalObject,
+    Mapping,
     Sequence,
     Tensor,
     Unknown,
@@ -34,6 +36,8 @@ class Items:
     def subscript(self, node: ir.Subscript, frame: Frame) -> Value:
         value = self.interpreter.eval(node.value, frame)
         index = self.interpreter.eval(node.index, frame)
+        if frame.in_region:
+            self.chosen(node, value, index, frame)
         results = []
         for member in members(value):
             match member:
@@ -48,6 +52,16 @@ class Items:
                 case _ if member != NONE:
                     results.append(item(member, index))
         return union(results) if results else UNKNOWN
+
+    def chosen(self, node: ir.Subscript, value: Value, index: Value, frame: Frame) -> None:
+        """Which item is read or written, where that decides what runs: of a tensor, or of several of them."""
+        if any(isinstance(m, (Tensor, Unknown)) or _holds_modules(m) for m in members(value)):
+            unknown = all(isinstance(m, Unknown) for m in members(value))
+            parts = node.index.elements if isinstance(node.index, ir.Display) else (node.index,)
+            values = index.elements if isinstance(index, Sequence) and index.elements is not None else (index,)
+            for part, chosen in zip(parts, values, strict=False):
+                if not isinstance(part, ir.Slice):
+                    self.interpreter.used("item" if unknown else "index", part, chosen, frame)
 
     def _sliced(self, value: Sequence, node: ir.Slice, frame: Frame) -> Value:
         """`value[start:stop:step]` of a list or tuple."""
@@ -66,5 +80,16 @@ class Items:
         call = ir.Call(node.mark, node.value, ())
         if classes.method(value.cls, "__getitem__") is not None:
             return self.interpreter.methods.call(value, "__getitem__", Arguments((index,)), call, frame)
+        record = self.interpreter.records.held(value)
+        if record is not None:
+            return self._sliced(record, node.index, frame) if isinstance(node.index, ir.Slice) else item(record, index)
         content = heap.attributes(value).get(CONTENT)
         return item(content, index) if content is not None else UNKNOWN
+
+
+def _holds_modules(value: Value) -> bool:
+    """Whether a container holds tensors, or objects that compute some."""
+    if not isinstance(value, (Sequence, Mapping)):
+        return False
+    held = value.any_element if isinstance(value, Sequence) else value.any_value
+    return any(isinstance(member, (Tensor, Instance, ExternalObject)) for member in members(held))

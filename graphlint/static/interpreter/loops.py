@@ -9,7 +9,7 @@ from graphlint.static.domain.contexts import Frame, Loop
 from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
-from graphlint.values import Const, External, Sequence, Value, limit_depth
+from graphlint.values import TRUE, Const, External, Sequence, Value, limit_depth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -25,7 +25,21 @@ class Loops:
         self.interpreter = interpreter
 
     def run_for(self, node: ir.For, frame: Frame) -> bool:
-        iterable = self.interpreter.eval(node.iterable, frame)
+        iterable, assumed = self.interpreter.eval(node.iterable, frame), frame.assumed
+        self.assume_filled(node.iterable, frame)
+        goes_on = self._run_over(node, iterable, frame)
+        frame.assumed = assumed
+        return goes_on
+
+    @staticmethod
+    def assume_filled(iterable: ir.Expr, frame: Frame) -> None:
+        """A loop over `rows if flag else ()` runs where there are rows."""
+        if isinstance(iterable, ir.Conditional):
+            for branch, outcome in ((iterable.orelse, True), (iterable.body, False)):
+                if isinstance(branch, ir.Display) and not branch.elements:
+                    frame.assume(iterable.test, outcome)
+
+    def _run_over(self, node: ir.For, iterable: Value, frame: Frame) -> bool:
         elements = iterable.elements if isinstance(iterable, Sequence) else None
         if elements is not None and len(elements) <= MAX_UNROLLED and all(map(_is_plain, elements)):
             return self._unrolled(node, elements, frame)
@@ -33,6 +47,8 @@ class Loops:
 
         def enter() -> bool:
             self.interpreter.assignment.store(node.target, element, frame)
+            if frame.in_region:
+                self.interpreter.traces.stored(node.target, node.iterable, element, frame)
             return True
 
         return self._settle(node, frame, enter, lambda: False)
@@ -69,6 +85,7 @@ class Loops:
 
         def enter() -> bool:
             outcomes.append(self.interpreter.conditions.condition(node.test, frame, asker="loop"))
+            self.interpreter.used("loop", node.test, TRUE, frame)
             if outcomes[-1] is not False:
                 frame.env = narrowing.narrow(self.interpreter, node.test, True, frame)
                 frame.assume(node.test, True)

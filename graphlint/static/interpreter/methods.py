@@ -91,6 +91,9 @@ class Methods:
         # An attribute that stands for the object itself would go round in circles.
         target = without(heap.load(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):
+            given = self.interpreter.records.call_method(receiver, name, arguments, frame)
+            if given is not None:
+                return given
             content = heap.attributes(receiver).get(CONTENT)
             if content is not None or name == "get":
                 return self._call_external_super(receiver, name, arguments, node, frame)
@@ -144,6 +147,8 @@ class Methods:
             return UNKNOWN
         classes, heap = self.interpreter.classes, self.interpreter.heap
         cls = instance.cls if isinstance(instance, Instance) else instance.definition
+        if name == "__call__" and receiver.after not in classes.order(cls):  # of a metaclass
+            return self.interpreter.instances.make(cls, arguments, node, frame)
         method = classes.method(cls, name, receiver.after)
         if method is not None:
             bound = union(heap.bind(m, instance, frame) for m in members(method))
@@ -158,6 +163,7 @@ class Methods:
         classes, heap = self.interpreter.classes, self.interpreter.heap
         bases = classes.external_bases(instance.cls)
         if name == "__init__":
+            self.interpreter.instances.make_inherited(instance, arguments, node, frame)
             if arguments.positional or arguments.star is not None:
                 heap.attributes(instance).setdefault(CONTENT, self.interpreter.builtins.content_of(arguments))
             return NONE
@@ -187,7 +193,8 @@ class Methods:
             frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.classes.method(cls, "setup_context") is None
         given = arguments.prepend(self.interpreter.classes.applied_as(cls)) if takes_context else arguments
-        return self.interpreter.calls.call(forward, given, node, frame)
+        bound = union(self.interpreter.heap.bind(member, Class(cls), frame) for member in members(forward))
+        return self.interpreter.calls.call(bound, given, node, frame)
 
 
 def is_abstract(code: ir.Code) -> bool:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import TENSOR
-from graphlint.static.domain.contexts import Env, Frame, Key
-from graphlint.static.domain.program import Class, Instance
+from graphlint.static.domain.contexts import Context, Env, Frame, Key
+from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Unknown, Value, members, union
+from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Union, Unknown, Value, members, union
 from graphlint.values.queries import truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 
+MAX_STATEMENTS = 3  # of a function that is asked what it answers for each thing that an argument may be
 _OTHER = {Place.DEVICE: Place.HOST, Place.HOST: Place.DEVICE}
 
 
@@ -92,13 +93,16 @@ def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env) -> N
 
 
 def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: Frame, env: Env) -> None:
-    """`isinstance(x, C)` and `torch.is_tensor(x)`."""
+    """`isinstance(x, C)`, `torch.is_tensor(x)`, and what a short function of the project says of its arguments."""
     match test.func:
         case ir.Name(id=name) | ir.Attribute(attr=name):
             pass
         case _:
             return
-    if not test.arguments or (name != "isinstance" and name not in interpreter.lexicon.tensor_tests):
+    if not test.arguments:
+        return
+    if name != "isinstance" and name not in interpreter.lexicon.tensor_tests:
+        _ask(interpreter, test, outcome, frame, env)
         return
     key, value = _held(interpreter, test.arguments[0].value, env)
     if key is None or value is None:
@@ -119,6 +123,39 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
             kept.append(member)
     if kept:
         env[key] = union(kept)
+
+
+def _ask(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: Frame, env: Env) -> None:
+    """Leave of each argument what a function answers like this for; what else it does was seen when it was called."""
+    names = [argument.value for argument in test.arguments if isinstance(argument.value, ir.Name)]
+    open_names = [name for name in names if isinstance(env.get(name.id), Union)]
+    if not open_names or not _answers_shortly(interpreter.eval(test.func, frame)):
+        return
+    aside = replace(frame.kept(), context=Context(frame.context.function, frame.context.path))
+    for name in open_names:
+        kept = []
+        for member in members(env[name.id]):
+            aside.env = {**frame.env, name.id: member}
+            if truth(interpreter.eval(test, aside)) is not (not outcome):
+                kept.append(member)
+        if kept:
+            env[name.id] = union(kept)
+
+
+def _answers_shortly(callee: Value) -> bool:
+    """Whether a callee is a function that does no more than answer: it tests, and returns."""
+    function = callee.function if isinstance(callee, Bound) else callee
+    if not isinstance(function, Function) or not 0 < len(function.code.body) <= MAX_STATEMENTS:
+        return False
+    return all(
+        isinstance(statement, ir.Return)
+        or (isinstance(statement, ir.If) and _returns(statement.body + statement.orelse))
+        for statement in function.code.body
+    )
+
+
+def _returns(block: ir.Block) -> bool:
+    return all(isinstance(statement, ir.Return) for statement in block)
 
 
 def _instance_of(interpreter: Interpreter, cls: Value) -> Value:

@@ -10,7 +10,7 @@ from graphlint.static.domain.assumptions import Assumption, Assumptions
 from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
+from graphlint.values import NONE, TRUE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -41,10 +41,15 @@ class Statements:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
+            if isinstance(target, ir.Attribute) and isinstance(node.value, ir.Call):
+                self.interpreter.assignment.settle_moved(target, node.value, value, frame)
+        if frame.in_region:
+            self.interpreter.traces.assigned(node, value, frame)
         return True
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> bool:
         left, right = self.interpreter.eval(node.target, frame), self.interpreter.eval(node.value, frame)
+        self.interpreter.optimizers.note(node, left, right, frame)
         value = self.interpreter.operators.apply(node, node.operator, left, right, frame)
         kinds = {type(member) for member in members(left) if member != NONE}
         if kinds == {Tensor}:
@@ -52,6 +57,8 @@ class Statements:
         elif kinds <= {Tensor, Unknown}:  # a tensor would be changed in place
             value = union(replace(m, fresh=False) if isinstance(m, Tensor) else m for m in members(value))
         self.interpreter.assignment.store(node.target, value, frame)
+        if frame.in_region:
+            self.interpreter.traces.augmented(node, value, frame)
         return True
 
     def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:
@@ -60,6 +67,8 @@ class Statements:
 
     def _return(self, node: ir.Return, frame: Frame) -> bool:
         frame.returns.append(NONE if node.value is None else self.interpreter.eval(node.value, frame))
+        if frame.in_region:
+            self.interpreter.traces.answered(node.value, frame.returns[-1], frame)
         if node.value in frame.suspended:
             frame.context.open_at_yield = frame.suspended[node.value]
         return False
@@ -88,9 +97,14 @@ class Statements:
 
     def _if(self, node: ir.If, frame: Frame) -> bool:
         outcome = self.interpreter.conditions.condition(node.test, frame)
+        self.interpreter.traces.branched(node, outcome, frame)
         frame.tests.append(node.test)
+        work = self.interpreter.traces.work
         goes_on = self._branches(node, outcome, frame)
         frame.tests.pop()
+        leaves = any(block and isinstance(block[-1], (ir.Return, ir.Jump)) for block in (node.body, node.orelse))
+        if self.interpreter.traces.work > work or leaves or (outcome is not None and node.orelse):
+            self.interpreter.used("branch", node.test, TRUE, frame)
         return goes_on
 
     def _branches(self, node: ir.If, outcome: bool | None, frame: Frame) -> bool:
@@ -155,6 +169,7 @@ class Statements:
 
     def _match(self, node: ir.Match, frame: Frame) -> bool:
         subject = self.interpreter.eval(node.subject, frame)
+        self.interpreter.used("branch", node.subject, subject, frame)
         before, assumed = frame.env, frame.assumed
         ends: list[Env] = []
         exhausted = False

@@ -1,4 +1,4 @@
-"""The life around a region: construct, warm up, capture, fill, replay, read, release, as one run of the program does it.
+"""The life around a region: construct, warm up, capture, fill, replay, read, release, in the order of a run.
 
 A *rehearsal* runs the code that captures, path by path, over objects with identities: it is symbolic execution where
 `interpreter` is abstract interpretation. The `machine` runs statements, `expressions`, `calls` and `operations` say

@@ -70,7 +70,7 @@ class Callables(Listener):
         elif call is not None and call.last in ("no_grad", "inference_mode"):
             self.silenced.append(manager)
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         self.casts = [one for one in self.casts if one[0] is not manager]
         self.silenced = [one for one in self.silenced if one is not manager]
 
@@ -215,11 +215,11 @@ class Callables(Listener):
                 if known.summed == 2:
                     self.tell(GraphedMisuse("summed"), place, known.region)
 
-    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+    def rebound(self, owner: Object, name: str, before: Object, value: Object, place: Place) -> None:
         if name == "grad":
             for known in self.graphed.values():
                 known.summed = 0 if known.has_parameters and value is None else None
-        elif name == "requires_grad":
+        elif name == "requires_grad" and isinstance(owner, Thing):
             self._asked(owner, value is not False, place)
 
     def _differentiated(self, value: Object, place: Place) -> None:

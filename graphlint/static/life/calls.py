@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from graphlint.finding import Hop
-from graphlint.static.domain.program import Bound, Function
+from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition
-from graphlint.static.life.expressions import identity
-from graphlint.static.life.frames import Frame, Raised, Returned, Stopped
+from graphlint.static.interpreter.classes import Base
+from graphlint.static.life.frames import Returned
 from graphlint.static.life.objects import (
     Arguments,
     ClassRef,
     Closure,
     Container,
+    Frame,
     Instance,
     Made,
     MethodOf,
@@ -26,8 +27,9 @@ from graphlint.static.life.objects import (
     Thing,
 )
 from graphlint.static.life.operations import Operations
+from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
-from graphlint.values import External, Value, members
+from graphlint.values import External
 
 MAX_DEPTH = 14  # calls that nest
 MAX_ROUNDS = 4  # of a loop whose rounds are known
@@ -112,8 +114,9 @@ class Calls(Operations):
             receiver.attributes[name] = Thing(argument=receiver.argument)
             return receiver.attributes[name]
         owner, member = found
-        if isinstance(member, list) and member and isinstance(member[0], Definition):
-            return self._method(member[-1], owner, receiver, frame)
+        method = self.bound_method(owner, member, receiver, frame)
+        if method is not None:
+            return method
         if isinstance(member, ClassDefinition):
             return ClassRef(member)
         value = self.interpreter.classes.class_attribute(cls, name)
@@ -121,6 +124,12 @@ class Calls(Operations):
         if receiver is not None and isinstance(concrete, Thing):
             receiver.attributes[name] = concrete
         return concrete
+
+    def bound_method(self, owner: Base, member: object, receiver: Object, frame: Frame) -> Object | None:
+        """A method that a class of the project defines, bound to an object; None if a member is none."""
+        if not isinstance(owner, ClassDefinition) or not isinstance(member, list) or not member:
+            return None
+        return self._method(member[-1], owner, receiver, frame) if isinstance(member[-1], Definition) else None
 
     def _method(self, definition: Definition, owner: ClassDefinition, receiver: Object, frame: Frame) -> Object:
         code = definition.code
@@ -222,11 +231,9 @@ class Calls(Operations):
             for name, value in zip(made.cls.annotations, given.positional, strict=False):
                 made.attributes[name] = value
             return made
-        owner, member = found
-        if isinstance(member, list) and isinstance(member[-1], Definition):
-            closure = self._method(member[-1], owner, made, frame)
-            if isinstance(closure, Closure):
-                self.run(closure, given, node, frame)
+        closure = self.bound_method(*found, made, frame)
+        if isinstance(closure, Closure):
+            self.run(closure, given, node, frame)
         return made
 
     def _call_instance(self, callee: Instance, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -344,10 +351,22 @@ class Calls(Operations):
             kind = kind if kind in ("tuple", "set", "dict") else "list"
             elements = [key for key, _ in value.keyed.values()] if value.kind == "dict" else list(value.elements)
             if kind == "dict":
-                return Container(place, self.ledger.capture, kind="dict", keyed=dict(value.keyed), is_open=value.is_open)
+                return Container(
+                    place, self.ledger.capture, kind="dict", keyed=dict(value.keyed), is_open=value.is_open
+                )
             return Container(place, self.ledger.capture, kind=kind, elements=elements, is_open=value.is_open)
         if value is None:
             return Container(place, self.ledger.capture, kind=kind if kind in ("tuple", "set", "dict") else "list")
+        if isinstance(value, Made) and "frame" in value.state and kind in ("list", "tuple"):
+            made = Container(place, self.ledger.capture, kind=kind)
+            with self.ledger.loop(place):
+
+                def collect(one: Object) -> None:
+                    made.elements.append(one)
+                    self.ledger.collected(made, None, one, place)
+
+                self.iterate(value, value.state["frame"], place.node, collect)
+            return made
         if isinstance(value, Thing):
             return Thing(place, self.ledger.capture, source=(value,))
         return Symbol() if isinstance(value, Symbol) else Thing(place, self.ledger.capture)

@@ -30,7 +30,7 @@ class Devices(Listener):
             self.managers.append(manager)
             self.current.append(_number(call.given.get(0, "device")))
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         if self.managers and self.managers[-1] is manager:
             self.managers.pop()
             self.current.pop()

@@ -12,12 +12,14 @@ from graphlint.static.domain.program import Class, Function, ModuleValue, Packag
 from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_STEPS, Decisions, Frame, Stopped
+from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
+    PLAIN,
     ClassRef,
     Closure,
     Container,
+    Frame,
     Instance,
     Made,
     MethodOf,
@@ -27,6 +29,17 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+)
+from graphlint.static.life.questions import (
+    Opposite,
+    Question,
+    holds,
+    identity,
+    is_sliced,
+    positive,
+    same,
+    slices,
+    takes_all,
 )
 from graphlint.static.syntax import ir
 from graphlint.values import Const, External, Value
@@ -38,7 +51,6 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_PLAIN = (bool, int, float, str, bytes, type(None))
 _LIMIT = 1 << 40  # numbers beyond are not worked out
 
 
@@ -55,7 +67,7 @@ class Expressions:
         self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[tuple[object, ...], bool] = {}
         self._expressions: dict[type, Callable[[Any, Frame], Object]] = {
-            ir.Literal: lambda node, frame: node.value if isinstance(node.value, _PLAIN) else Symbol(),
+            ir.Literal: lambda node, frame: node.value if isinstance(node.value, PLAIN) else Symbol(),
             ir.Name: self._name,
             ir.Attribute: self._attribute,
             ir.Subscript: self._subscript,
@@ -111,6 +123,7 @@ class Expressions:
         while scope is not None:
             if node.id in scope.env:
                 self.ledger.loaded(node.id, scope)
+                self.ledger.through(scope, node.id, scope.env[node.id])
                 return scope.env[node.id]
             scope = scope.scope
         known = self.modules.setdefault(frame.function.module, {})
@@ -140,7 +153,7 @@ class Expressions:
         """What the interpreter knows of a value, as an object of the run."""
         match value:
             case Const():
-                return value.value if isinstance(value.value, _PLAIN) else Symbol()
+                return value.value if isinstance(value.value, PLAIN) else Symbol()
             case External():
                 return Outside(self.interpreter.catalogue.named(value.name))
             case Class():
@@ -219,7 +232,7 @@ class Expressions:
             case str() | bytes() if isinstance(index, int):
                 with suppress(IndexError):
                     return owner[index]
-        return Symbol() if isinstance(owner, (Symbol, *_PLAIN)) else Thing()
+        return Symbol() if isinstance(owner, (Symbol, *PLAIN)) else Thing()
 
     def part_of(self, owner: Thing, node: ir.Subscript, frame: Frame) -> Object:
         """What is in a thing: a view if it is sliced, since then it is a tensor, or a list that stays in the thing."""
@@ -241,14 +254,18 @@ class Expressions:
             if values and isinstance(index, (Symbol, Thing)):
                 return values[-1]
             owner.keyed[key] = (index, Thing())
-        return owner.keyed[key][1]
+        value = owner.keyed[key][1]
+        return self.passed(owner, index, value) if isinstance(index, str) else value
 
     def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
         """`owner[index] = value`."""
         held = self.eval(index, frame)
         match owner:
             case Container(kind="dict"):
+                before = owner.keyed.get(identity(held), (None, None))[1]
                 owner.keyed[identity(held)] = (held, value)
+                if isinstance(held, str):
+                    self.ledger.bound(owner, held, before, value, frame.place(node))
                 self.ledger.collected(owner, held, value, frame.place(node))
             case Container():
                 if isinstance(held, int) and -len(owner.elements) <= held < len(owner.elements):
@@ -269,7 +286,7 @@ class Expressions:
         part = index is not None and not takes_all(index)
         where = owner.place if isinstance(owner, Tensor) else None
         made = Tensor(place, owner.made_in, source=(owner,), base=owner, is_part=part, index=index, place=where)
-        for slice_ in _slices(index) if index is not None and frame is not None else ():
+        for slice_ in slices(index) if index is not None and frame is not None else ():
             if slice_.bounds[1] is not None and frame is not None:
                 made.bounds[id(slice_.bounds[1])] = self.eval(slice_.bounds[1], frame)
         return made
@@ -356,7 +373,7 @@ class Expressions:
 
     def combined(self, sign: str, left: Object, right: Object, node: ir.Node, frame: Frame) -> Object:
         """What an operator gives."""
-        if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and sign in _ARITHMETIC:
+        if isinstance(left, PLAIN) and isinstance(right, PLAIN) and sign in _ARITHMETIC:
             with suppress(TypeError, ValueError, ArithmeticError):
                 if all(not isinstance(side, (int, float)) or abs(side) < _LIMIT for side in (left, right)):
                     return _ARITHMETIC[sign](left, right)
@@ -408,19 +425,19 @@ class Expressions:
     def compared(self, sign: str, left: Object, right: Object, node: ir.Node, frame: Frame) -> Object:
         """What a comparison gives; the same question about the same objects has the same answer in one run."""
         if sign in ("is", "is not"):
-            known = _same(left, right)
+            known = same(left, right)
             if known is not None:
                 return known is (sign == "is")
         elif sign in ("in", "not in") and isinstance(right, Container):
-            known = _holds(right, left)
+            known = holds(right, left)
             if known is not None:
                 return known is (sign == "in")
-        elif isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and sign in _ORDER:
+        elif isinstance(left, PLAIN) and isinstance(right, PLAIN) and sign in _ORDER:
             with suppress(TypeError):
                 return bool(_ORDER[sign](left, right))
         elif isinstance(left, Tensor) or isinstance(right, Tensor):
             return self.operated((left, right), frame.place(node))
-        base, is_opposite = _positive(sign)
+        base, is_opposite = positive(sign)
         asked = Question((base, identity(left), identity(right)))
         return Opposite(asked) if is_opposite else asked
 
@@ -503,78 +520,3 @@ class Expressions:
         value = self.eval(node, frame)
         known = self.known_truth(value)
         return known if known is not None else self.decide_on(value, frame.place(node), likely)
-
-
-class Question(Symbol):
-    """The answer to a comparison that nobody knows."""
-
-    __slots__ = ("asked",)
-
-    def __init__(self, asked: tuple[object, ...]) -> None:
-        super().__init__()
-        self.asked = asked
-
-
-class Opposite(Symbol):
-    """`not` of what nobody knows."""
-
-    __slots__ = ("negated",)
-
-    def __init__(self, negated: Object) -> None:
-        super().__init__()
-        self.negated = negated
-
-
-def identity(value: Object) -> object:
-    """What a value is known by as a key: plain values by what they are, tuples by their elements, others by identity."""
-    if isinstance(value, _PLAIN) or isinstance(value, (Outside, ClassRef)):
-        return (type(value).__name__, value)
-    if isinstance(value, Container) and value.kind == "tuple":
-        return tuple(identity(element) for element in value.elements)
-    return id(value)
-
-
-def _same(left: Object, right: Object) -> bool | None:
-    """Whether two values are one object; None where nobody knows."""
-    if left is right:
-        return True
-    unknown = [side for side in (left, right) if type(side) is Thing or isinstance(side, Symbol)]
-    return None if unknown else (left == right if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) else False)
-
-
-def _holds(container: Container, value: Object) -> bool | None:
-    """Whether a container holds a value; None where nobody knows."""
-    held = container.keyed if container.kind == "dict" else {identity(one): one for one in container.elements}
-    if identity(value) in held:
-        return True
-    is_certain = isinstance(value, (*_PLAIN, Symbol, Thing)) and not container.is_open
-    if not held and is_certain:
-        return False
-    plain = isinstance(value, _PLAIN) and all(isinstance(key, tuple) for key in held)
-    return False if plain and is_certain else None
-
-
-def _positive(sign: str) -> tuple[str, bool]:
-    """A comparison without its negation, and whether it had one."""
-    return {"is not": ("is", True), "not in": ("in", True), "!=": ("==", True)}.get(sign, (sign, False))
-
-
-def is_sliced(index: ir.Expr) -> bool:
-    """Whether an index holds a slice or an ellipsis, as only those of tensors, arrays and lists do."""
-    parts = index.elements if isinstance(index, ir.Display) else (index,)
-    return any(isinstance(part, ir.Slice) or (isinstance(part, ir.Literal) and part.value is ...) for part in parts)
-
-
-def _slices(index: ir.Expr) -> list[ir.Slice]:
-    parts = index.elements if isinstance(index, ir.Display) else (index,)
-    return [part for part in parts if isinstance(part, ir.Slice)]
-
-
-def takes_all(index: ir.Expr) -> bool:
-    """Whether an index takes everything: `[:]`, `[...]`, `[None]`."""
-    parts = index.elements if isinstance(index, ir.Display) else (index,)
-    return all(
-        (isinstance(part, ir.Slice) and all(bound is None for bound in part.bounds))
-        or (isinstance(part, ir.Literal) and (part.value is ... or part.value is None))
-        for part in parts
-    )

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import Event, FirstCall
 from graphlint.static.domain.program import Function
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Call, Listener
-from graphlint.static.life.objects import Capture, Container, Made, Object, Outside, Place, Tensor, Thing
+from graphlint.static.life.objects import Capture, Container, Frame, Made, Object, Outside, Place, Tensor, Thing
 from graphlint.static.syntax import ir
 
 Tell = Callable[[Event, Place, Capture], None]

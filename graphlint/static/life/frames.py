@@ -1,54 +1,16 @@
-"""Frames of a rehearsed run, how they are left, and the outcomes of conditions that nobody knows."""
+"""How control leaves the blocks of a rehearsed run, and the outcomes of conditions that nobody knows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphlint.finding import Hop
-from graphlint.static.domain.program import Function
 from graphlint.static.life.objects import Object, Place
 from graphlint.static.syntax import ir
 
 MAX_STEPS = 20_000  # nodes of one run
 MAX_FORKS = 16  # conditions of one run that are tried both ways
 MAX_RUNS = 20  # of one program
-
-
-@dataclass(slots=True, eq=False)
-class Frame:
-    """A function while it runs; `scope` is the frame that it was defined in."""
-
-    function: Function
-    scope: Frame | None = None
-    env: dict[str, Object] = field(default_factory=dict)
-    declared: dict[str, str] = field(default_factory=dict)  # names that are `global` or `nonlocal`
-    receiver: Object = None
-    on_yield: Callable[[Object], Object] | None = None
-    yielded: list[Object] = field(default_factory=list)
-    way: tuple[Hop, ...] = ()
-    caller: Frame | None = None
-    owner: object = None  # the class that a method stands in
-    results: list[Object] = field(default_factory=list)  # what it returned or yielded
-    given: list[Object] = field(default_factory=list)  # its arguments
-    statement: Place | None = None  # that runs
-    before: dict[str, Object] = field(default_factory=dict)  # its names where its capture began
-
-    def place(self, node: ir.Node) -> Place:
-        return Place(self.function, node, self.way)
-
-    def bound(self) -> Iterator[Object]:
-        """What the names of the function and of those around it hold."""
-        yield from self.env.values()
-        if self.scope is not None:
-            yield from self.scope.bound()
-
-    def stack(self) -> Iterator[Frame]:
-        """The frame and those of its callers."""
-        frame: Frame | None = self
-        while frame is not None:
-            yield frame
-            frame = frame.caller
 
 
 class Leave(Exception):

@@ -1,4 +1,4 @@
-"""Whether a captured backward writes the gradients that the parameters have: what had one before, and who drops them."""
+"""Whether a captured backward writes the gradients that parameters have: what had one before, and who drops them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Gradients(Listener):
 
     tell: Tell
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
-    dropped: dict[Capture, Place] = field(default_factory=dict)
+    released: dict[Capture, Place] = field(default_factory=dict)
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
     models: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
 
@@ -35,6 +35,8 @@ class Gradients(Listener):
                 self._backward(owners, place)
             case "zero_grad":
                 self._zeroed(owners, given.get(0, "set_to_none") is not False, place)
+            case "to" if self.ledger.capture is None:
+                self._exchanged(owners, place)
             case "load_state_dict" if given.get(2, "assign") is True:
                 self._exchanged(owners, place)
 
@@ -54,7 +56,7 @@ class Gradients(Listener):
         if to_none and self.ledger.capture is None:
             for capture in self.ledger.latest.values():
                 if capture.facts.get("gradients", set()) & owners:
-                    self.dropped[capture] = place
+                    self.released[capture] = place
 
     def _exchanged(self, owners: set[Thing], place: Place) -> None:
         for capture in self.ledger.latest.values():
@@ -66,6 +68,8 @@ class Gradients(Listener):
             owners = self._owners((owner,))
             self._zeroed(owners, value is None or self._was_captured(owners), place)
             self.held -= owners
+        elif isinstance(owner, Made) and isinstance(value, Tensor) and value.factory.endswith("Parameter"):
+            self._exchanged({owner}, place)
         elif name == "data" and self.ledger.capture is None:
             self._exchanged(self._owners((owner,)), place)
 
@@ -87,8 +91,8 @@ class Gradients(Listener):
         return thing in self.models
 
     def replayed(self, capture: Capture, place: Place) -> None:
-        if capture in self.dropped:
-            self.tell(GradientDropped(), self.dropped.pop(capture), capture)
+        if capture in self.released:
+            self.tell(GradientDropped(), self.released.pop(capture), capture)
         if capture in self.exchanged:
             self.tell(InputReplaced("", capture.region.line, True), self.exchanged.pop(capture), capture)
 

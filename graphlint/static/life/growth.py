@@ -1,4 +1,4 @@
-"""Whether graphs become more and more: a table that nothing bounds, a list of graphs made anew, a capture in each call."""
+"""Whether graphs become more and more: tables that nothing bounds, lists of graphs made anew, captures in each call."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, GraphCollected, Recapture
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Listener
-from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -66,7 +65,7 @@ class Growth(Listener):
         capture = self.ledger.latest[graph]
         if container.kind == "dict":
             if _is_open(key) and self._is_called_freely(place) and _is_asked(place) and not _is_bounded(place):
-                self.tell(GraphCollected(True, not _is_computed(place)), place, capture)
+                self.tell(GraphCollected(True, _is_whole_shape(place)), place, capture)
         elif container.kind == "list" and not _is_bounded(place):
             others = [g for held in container.values() for g in _directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]
@@ -115,9 +114,10 @@ def _is_asked(place: Place) -> bool:
         return False
     spelt = place.function.source(target.value)
     for part in walk(place.function.code.body):
-        if isinstance(part, ir.Compare) and any(sign in ("in", "not in") for sign, _ in part.comparisons):
-            if any(place.function.source(right) == spelt for _, right in part.comparisons):
-                return True
+        if isinstance(part, ir.Compare) and any(
+            sign in ("in", "not in") and place.function.source(right) == spelt for sign, right in part.comparisons
+        ):
+            return True
         if isinstance(part, ir.Attribute) and part.attr == "get" and place.function.source(part.value) == spelt:
             return True
     return False
@@ -134,8 +134,8 @@ def _is_bounded(place: Place) -> bool:
     return False
 
 
-def _is_computed(place: Place) -> bool:
-    """Whether a key comes from a function of the project, which may round it up to one of a few."""
+def _is_whole_shape(place: Place) -> bool:
+    """Whether a key is all of a shape; one size, or what a function rounds up, may be one of a few."""
     node = place.node
     target = node.targets[0] if isinstance(node, ir.Assign) else None
     key = target.index if isinstance(target, ir.Subscript) else None
@@ -143,7 +143,8 @@ def _is_computed(place: Place) -> bool:
     if isinstance(key, ir.Name):
         for part in walk(place.function.code.body):
             if isinstance(part, ir.Assign) and part.value is not None:
-                if any(isinstance(t, ir.Name) and t.id == key.id for t in part.targets):
-                    expressions.append(part.value)
-    calls = [part for expression in expressions for part in walk(expression) if isinstance(part, ir.Call)]
-    return any(not (isinstance(call.func, ir.Name) and call.func.id in ("tuple", "str", "len")) for call in calls)
+                named = any(isinstance(target, ir.Name) and target.id == key.id for target in part.targets)
+                expressions += [part.value] if named else []
+    parts = [part for expression in expressions for part in walk(expression)]
+    sliced = {id(part.value) for part in parts if isinstance(part, ir.Subscript)}
+    return any(isinstance(part, ir.Attribute) and part.attr == "shape" and id(part) not in sliced for part in parts)

@@ -7,9 +7,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
-from graphlint.static.life.frames import Frame
-from graphlint.static.life.ledger import Listener, Write
-from graphlint.static.life.objects import Capture, Container, Object, Place, Symbol, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.ledger import Listener, Loop, Write
+from graphlint.static.life.objects import (
+    Capture,
+    Container,
+    Frame,
+    Object,
+    Place,
+    Symbol,
+    Tensor,
+    Thing,
+    held_by,
+    is_tensor,
+    things_in,
+)
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -25,7 +36,7 @@ class Inputs(Listener):
     """Follows one run."""
 
     tell: Tell
-    replaced: dict[Capture, list[tuple[Thing, str, Object, Place]]] = field(default_factory=dict)
+    replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
     moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
@@ -36,7 +47,11 @@ class Inputs(Listener):
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Note a call that is given nothing but tensors that hold nothing yet."""
         roots = {one.root for value in given for one in things_in(value) if isinstance(one, Tensor)}
-        if self.ledger.capture is None and roots and all(_is_unfilled(r) and not self.ledger.writes.get(r) for r in roots):
+        if (
+            self.ledger.capture is None
+            and roots
+            and all(_is_unfilled(r) and not self.ledger.writes.get(r) for r in roots)
+        ):
             self.hollow |= dict.fromkeys(roots, callee)
 
     def ended(self, capture: Capture) -> None:
@@ -60,7 +75,7 @@ class Inputs(Listener):
 
     def replayed(self, capture: Capture, place: Place) -> None:
         last = capture.replays[-1] if capture.replays else capture.ended or 0
-        self._tell_replaced(capture)
+        self._tell_replaced(capture, last)
         since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
         self._note_partial(capture, since)
         if since and not capture.facts.get("may be replayed"):
@@ -70,7 +85,7 @@ class Inputs(Listener):
 
     # Replaced
 
-    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         if isinstance(value, Container) and value.kind == "dict":
             self.containers[value] = None
         for capture in self.ledger.latest.values():
@@ -82,11 +97,13 @@ class Inputs(Listener):
         if _method(write) in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
             self.moved[write.target.root] = write.place
 
-    def _tell_replaced(self, capture: Capture) -> None:
+    def _tell_replaced(self, capture: Capture, last: int) -> None:
         """Tell of attributes that the region read a tensor through and that hold another one now."""
         for owner, name, before, where in self.replaced.pop(capture, ()):
-            now = owner.attributes.get(name)
+            now = held_by(owner, name)
             if now is not before and is_tensor(now) and now.root is not before.root:
+                if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
+                    continue  # it is filled under another name
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
                 self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
         for root in capture.reads:
@@ -101,13 +118,15 @@ class Inputs(Listener):
         for root, writes in since.items():
             if not writes or not all(write.is_sure and not write.is_whole for write in writes):
                 continue
-            cut = next(((write, bound) for write in writes if (bound := _bound(write)) is not None), None)
+            if any(_goes_to_the_end(write) for write in writes):
+                continue
+            cut = next(((write, end) for write in writes if (end := _bound(write)) is not None), None)
             if cut is None:
                 continue
             write, (bound, number) = cut
-            if isinstance(root, Tensor) and _is_unfilled(root) and root.made is not None and not capture.replays:
-                if not any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ())):
-                    self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
+            filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
+            if _is_unfilled(root) and root.made is not None and not capture.replays and not filled:
+                self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
                 others_reset = any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
@@ -133,30 +152,33 @@ class Inputs(Listener):
 
     def _unused(self, capture: Capture, place: Place) -> None:
         """Tell of a replay without new data, where the function was given some and does nothing with it."""
-        loop = next((loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None)
-        node = loop.place.node if loop is not None else None
-        if loop is not None and isinstance(node, ir.For) and isinstance(node.target, ir.Name) and is_tensor(loop.value):
-            self.tell(StaleReplay((node.target.id,)), place, capture)
-        frame = self.entries[-1] if self.entries else None
-        if frame is None or place.function.code is not frame.function.code:
+        loop = next(
+            (loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None
+        )
+        name = _data_of(loop) if loop is not None else None
+        if name is not None:
+            self.tell(StaleReplay((name,)), place, capture)
+        code = place.function.code
+        if code is not self.ledger.frames[-1].function.code or code.name == "<module>":
             return
-        code = frame.function.code
         names = tuple(p.name for p in code.parameters if _is_data(p) and p.name not in code.loads)
         if names:
             self.tell(StaleReplay(names), place, capture)
 
     def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
-        """Tell of inputs that are of the call which captured, where a later call of the same function writes nowhere."""
-        frame, owner = (self.entries[-1] if self.entries else None), capture.owner
-        if frame is None or not isinstance(owner, Frame) or frame is owner:
+        """Tell of inputs that are of the call which captured, where a later call of that function writes nowhere."""
+        owner = capture.owner
+        if not isinstance(owner, Frame):
             return
-        if frame.function.code is not owner.function.code or frame.receiver is not owner.receiver:
+        later = (frame for frame in self.ledger.frames if frame.function.code is owner.function.code)
+        if not any(frame is not owner and frame.receiver is owner.receiver for frame in later):
             return
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             names = _of_call(root, owner)
             where = capture.reads.get(root)
-            if writes or not names or where is None or (root in held and not _is_copied(root)):
+            is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
+            if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
                 continue
             if where.function.code is owner.function.code:
                 self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
@@ -211,6 +233,12 @@ def _alive(frame: Frame) -> Iterator[Thing]:
         yield from things_in(value)
 
 
+def _is_held(thing: Thing, frame: Frame) -> bool:
+    """Whether something else than a name of the function holds a tensor."""
+    held = (one for value in frame.env.values() if not isinstance(value, Tensor) for one in things_in(value))
+    return any(one is thing.root for one in held)
+
+
 def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
     """The parameters, or the local names, of the call that captured which hold a tensor or what it is a copy of."""
     sources = {root, *root.source} if _is_copied(root) else {root}
@@ -257,6 +285,13 @@ def _is_reset(write: Write) -> bool:
     return write.is_sure and write.is_whole and constant and _method(write) in _RESETTING
 
 
+def _goes_to_the_end(write: Write) -> bool:
+    """Whether a write fills what lies behind a place: `buffer[n:].zero_()`."""
+    index = write.target.index if isinstance(write.target, Tensor) else None
+    parts = walk(index) if index is not None else ()
+    return any(isinstance(p, ir.Slice) and p.bounds[0] is not None and p.bounds[1] is None for p in parts)
+
+
 def _is_inner(write: Write) -> bool:
     """Whether a write is cut short in more than the first extent, so that rows of this request keep an old end."""
     target: Thing | None = write.target
@@ -288,6 +323,16 @@ def _bound(write: Write) -> tuple[str, Object] | None:
                     return write.place.function.source(upper), target.bounds.get(id(upper))
         target = target.base
     return None
+
+
+def _data_of(loop: Loop) -> str | None:
+    """The name of what a loop goes through, if that is data and not a count."""
+    node = loop.place.node
+    if not isinstance(node, ir.For) or not isinstance(node.target, ir.Name) or not is_tensor(loop.value):
+        return None
+    called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
+    counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
+    return None if counts or node.target.id.startswith("_") else node.target.id
 
 
 def _is_data(parameter: ir.Parameter) -> bool:

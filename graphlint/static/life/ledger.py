@@ -8,26 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from graphlint.static.life.frames import Raised
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
     Container,
+    Frame,
     Instance,
     Made,
     Object,
     Place,
-    Tensor,
     Thing,
     is_tensor,
     things_in,
 )
 from graphlint.static.syntax import ir
-
-if TYPE_CHECKING:
-    from graphlint.static.life.frames import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of what is outside of the project: its qualified name, which begins with `?` where only the method is known."""
+    """A call of what is outside of the project: its qualified name, `?.name` where only the method is known."""
 
     name: str
     owner: Object
@@ -89,10 +85,10 @@ class Listener:
     def surrounded(self, manager: Object, place: Place) -> None:
         """A context manager is entered."""
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         """A context manager is left."""
 
-    def failed(self, frame: Frame) -> None:
+    def raised(self, frame: Frame) -> None:
         """An exception has been caught in a function, or leaves it."""
 
     def replayed_inside(self, graph: Thing, place: Place) -> None:
@@ -122,14 +118,17 @@ class Listener:
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Something is called that nobody knows."""
 
-    def rebound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
-        """An attribute is given another value outside of a capture."""
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        """An attribute, a key or a local name is given another value outside of a capture."""
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         """A function gives a value to its caller."""
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         """A value is added to a container; the key is None in a list."""
+
+    def dropped(self, capture: Capture, place: Place) -> None:
+        """A graph is reset, or its name is deleted."""
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
         """A local name is given what a call gave."""
@@ -196,7 +195,7 @@ class Ledger:
             yield
         except Raised:
             for listener in self.listeners:
-                listener.failed(frame)
+                listener.raised(frame)
             raise
         finally:
             for listener in self.listeners:
@@ -222,7 +221,7 @@ class Ledger:
             yield
         finally:
             for listener in self.listeners:
-                listener.released(manager, place)
+                listener.exited(manager, place)
 
     def configured(self, name: str, value: Object, place: Place) -> None:
         for listener in self.listeners:
@@ -269,6 +268,7 @@ class Ledger:
             elif root.made_in is not capture and root not in capture.writes:
                 capture.reads.setdefault(root, place)
                 capture.views.setdefault(thing, place)
+                capture.sure |= {root} if is_sure else set()
 
     def wrote(self, target: Thing, values: Iterable[Object], place: Place) -> None:
         """An operation writes to a tensor, out of these values."""
@@ -309,17 +309,19 @@ class Ledger:
 
     # Names
 
-    def bound(self, owner: Thing, name: str, before: Object, value: Object, place: Place) -> None:
-        for listener in self.listeners:
-            listener.assigned(owner, name, value, place)
+    def bound(self, owner: Thing | Frame, name: str, before: Object, value: Object, place: Place) -> None:
+        if isinstance(owner, Thing):
+            for listener in self.listeners:
+                listener.assigned(owner, name, value, place)
         if self.capture is None and before is not value:
             for listener in self.listeners:
                 listener.rebound(owner, name, before, value, place)
 
-    def through(self, owner: Thing, name: str, value: Object) -> None:
-        """A value is read through an attribute."""
+    def through(self, owner: Thing | Frame, name: str, value: Object) -> None:
+        """A value is read through an attribute, a key or a local name."""
         capture = self.capture
-        if capture is not None and is_tensor(value) and owner.made_in is not capture:
+        is_older = not isinstance(owner, Thing) or owner.made_in is not capture
+        if capture is not None and is_tensor(value) and value.root.made_in is not capture and is_older:
             capture.paths.setdefault((owner, name), value)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
@@ -335,6 +337,11 @@ class Ledger:
         if self.latest:
             for listener in self.listeners:
                 listener.loaded(name, frame)
+
+    def dropped(self, value: Object, place: Place) -> None:
+        if self.capture is None and isinstance(value, Thing) and value in self.latest:
+            for listener in self.listeners:
+                listener.dropped(self.latest[value], place)
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
         for listener in self.listeners:
@@ -358,7 +365,7 @@ class Ledger:
     def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
         """An exception is caught."""
         for listener in self.listeners:
-            listener.failed(frame)
+            listener.raised(frame)
 
     def finish(self) -> None:
         for listener in self.listeners:

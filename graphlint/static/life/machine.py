@@ -8,14 +8,15 @@ know is a `Thing` or a `Symbol`; a condition on it is tried both ways, by anothe
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
-from graphlint.static.domain.program import Class
-from graphlint.static.life.calls import Calls
-from graphlint.static.life.frames import Broke, Continued, Decisions, Frame, Leave, Raised, Returned
-from graphlint.static.life.ledger import Ledger
-from graphlint.static.life.objects import ClassRef, Closure, Container, Object, Outside, Place, Thing
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.calls import Calls
+from graphlint.static.life.frames import Broke, Continued, Decisions, Leave, Raised, Returned
+from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, Object, Outside, Place, Thing
 from graphlint.static.syntax import ir
 
 MAX_ROUNDS = 4  # of a loop whose rounds are known
@@ -27,10 +28,10 @@ class Machine(Calls):
 
     def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
         super().__init__(interpreter, ledger, decisions)
-        self._statements: dict[type, Callable[[ir.Stmt, Frame], None]] = {
+        self._statements: dict[type, Callable[[Any, Frame], None]] = {
             ir.Assign: self._assign,
             ir.AugAssign: self._augmented,
-            ir.Evaluate: lambda node, frame: self._discard(node, frame),
+            ir.Evaluate: self._evaluate,
             ir.Return: self._return,
             ir.Raise: self._raise,
             ir.Assert: self._assert,
@@ -73,7 +74,7 @@ class Machine(Calls):
             changed = self.combined(node.operator, before, value, node, frame)
         self.store(node.target, changed, frame, node)
 
-    def _discard(self, node: ir.Evaluate, frame: Frame) -> None:
+    def _evaluate(self, node: ir.Evaluate, frame: Frame) -> None:
         self.eval(node.value, frame)
 
     def _return(self, node: ir.Return, frame: Frame) -> None:
@@ -95,7 +96,8 @@ class Machine(Calls):
         for target in node.targets:
             match target:
                 case ir.Name():
-                    self.scope_of(target.id, frame).env.pop(target.id, None)
+                    dropped = self.scope_of(target.id, frame).env.pop(target.id, None)
+                    self.ledger.dropped(dropped, frame.place(node))
                 case ir.Attribute():
                     self.delete(self.eval(target.value, frame), target.attr)
                 case ir.Subscript():
@@ -121,10 +123,8 @@ class Machine(Calls):
 
                 def once(value: Object) -> None:
                     loop.value = value
-                    try:
+                    with suppress(Continued):
                         body(value)
-                    except Continued:
-                        pass
 
                 self.iterate(iterated, frame, node, once)
         except Broke:
@@ -183,9 +183,10 @@ class Machine(Calls):
     def _match(self, node: ir.Match, frame: Frame) -> None:
         subject = self.eval(node.subject, frame)
         for case in node.cases:
-            if case.literal is not None and self.known_truth(
-                self.compared("==", subject, self.eval(case.literal, frame), node, frame)
-            ) is False:
+            if (
+                case.literal is not None
+                and self.known_truth(self.compared("==", subject, self.eval(case.literal, frame), node, frame)) is False
+            ):
                 continue
             for name in case.binds:
                 frame.env[name] = Thing()
@@ -224,7 +225,11 @@ class Machine(Calls):
         """Give a target a value."""
         match target:
             case ir.Name():
-                self.scope_of(target.id, frame).env[target.id] = value
+                scope = self.scope_of(target.id, frame)
+                before = scope.env.get(target.id)
+                scope.env[target.id] = value
+                if before is not None and self.ledger.latest:
+                    self.ledger.bound(scope, target.id, before, value, frame.place(node))
             case ir.Attribute():
                 self.set_attribute(self.eval(target.value, frame), target.attr, value, frame.place(node))
             case ir.Subscript():

@@ -5,19 +5,17 @@ What is known of the host (numbers, strings, None) is the Python value itself; `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from graphlint.finding import Hop, Region, Span
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 
-if TYPE_CHECKING:
-    from graphlint.static.life.frames import Frame
-
 Object: TypeAlias = Any  # a plain Python value, or one of the classes below
+PLAIN = (bool, int, float, str, bytes, type(None))  # what is known of the host is the value itself
 MAX_REACH = 400  # objects that one leads to; behind that, nothing is said of what it holds
 
 
@@ -50,6 +48,42 @@ class Place:
     @property
     def text(self) -> str:
         return self.function.source(self.node)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A function while it runs; `scope` is the frame that it was defined in."""
+
+    function: Function
+    scope: Frame | None = None
+    env: dict[str, Object] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)  # names that are `global` or `nonlocal`
+    receiver: Object = None
+    on_yield: Callable[[Object], Object] | None = None
+    yielded: list[Object] = field(default_factory=list)
+    way: tuple[Hop, ...] = ()
+    caller: Frame | None = None
+    owner: object = None  # the class that a method stands in
+    results: list[Object] = field(default_factory=list)  # what it returned or yielded
+    given: list[Object] = field(default_factory=list)  # its arguments
+    statement: Place | None = None  # that runs
+    before: dict[str, Object] = field(default_factory=dict)  # its names where its capture began
+
+    def place(self, node: ir.Node) -> Place:
+        return Place(self.function, node, self.way)
+
+    def bound(self) -> Iterator[Object]:
+        """What the names of the function and of those around it hold."""
+        yield from self.env.values()
+        if self.scope is not None:
+            yield from self.scope.bound()
+
+    def stack(self) -> Iterator[Frame]:
+        """The frame and those of its callers."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.caller
 
 
 @dataclass(slots=True, eq=False)
@@ -211,12 +245,21 @@ class Capture:
     reads: dict[Thing, Place] = field(default_factory=dict)
     writes: dict[Thing, Place] = field(default_factory=dict)
     accumulates: dict[Thing, Place] = field(default_factory=dict)
-    paths: dict[tuple[Thing, str], Object] = field(default_factory=dict)  # attributes that tensors were read through
+    paths: dict[tuple[object, str], Object] = field(default_factory=dict)
+    """What tensors were read through: attributes of objects, keys of dictionaries, local names of frames."""
     replays: list[int] = field(default_factory=list)
     views: dict[Thing, Place] = field(default_factory=dict)  # what was read, as it was read
+    sure: set[Thing] = field(default_factory=set)  # what operations read, and not only unknown calls
     callees: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
     facts: dict[str, Any] = field(default_factory=dict)
     manager: Object = None  # what was entered, if it was not begun by hand
+
+
+def held_by(owner: object, name: str) -> Object:
+    """What an object, a dictionary or a frame holds under a name now."""
+    if isinstance(owner, Container):
+        return next((value for key, value in owner.keyed.values() if key == name), None)
+    return (owner.attributes if isinstance(owner, Thing) else getattr(owner, "env", {})).get(name)
 
 
 def is_tensor(value: Object) -> bool:

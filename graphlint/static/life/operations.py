@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from graphlint.finding import Region
-from graphlint.static.life.expressions import Expressions, identity
-from graphlint.static.life.frames import Frame
+from graphlint.static.interpreter.classes import Base
+from graphlint.static.life.expressions import Expressions
 from graphlint.static.life.ledger import Call
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
     Closure,
     Container,
+    Frame,
     Instance,
     Made,
     MethodOf,
@@ -27,6 +28,7 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
+from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
 
 TENSOR = "torch.Tensor"
@@ -90,12 +92,14 @@ class Operations(Expressions):
             return duplicate(given.get(0))
         if not name.startswith("torch.") or name.startswith("torch.ops."):
             self.ledger.may_write(given.all(), place)  # it may share memory with what it gives, or write to it
-        operation = self.interpreter.catalogue.find(name)
+        if name in self.interpreter.lexicon.tensors["parameters"]:
+            return Tensor(place, self.ledger.capture, factory=name, is_leaf=True)
         catalogue = self.interpreter.catalogue
+        operation = catalogue.find(name)
         if operation is None:
             if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or _is_class(name):
                 return self.made(name, given, place)
-            if self.interpreter.lexicon.is_familiar(name):
+            if self.interpreter.lexicon.is_familiar(name) and not name.startswith("torch.ops."):
                 return self.operated(given.all(), place)
             return self.unknown_call(Outside(name), given, node, frame)
         if "." in operation.returns:
@@ -104,7 +108,8 @@ class Operations(Expressions):
 
     def made(self, cls: str, given: Arguments, place: Place) -> Made:
         """An object of a class outside of the project."""
-        held: dict[str | int, Object] = {**dict(enumerate(given.positional)), **given.keywords}
+        held: dict[str | int, Object] = dict(enumerate(given.positional))
+        held.update(given.keywords)
         return Made(place, self.ledger.capture, cls=cls, given=held)
 
     def result(self, returns: str, name: str, given: Arguments, place: Place) -> Object:
@@ -281,6 +286,9 @@ class Operations(Expressions):
         entry = self.interpreter.entries.find_method(self.interpreter.lexicon.owners(owner.cls), name)
         if entry is not None:
             return self.call_entry(f"{owner.cls}.{name}", entry, given, node, frame, owner)
+        if name == "reset" and owner in self.ledger.latest:
+            self.ledger.dropped(owner, place)
+            return None
         if name in self.interpreter.lexicon.life["replays"] and owner in self.ledger.latest:
             self.ledger.replay(owner, place)
             return None
@@ -300,10 +308,13 @@ class Operations(Expressions):
     def _super_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         receiver = owner.state["receiver"]
         found = self.interpreter.classes.find(receiver.cls, name, owner.state["after"])
-        if found is None or isinstance(found[0], str):
+        method = None if found is None else self.bound_method(*found, receiver, frame)
+        if method is None:
             return None if name == "__init__" else self.call_module(receiver, name, given, node, frame)
-        method = self._method(found[1][-1], found[0], receiver, frame)  # type: ignore[attr-defined]
         return self.call(method, given, node, frame)
+
+    @abstractmethod
+    def bound_method(self, owner: Base, member: object, receiver: Object, frame: Frame) -> Object | None: ...
 
     def call_module(self, owner: Instance | Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A method that every module of torch has."""
@@ -319,6 +330,8 @@ class Operations(Expressions):
                     self.set_attribute(owner, key, given.get(1, "tensor", "param", "module"), place)
                 return None
             case "moves" | "evaluates" | "trains":
+                if methods == "moves" and (name == "cpu" or any(_is_dtype(value) for value in given.all())):
+                    self.ledger.trained(owner, "to", given, place)
                 return owner
             case "parameters" | "named_parameters" | "states":
                 return Thing(place, self.ledger.capture, source=(owner,))
@@ -326,7 +339,10 @@ class Operations(Expressions):
             for thing in things_in(owner):
                 if isinstance(thing, (Made, Instance)):
                     thing.state["frozen"] = given.get(0, "requires_grad") is False
-        if name in ("float", "half", "bfloat16", "double", "requires_grad_", "type", "apply"):
+        if name in ("float", "half", "bfloat16", "double"):
+            self.ledger.trained(owner, "to", given, place)
+            return owner
+        if name in ("requires_grad_", "type", "apply"):
             return owner
         return self.unknown_call(owner, given, node, frame)
 
@@ -425,7 +441,9 @@ class Operations(Expressions):
 def _several(view: Tensor) -> Container:
     """A tuple of views."""
     view.is_part = True
-    return Container(view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)])
+    return Container(
+        view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)]
+    )
 
 
 def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
@@ -450,7 +468,10 @@ def duplicate(value: Object) -> Object:
         case Made():
             return replace(value, given={key: duplicate(held) for key, held in value.given.items()}, source=())
         case Instance():
-            held = {key: duplicate(one) if isinstance(one, (Made, Instance)) else one for key, one in value.attributes.items()}
+            held = {
+                key: duplicate(one) if isinstance(one, (Made, Instance)) else one
+                for key, one in value.attributes.items()
+            }
             return replace(value, attributes=held, source=())
         case Container():
             return replace(value, elements=[duplicate(one) for one in value.elements])
@@ -462,7 +483,9 @@ def duplicate(value: Object) -> Object:
 
 
 def _is_dtype(value: Object) -> bool:
-    return isinstance(value, Outside) and value.name.startswith("torch.") and value.name.rpartition(".")[2][-1:].isdigit()
+    return (
+        isinstance(value, Outside) and value.name.startswith("torch.") and value.name.rpartition(".")[2][-1:].isdigit()
+    )
 
 
 def _is_class(name: str) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, OutputKept, OutputRead, RepeatedState
-from graphlint.static.life.frames import Frame
+from graphlint.rule import Event, GraphDropped, OutputKept, OutputRead, RepeatedState
 from graphlint.static.life.ledger import Listener, Loop, Write
-from graphlint.static.life.objects import Capture, Container, Object, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, is_tensor, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -25,15 +24,28 @@ class Outputs(Listener):
     collections: list[tuple[Capture, Container, Thing, Place, tuple[Loop, ...]]] = field(default_factory=list)
     given_early: dict[Thing, Place] = field(default_factory=dict)  # outputs, where they were returned before a replay
     names: dict[tuple[Frame, str], tuple[Capture, Thing, Place, int]] = field(default_factory=dict)
+    gone: dict[Capture, Place] = field(default_factory=dict)  # graphs that were dropped
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
         capture = self._output_of(thing)
+        if is_sure and capture is not None and capture in self.gone:
+            self.tell(GraphDropped(), self.gone.pop(capture), capture)
         if is_sure and capture is not None and self._is_empty(capture) and not capture.facts.get("read early"):
             capture.facts["read early"] = True
             self.tell(OutputRead(isinstance(thing.root, Tensor)), self.given_early.get(thing, place), capture)
+
+    def dropped(self, capture: Capture, place: Place) -> None:
+        held = (one for frame in self.ledger.frames for value in frame.env.values() for one in things_in(value))
+        is_reset = isinstance(place.node, ir.Call)
+        if is_reset or all(one is not capture.graph for one in held):
+            self.gone[capture] = place
+
+    def began(self, capture: Capture) -> None:
+        for other in [c for c in self.gone if c.graph is capture.graph]:
+            del self.gone[other]
 
     def _output_of(self, thing: Object) -> Capture | None:
         """The capture that a tensor is an output of."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import Event, SettingLeft
 from graphlint.static.domain.program import Function
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Call, Listener
-from graphlint.static.life.objects import Capture, Place
+from graphlint.static.life.objects import Capture, Frame, Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 

@@ -1,4 +1,4 @@
-"""Which programs are rehearsed: files that run as scripts, and classes and functions that capture, used as a stranger would.
+"""Which programs are rehearsed: files as scripts, and what captures, used as a stranger would use it.
 
 A class is constructed and its methods are called in the order in which users need them: what captures, if its
 constructor does not, then each method that replays, twice. A function that captures is called with unknown arguments,
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_RUNS, Decisions, Frame, Leave, Plans, Stopped
+from graphlint.static.life.frames import MAX_RUNS, Decisions, Leave, Plans, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
 from graphlint.static.life.objects import (
@@ -26,6 +27,7 @@ from graphlint.static.life.objects import (
     Capture,
     ClassRef,
     Closure,
+    Frame,
     Instance,
     Object,
     Place,
@@ -116,9 +118,9 @@ class Programs:
         if not isinstance(made, Instance):
             return
         for capturing in owner.methods:
-            if capturing not in ("__init__", name) and not machine.ledger.captures:
-                if self._captures(machine, owner, capturing):
-                    self._call(machine, made, capturing, frame)
+            is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
+            if is_needed and self._captures(machine, owner, capturing):
+                self._call(machine, made, capturing, frame)
         for _ in range(2 if name else 0):
             self._call(machine, made, name, frame)
 
@@ -229,10 +231,8 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
         ledger = Ledger()
         listen(ledger)
         machine = Machine(interpreter, ledger, decisions)
-        try:
+        with suppress(Leave, Stopped, RecursionError):
             program(machine)
-        except (Leave, Stopped, RecursionError):
-            pass
         ledger.finish()
         plans.ran(decisions)
         yield decisions
@@ -244,4 +244,3 @@ def classes_of(module: Module) -> Iterator[ClassDefinition]:
         one = pending.pop(0)
         yield one
         pending += one.classes.values()
-

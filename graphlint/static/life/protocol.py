@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphlint.rule import CaptureMisused, Event
-from graphlint.static.life.frames import Frame
 from graphlint.static.life.ledger import Call, Listener
-from graphlint.static.life.objects import Capture, Made, Place, Thing, things_in
+from graphlint.static.life.objects import Capture, Frame, Made, Place, Thing, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -47,7 +46,7 @@ class Protocol(Listener):
 
     # Captures that are begun by hand
 
-    def failed(self, frame: Frame) -> None:
+    def raised(self, frame: Frame) -> None:
         for capture in self._left_open(frame):
             if frame.statement is not None:
                 self.interrupted.setdefault(capture, frame.statement)

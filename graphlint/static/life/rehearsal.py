@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from graphlint.finding import Confidence, Hop
+from graphlint.finding import Hop
 from graphlint.rule import Event
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
@@ -15,23 +15,23 @@ from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
 from graphlint.static.life.callables import Callables
+from graphlint.static.life.devices import Devices
 from graphlint.static.life.firsts import FirstCalls, Knowledge
+from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.outputs import Outputs
-from graphlint.static.life.programs import Programs, runs
-from graphlint.static.life.protocol import Protocol
-from graphlint.static.life.generators import Generators
-from graphlint.static.life.devices import Devices
-from graphlint.static.life.modes import Modes
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.process import Process
-from graphlint.static.life.threads import Threads
+from graphlint.static.life.programs import Programs, runs
+from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
+from graphlint.static.life.threads import Threads
 from graphlint.static.syntax import ir
 from graphlint.values import External
 
@@ -108,9 +108,7 @@ class Rehearsal:
     def _tell(self, event: Event, place: Place, capture: Capture) -> None:
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
-                occurrence = Occurrence(
-                    detector.effect, place.span, place.text, hit.confidence, hit.message, hit.help
-                )
+                occurrence = Occurrence(detector.effect, place.span, place.text, hit.confidence, hit.message, hit.help)
                 key = (detector.effect, place.span)
                 known = self.found.get(key)
                 if known is None or known.occurrence.confidence < hit.confidence:

@@ -72,7 +72,7 @@ class Streams(Listener):
             self.current.append(chosen)
         self.entered_by[id(manager)] = depth
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         del self.current[self.entered_by.pop(id(manager), len(self.current)) :]
 
     def _chosen(self, manager: Object) -> Stream | None:

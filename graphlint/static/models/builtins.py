@@ -67,6 +67,7 @@ class Builtins:
             "functools.update_wrapper": self._wrapper,
             "functools.lru_cache": self._cache("functools.lru_cache"),
             "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
+            "collections.namedtuple": self._named_tuple, "typing.NamedTuple": self._named_tuple,
             "functools.reduce": iterables.reduce, "collections.deque": iterables.queue,
             "itertools.chain": iterables.chain, "itertools.chain.from_iterable": iterables.flattened,
             "itertools.product": iterables.zip, "itertools.zip_longest": iterables.zip,
@@ -80,6 +81,7 @@ class Builtins:
         return {
             **{name: _giving(External(given)) for name, given in lexicon.named.items()},
             **dict.fromkeys(lexicon.tensors["parameters"], self._parameter),
+            **dict.fromkeys(lexicon.tensors["tests"], self.reflection.is_tensor),
             **{name: self._container(kind) for name, kind in lexicon.containers.items()},
             **{name: callables[kind] for name, kind in lexicon.callables.items() if kind in callables},
         }
@@ -245,6 +247,9 @@ class Builtins:
             base = names[1].split(".")
             name = ".".join([*base[: len(base) - level + 1], name.lstrip(".")])
         return self.evaluator.module_value(name)
+
+    def _named_tuple(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return self.evaluator.named_tuple(arguments, node, frame)
 
     def _partial(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if not arguments.positional:

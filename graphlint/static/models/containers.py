@@ -6,6 +6,7 @@ from graphlint.rule import Growth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
+from graphlint.static.models import texts
 from graphlint.static.models.modules import gives_itself
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
@@ -18,7 +19,9 @@ from graphlint.values import (
     Host,
     Mapping,
     Sequence,
+    Union,
     Value,
+    join,
     members,
     union,
 )
@@ -61,6 +64,8 @@ class Containers:
             for value in arguments.all_values():
                 if node is not None:
                     self.tensors.check_printed(node, value, frame)
+            if not arguments.keywords and arguments.star is None:
+                return texts.combined(str.format, (receiver, *arguments.positional))
         if isinstance(receiver, Const) and isinstance(receiver.value, str) and name in _PURE:
             given = [v.value for v in arguments.positional if isinstance(v, Const)]
             if len(given) == len(arguments.positional) and not arguments.keywords and arguments.star is None:
@@ -180,6 +185,8 @@ class Containers:
         """A tensor of the region appended to something that outlives it is appended once, at capture."""
         if node is None or not frame.in_region or not isinstance(node.func, ir.Attribute):
             return
+        if self.evaluator.is_hook(frame):
+            return
         if fresh_tensor(added) is not None and self.evaluator.outlives_region(node.func.value, frame):
             self.evaluator.observe(frame, node, Growth(added))
 
@@ -189,6 +196,10 @@ def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
     if isinstance(key, (Const, External)):
         items = dict(mapping.items)
         items[key] = value
+        return Mapping(tuple(items.items()), mapping.other)
+    if isinstance(key, Union) and all(isinstance(member, Const) for member in key.members):  # any one of these
+        items = dict(mapping.items)
+        items |= {one: join(items.get(one, value), value) for one in key.members}
         return Mapping(tuple(items.items()), mapping.other)
     other = value if mapping.other is None else union((mapping.other, value))
     return Mapping(mapping.items, other)

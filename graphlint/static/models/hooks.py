@@ -35,6 +35,7 @@ class Hooks:
         if kind not in (_BEFORE, _AFTER) or hook is None or node is None or not isinstance(node.func, ir.Attribute):
             return None
         self.is_used = True
+        self.evaluator.hooked(hook)
         name = _KEPT[kind, truth(arguments.keyword("with_kwargs") or NONE) is True]
         self.removed.difference_update(members(hook))
         if isinstance(receiver, Instance):

@@ -8,6 +8,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
+    TRUE,
     UNKNOWN,
     Arguments,
     Const,
@@ -72,6 +73,8 @@ class Iterables:
         for value in arguments.positional:
             if device_tensor(value) is not None and node is not None:
                 self.evaluator.observe(frame, node, HostRead(value, "count"))
+        for argument in node.arguments if node is not None else ():
+            self.evaluator.used("count", argument.value, TRUE, frame)
         values = (v.value for v in arguments.positional if isinstance(v, Const))
         bounds = [v for v in values if isinstance(v, int) and not isinstance(v, bool)]
         if bounds and len(bounds) == len(arguments.positional) and len(range(*bounds)) <= MAX_KNOWN:
@@ -129,6 +132,8 @@ class Iterables:
 
     def next(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         first, *default = arguments.positional or (UNKNOWN,)
+        if node is not None:
+            self.evaluator.consumed(node, frame)
         return union((self.evaluator.element(first), *default))
 
     def map(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.models import texts
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Arguments, Const, Host, Mapping, Sequence, Tensor, Value, join, members, union
@@ -45,7 +46,8 @@ class Operators:
                 return given
         if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
             self.tensors.check_printed(node, right, frame)
-            return Host("str")
+            many = right.elements if isinstance(right, Sequence) and right.kind == "tuple" else None
+            return texts.combined(lambda text, *given: text % given, (left, *((right,) if many is None else many)))
         for repeated, times in ((left, right), (right, left)) if sign == "*" else ():
             if isinstance(times, Tensor) and _is_repeatable(repeated):
                 self.tensors.check_list_index(node, times, frame)
@@ -54,6 +56,8 @@ class Operators:
             return self.tensors.binary(node, sign, left, right, frame)
         if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
             return folded(_ARITHMETIC[sign], left.value, right.value)
+        if sign == "+" and texts.is_text(left) and texts.is_text(right):
+            return texts.combined(texts.joined, (left, right))
         if sign in "|&" and Const(sign == "|") in (left, right):  # whatever the other side is, if it is a bool
             return Const(sign == "|")
         if isinstance(left, Sequence) and sign in ("+", "*"):

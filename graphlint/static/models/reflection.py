@@ -46,6 +46,11 @@ class Reflection:
             return TRUE if True in answers else FALSE if answers == {False} else Host("bool")
         return Const(answers.pop()) if len(answers) == 1 and None not in answers else Host("bool")
 
+    def is_tensor(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """`torch.is_tensor`."""
+        first = next(arguments.all_values(), UNKNOWN)
+        return self.isinstance(Arguments((first, External(TENSOR))), node, frame)
+
     def is_instance(self, value: Value, cls: Value) -> bool | None:
         """Whether a value is an instance of a class, as far as both are known."""
         match cls:

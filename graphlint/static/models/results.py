@@ -379,6 +379,7 @@ _PARAMETER = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
 _PLAIN: dict[str, Value] = {
     "int": Host("int"), "float": Host("float"), "bool": Host("bool"), "number": Host("number"), "str": Host("str"),
     "shape": Sequence("tuple", None, Host("int")), "dtype": Host("dtype"), "none": NONE, "host-array": Host("array"),
+    "states": Mapping((), Mapping((), UNKNOWN)),
     "groups": Sequence("list", None, Mapping(((Const("params"), Sequence("list", None, _PARAMETER)),), UNKNOWN)),
     "device": DeviceName(Place.ANYWHERE), "list": Sequence("list", None, UNKNOWN), "object": UNKNOWN,
 }  # fmt: skip

@@ -1,4 +1,7 @@
-"""Operations on tensors: what the catalogue says they return and do, and what Python's operators and items do."""
+"""Operations on tensors: what the catalogue says they return and do, and what Python's operators and items do.
+
+Long, because calls, operators and items of tensors tell of the same events.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from graphlint.static.models.capture import Capture
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
+    TRUE,
     UNKNOWN,
     Arguments,
     Const,
@@ -128,6 +132,7 @@ class Tensors:
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
         result = results.result(results.Application(operation, facts, self.lexicon, receiver, frame.in_region, is_view))
         if watched is not None:
+            self._take(watched, operation, facts, result, frame)
             self._report(operation, facts, watched, frame)
             self.evaluator.observe(frame, watched, OperationCall(operation.name, bound, result))
             if operation.is_elementwise:
@@ -135,6 +140,15 @@ class Tensors:
             if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
         return result
+
+    def _take(self, node: ir.Call, operation: Operation, facts: Facts, result: Value, frame: Frame) -> None:
+        """Plain values that an operation on the device is given stay what they are."""
+        if device_tensor(result) is None and facts.device() is None:
+            return
+        self.evaluator.worked()
+        kind = "operand" if operation.is_elementwise else "argument"
+        for argument in node.arguments:
+            self.evaluator.used(kind, argument.value, TRUE, frame)
 
     def _default_devices(self, frame: Frame) -> list[Value]:
         """Where a factory makes tensors that is not told: nobody knows where a module sets it for the process."""
@@ -220,6 +234,10 @@ class Tensors:
     def binary(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """An arithmetic operator with a tensor on at least one side."""
         self._meet(node, writes.sides(node, left, right), frame)
+        if frame.in_region and (device_tensor(left) is not None or device_tensor(right) is not None):
+            self.evaluator.worked()
+            for side, value in writes.sides(node, left, right):
+                self.evaluator.used("operand", side, value, frame)
         ndim = results.broadcast_rank([left, right]) if sign != "@" else None
         dtypes = {m.dtype for side in (left, right) for m in members(side) if isinstance(m, Tensor)}
         dtype = dtypes.pop() if len(dtypes) == 1 else None

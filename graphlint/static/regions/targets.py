@@ -82,7 +82,9 @@ class Targets:
                 if limit is not None and len(self.interpreter.contexts) > limit:
                     told.left_out += named.entry not in told.run
                 else:
+                    self.interpreter.limit = limit
                     _call(self.interpreter, named, hole)
+                    self.interpreter.limit = None
                     told.run.add(named.entry)
 
 

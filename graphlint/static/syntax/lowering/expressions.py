@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -182,7 +183,11 @@ class Expressions:
         text = node.value
         if isinstance(node, cst.SimpleString) and not node.prefix and "\\" not in text:
             return ir.Literal(self.mark(node), node.raw_value)  # as most are, and quicker than to evaluate it
-        return ir.Literal(self.mark(node), int(text) if text.isdecimal() else ast.literal_eval(text))
+        if text.isdecimal():
+            return ir.Literal(self.mark(node), int(text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is none of our business
+            return ir.Literal(self.mark(node), ast.literal_eval(text))
 
     def _walrus(self, node: cst.NamedExpr) -> ir.Expr:
         return ir.Walrus(self.mark(node), self.expr(node.target), self.expr(node.value))

@@ -1,0 +1,111 @@
+"""Where the numbers of a region come from: host state that is read, parameters, and what a region does with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from graphlint.finding import Span
+from graphlint.static.domain.assumptions import Assumptions
+from graphlint.static.domain.contexts import Context, Frame, Source
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.syntax import ir
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables of a function and of those inside of it, by the first line of the outermost."""
+
+    module: Module
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A piece of host state: an attribute of the objects of a class, a variable of a module, or one of a function.
+
+    `key` is that of an item of it, where it is known.
+    """
+
+    owner: ClassDefinition | Module | Scope
+    name: str
+    key: object = None
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A node of a function that runs in a region, as far as what is found out later needs it."""
+
+    function: Function
+    node: ir.Node
+    sink: Context
+    assumed: Assumptions
+    is_doubtful: bool = False
+
+    @classmethod
+    def of(cls, frame: Frame, node: ir.Node) -> Place:
+        """A node, in the frame that runs it."""
+        return cls(frame.function, node, frame.sink, frame.assumptions, frame.doubtful)
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        first = self.function.first_line
+        line, column, end_line, end_column = self.node.pos
+        return Span(str(self.function.module.path), first + line, column + 1, first + end_line, end_column + 1)
+
+    @property
+    def line(self) -> int:
+        return self.function.first_line + self.node.pos[0]
+
+
+@dataclass(slots=True, eq=False)
+class Read(Source):
+    """State is read in a region, and is a number or a tensor of the host, or may be anything.
+
+    Where it `is_through`, the state is an object, and what is read is an attribute of it. It `is_foreign` where it is
+    one of an object that the function was handed, which may be another one in each run.
+    """
+
+    state: State
+    place: Place
+    is_number: bool = False
+    is_tensor: bool = False
+    is_through: bool = False
+    is_foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Source):
+    """What a parameter is given by whoever calls."""
+
+    context: Context = field(hash=True)
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Draw(Source):
+    """A number of which nobody knows before what it is: `kind` is `draws` of a generator, or `clocks`."""
+
+    kind: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Guard(Source):
+    """Whether a capture is under way."""
+
+
+GUARD = Guard()
+Sources: TypeAlias = "frozenset[Source]"
+NOTHING: frozenset[Source] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class Change:
+    """A region changes state; `is_foreign` where that is of an object which the function was handed."""
+
+    state: State
+    place: Place
+    is_foreign: bool = False

@@ -1,0 +1,81 @@
+"""Named tuples: the class that `namedtuple` makes, and what an object of one holds, in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.program import Class, Instance
+from graphlint.static.index.module import ClassDefinition, Module, Segment
+from graphlint.static.syntax import ir
+from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Sequence, Value
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+TYPED = "typing.NamedTuple"
+
+
+class Records:
+    """Knows named tuples as classes with fields and as tuples."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.made: dict[tuple[Module, str, tuple[str, ...]], ClassDefinition] = {}
+
+    def define(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """The class that `namedtuple("Size", "height width")` makes."""
+        named, fields, *_ = *arguments.positional, UNKNOWN, UNKNOWN
+        names = _names(fields)
+        if node is None or names is None or not isinstance(named, Const) or not isinstance(named.value, str):
+            return UNKNOWN
+        key = (frame.module, named.value, names)
+        if key not in self.made:
+            first, _, last, _ = node.pos
+            segment = Segment(frame.function.first_line + first, frame.function.first_line + last)
+            made = ClassDefinition(frame.module, named.value, named.value, segment, segment.first, (), ())
+            made.annotations = dict.fromkeys(names, "object")
+            self.made[key] = made
+            self.interpreter.classes.orders[made] = (made, TYPED)
+        return Class(self.made[key])
+
+    def fields(self, cls: ClassDefinition) -> tuple[str, ...] | None:
+        """The fields of a class of named tuples; None for any other class."""
+        classes = self.interpreter.classes
+        if TYPED not in classes.external_bases(cls):
+            return None
+        order = [base for base in classes.order(cls) if isinstance(base, ClassDefinition)]
+        return tuple(dict.fromkeys(name for base in reversed(order) for name in base.annotations))
+
+    def held(self, instance: Instance) -> Sequence | None:
+        """What an object holds as a tuple; None if it is none."""
+        fields = self.fields(instance.cls)
+        if fields is None:
+            return None
+        known, annotated = self.interpreter.heap.attributes(instance), self.interpreter.classes.annotated
+        return Sequence("tuple", tuple(known.get(name, annotated(instance.cls, name)) for name in fields))
+
+    def call_method(self, instance: Instance, name: str, arguments: Arguments, frame: Frame) -> Value | None:
+        """`_replace` and `_asdict`; None for another method."""
+        fields = self.fields(instance.cls) if name in ("_replace", "_asdict") else None
+        held = self.held(instance)
+        if fields is None or held is None or held.elements is None:
+            return None
+        values = dict(zip(fields, held.elements, strict=True))
+        if name == "_asdict":
+            return Mapping(tuple((Const(field), value) for field, value in values.items()))
+        if arguments.double_star is not None:
+            return self.interpreter.heap.promised(instance.cls)
+        changed = Arguments((), tuple((values | dict(arguments.keywords)).items()))
+        return self.interpreter.call(Class(instance.cls), changed, None, frame)
+
+
+def _names(fields: Value) -> tuple[str, ...] | None:
+    """The fields that `namedtuple` is given, as a text or one by one, each alone or with its type."""
+    if isinstance(fields, Const) and isinstance(fields.value, str):
+        return tuple(fields.value.replace(",", " ").split())
+    if not isinstance(fields, Sequence) or fields.elements is None:
+        return None
+    firsts = [e.first[0] if isinstance(e, Sequence) and e.first else e for e in fields.elements]
+    names = [first.value for first in firsts if isinstance(first, Const) and isinstance(first.value, str)]
+    return tuple(names) if len(names) == len(firsts) else None

@@ -1,0 +1,81 @@
+"""Questions about objects that nobody knows, and the forms of indexes."""
+
+from __future__ import annotations
+
+from graphlint.static.life.objects import PLAIN, ClassRef, Container, Object, Outside, Symbol, Thing
+from graphlint.static.syntax import ir
+
+
+class Question(Symbol):
+    """The answer to a comparison that nobody knows."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, asked: tuple[object, ...]) -> None:
+        super().__init__()
+        self.asked = asked
+
+
+class Opposite(Symbol):
+    """`not` of what nobody knows."""
+
+    __slots__ = ("negated",)
+
+    def __init__(self, negated: Object) -> None:
+        super().__init__()
+        self.negated = negated
+
+
+def identity(value: Object) -> object:
+    """What a value is known by as a key: what it is where that is plain, its elements in a tuple, else itself."""
+    if isinstance(value, (*PLAIN, Outside, ClassRef)):
+        return (type(value).__name__, value)
+    if isinstance(value, Container) and value.kind == "tuple":
+        return tuple(identity(element) for element in value.elements)
+    return id(value)
+
+
+def same(left: Object, right: Object) -> bool | None:
+    """Whether two values are one object; None where nobody knows."""
+    if left is right:
+        return True
+    unknown = [side for side in (left, right) if type(side) is Thing or isinstance(side, Symbol)]
+    return None if unknown else (left == right if isinstance(left, PLAIN) and isinstance(right, PLAIN) else False)
+
+
+def holds(container: Container, value: Object) -> bool | None:
+    """Whether a container holds a value; None where nobody knows."""
+    held = container.keyed if container.kind == "dict" else {identity(one): one for one in container.elements}
+    if identity(value) in held:
+        return True
+    is_certain = isinstance(value, (*PLAIN, Symbol, Thing)) and not container.is_open
+    if not held and is_certain:
+        return False
+    plain = isinstance(value, PLAIN) and all(isinstance(key, tuple) for key in held)
+    return False if plain and is_certain else None
+
+
+def positive(sign: str) -> tuple[str, bool]:
+    """A comparison without its negation, and whether it had one."""
+    return {"is not": ("is", True), "not in": ("in", True), "!=": ("==", True)}.get(sign, (sign, False))
+
+
+def is_sliced(index: ir.Expr) -> bool:
+    """Whether an index holds a slice or an ellipsis, as only those of tensors, arrays and lists do."""
+    parts = index.elements if isinstance(index, ir.Display) else (index,)
+    return any(isinstance(part, ir.Slice) or (isinstance(part, ir.Literal) and part.value is ...) for part in parts)
+
+
+def slices(index: ir.Expr) -> list[ir.Slice]:
+    parts = index.elements if isinstance(index, ir.Display) else (index,)
+    return [part for part in parts if isinstance(part, ir.Slice)]
+
+
+def takes_all(index: ir.Expr) -> bool:
+    """Whether an index takes everything: `[:]`, `[...]`, `[None]`."""
+    parts = index.elements if isinstance(index, ir.Display) else (index,)
+    return all(
+        (isinstance(part, ir.Slice) and all(bound is None for bound in part.bounds))
+        or (isinstance(part, ir.Literal) and (part.value is ... or part.value is None))
+        for part in parts
+    )

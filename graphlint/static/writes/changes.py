@@ -1,0 +1,114 @@
+"""What regions change on the host in, events out for what somebody looks at who counts on more than one change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+from graphlint.rule import Event, HostStateWrite
+from graphlint.static.domain.sources import Change, Place, Scope, State
+from graphlint.static.index.module import Module
+from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.traversal import words_in
+from graphlint.static.writes.stores import tree_of
+from graphlint.static.writes.traces import Traces
+from graphlint.static.writes.writers import Writers
+
+MAX_PLACES = 3
+_CAPTURES = ("captur", "cudagraph", "cuda_graph")  # in the names of what a program does for captures alone
+_FILLING, _EMPTYING = {"append", "add"}, {"pop", "popleft", "remove", "clear"}
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+
+
+class Changes:
+    """Looks at the changes that have been traced."""
+
+    def __init__(self, traces: Traces, writers: Writers) -> None:
+        self.traces = traces
+        self.writers = writers
+        self._readers: dict[State, tuple[str, ...]] = {}
+
+    def events(self) -> Iterator[tuple[Place, Event]]:
+        """Every change, with who reads what it leaves."""
+        for place in self.traces.schedules.values():
+            yield place, HostStateWrite((), in_hook=False, is_schedule=True)
+        for change in self.traces.changes.values():
+            if not self._is_trace(change):
+                in_hook = self._in_hook(change)
+                yield change.place, HostStateWrite(self.readers(change), in_hook=in_hook, is_handed=change.is_foreign)
+
+    def _is_trace(self, change: Change) -> bool:
+        """Whether a change says something of the capture alone, or of one run: state that is filled once, or anew."""
+        place = change.place
+        words = {word for one in place.assumed for word in words_in(one.test)} | {place.function.code.name}
+        if self._is_opener(place):
+            words |= set(place.function.qualname.split("."))
+        if any(part in word.lower() for word in words for part in _CAPTURES):
+            return True
+        stores = self.writers.of(change.state)
+        here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]
+        if any(store.is_lazy for store in here):
+            return True
+        inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured and w.store not in here]
+        forms = {store.form for store in inside}
+        is_stack = bool(forms & _FILLING) and bool(forms & _EMPTYING)
+        return is_stack or any(
+            store.form == "assign" and not store.is_lazy and not store.depends_on_itself for store in inside
+        )
+
+    def _is_opener(self, place: Place) -> bool:
+        """Whether a place stands in the class of a function that opens a region."""
+        owner = place.function.owner
+        return owner is not None and any(one.function.owner is owner for one in self.traces.openers.values())
+
+    def _in_hook(self, change: Change) -> bool:
+        function = change.place.function
+        return (function.module, function.qualname) in self.traces.hooks
+
+    def readers(self, change: Change) -> tuple[str, ...]:
+        """The places that read state, without those that write it."""
+        state = change.state
+        if state not in self._readers:
+            self._readers[state] = tuple(self._find(state))
+        return self._readers[state]
+
+    def _find(self, state: State) -> Iterator[str]:
+        written = self.writers.of(state)
+        lines = {(one.module, one.store.line) for one in written}
+        homes = [one.module for one in written]
+        if isinstance(state.owner, Scope):
+            homes.append(state.owner.module)
+        is_attribute = not isinstance(state.owner, (Module, Scope))
+        found = 0
+        for module in dict.fromkeys(homes):
+            for line in self._loads(module, state.name, is_attribute):
+                if (module, line) not in lines and found < MAX_PLACES:
+                    found += 1
+                    yield f"{module.path.name}:{line}"
+
+    def _loads(self, module: Module, name: str, is_attribute: bool) -> Iterator[int]:
+        """The lines of a module that read a variable or an attribute.
+
+        What a region asks of a count, whether it has come to some number, settles with the first runs.
+        """
+        for definition, segment in segments_with(module, name, is_word):
+            is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
+            for line, is_dotted, settles in _loads_in(module.source_of(segment), name):
+                if is_dotted is is_attribute and not (settles and is_captured):
+                    yield line + segment.first - 1
+
+
+@cache
+def _loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool], ...]:
+    """The lines that read a name or attribute, whether it is one, and whether it is compared with a number there."""
+    tree = tree_of(source)
+    parts = list(ast.walk(tree)) if tree is not None else []
+    settling = {part.left for part in parts if isinstance(part, ast.Compare) and isinstance(part.ops[0], _ORDER)}
+    found = []
+    for node in parts:
+        match node:
+            case ast.Name(id=known, ctx=ast.Load()) | ast.Attribute(attr=known, ctx=ast.Load()) if known == name:
+                is_dotted = isinstance(node, ast.Attribute)
+                found.append((node.end_lineno or node.lineno, is_dotted, node in settling))
+    return tuple(found)

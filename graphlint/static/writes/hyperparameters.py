@@ -1,0 +1,129 @@
+"""Steps of optimizers in regions in, events out for those whose groups a schedule or an assignment changes later."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from graphlint.rule import Event, OptimizerStep
+from graphlint.rulebook.lexicon import Lexicon
+from graphlint.static.domain.sources import Place
+from graphlint.static.index.module import Module
+from graphlint.static.writes.stores import stores_in, tree_of
+from graphlint.static.writes.timing import Body, Timing, When
+from graphlint.static.writes.traces import Traces
+from graphlint.values import ExternalObject, Tensor, members
+
+_GROUPS = "param_groups"  # the attribute of every optimizer of torch
+_RATE = "lr"
+_SWEPT = "momentum"
+_CYCLES = "cycle_momentum"  # the argument of schedulers that turns it off
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A value of the groups of an optimizer that something changes: where, and when."""
+
+    key: str
+    place: str
+    when: When
+
+
+class Steps:
+    """Looks at the steps that have been traced."""
+
+    def __init__(self, traces: Traces, timing: Timing, lexicon: Lexicon) -> None:
+        self.traces = traces
+        self.timing = timing
+        self.lexicon = lexicon
+
+    def events(self) -> Iterator[tuple[Place, Event]]:
+        """Every step whose optimizer has numbers that something changes."""
+        for optimizer, place in self.traces.steps.values():
+            own = place.function.module
+            modules = dict.fromkeys((own, *self.timing.homes)) if len(self.timing.homes) == 1 else [own]
+            changed = [c for module in modules for c in self._changes(module) if not _is_tensor(optimizer, c.key)]
+            if changed:
+                surest = max(one.when for one in changed)
+                told = [one for one in changed if one.when is surest]
+                keys = tuple(dict.fromkeys(one.key for one in told))
+                places = tuple(dict.fromkeys(one.place for one in told))
+                yield place, OptimizerStep(keys, places, surest is When.SURELY)
+
+    def _changes(self, module: Module) -> Iterator[_Changed]:
+        definitions = [(one, one.segment) for one in module.index.all_functions()]
+        statements = [(None, segment) for segment in module.index.statements]
+        for definition, segment in (*definitions, *statements):
+            source, before = module.source_of(segment), segment.first - 1
+            for key, line, loops, inner in _assigned_in(source):
+                body = Body(module, definition, inner)
+                spans = tuple((first + before, last + before) for first, last in loops)
+                when = self.timing.at(body, line + before, spans)
+                if when is not When.NEVER:
+                    yield _Changed(key, f"{module.path.name}:{line + before}", when)
+            for name, line, cycles in _made_in(source):
+                place = f"{module.path.name}:{line + before}"
+                if self.lexicon.is_scheduler(name):
+                    yield _Changed(_RATE, place, When.SURELY)
+                if cycles and self.lexicon.host_state["sweeps"].match(name):
+                    yield _Changed(_SWEPT, place, When.SURELY)
+
+
+def _is_tensor(optimizer: ExternalObject, key: str) -> bool:
+    """Whether an optimizer was given a tensor for a value of its groups, which is changed in place."""
+    given = optimizer.argument(key, 1 if key == _RATE else None)
+    return given is not None and any(isinstance(member, Tensor) for member in members(given))
+
+
+@cache
+def _assigned_in(source: str) -> tuple[tuple[str, int, tuple[tuple[int, int], ...], tuple[str, ...]], ...]:
+    """The values of parameter groups that a segment assigns, with the lines, loops and functions that do it."""
+    tree = tree_of(source)
+    if tree is None or _GROUPS not in source:
+        return ()
+    groups = {
+        node.target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _is_groups(node.iter)
+    }
+    groups |= {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _is_group(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    keys = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            holder, key = node.value, node.slice
+            is_group = isinstance(holder, ast.Name) and holder.id in groups
+            if isinstance(key, ast.Constant) and isinstance(key.value, str) and (is_group or _is_group(holder)):
+                keys[node.lineno] = key.value
+    return tuple((keys[s.line], s.line, s.loops, s.inner) for s in stores_in(source) if s.line in keys)
+
+
+def _is_groups(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == _GROUPS
+
+
+def _is_group(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and _is_groups(node.value)
+
+
+@cache
+def _made_in(source: str) -> tuple[tuple[str, int, bool], ...]:
+    """The calls of a segment by their last names, with the lines, and whether momentum is cycled, if that is asked."""
+    tree = tree_of(source)
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), keywords=keywords):
+                off = any(
+                    one.arg == _CYCLES and isinstance(one.value, ast.Constant) and one.value.value is False
+                    for one in keywords
+                )
+                found.append((name, node.lineno, not off))
+    return tuple(found)

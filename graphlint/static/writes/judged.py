@@ -1,0 +1,216 @@
+"""What regions read and use in, events out for state that something writes between a capture and its replays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from graphlint.rule import Event, HostDraw, HostStateRead, StaleMemo
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
+from graphlint.static.index.module import Module
+from graphlint.static.writes.branches import Branches
+from graphlint.static.writes.changes import Changes
+from graphlint.static.writes.hyperparameters import Steps
+from graphlint.static.writes.keys import incomplete_keys
+from graphlint.static.writes.stores import Store, Written
+from graphlint.static.writes.timing import Timing, When
+from graphlint.static.writes.traces import Traces
+from graphlint.static.writes.uses import Use
+from graphlint.static.writes.writers import Writers
+
+_DROPPING = ("clear", "pop", "popitem")
+_BY_VALUE = ("operand", "argument", "index", "item")  # of tensors on the host, another rule speaks
+_KINDS = (
+    "bound",
+    "index",
+    "count",
+    "loop",
+    "operand",
+    "branch",
+    "argument",
+    "item",
+)  # the one that says most comes first
+
+
+class Judged:
+    """Looks at what has been traced, once all regions have run."""
+
+    def __init__(self, evaluator: Evaluator, traces: Traces) -> None:
+        self.evaluator = evaluator
+        self.traces = traces
+        self.lexicon = evaluator.lexicon
+        self.writers = Writers(evaluator)
+        places = [change.place for change in traces.changes.values()]
+        self.changed = {(place.function.module, place.line) for place in places}
+        self.timing = Timing(evaluator, traces.captured)
+        self._late: dict[State, tuple[tuple[Written, When], ...]] = {}
+
+    def events(self) -> Iterator[tuple[Place, Event]]:
+        """What there is to say of state, each with the place that it is said of."""
+        yield from self._draws()
+        yield from self._memos()
+        yield from Branches(self.evaluator, self.traces).events()
+        yield from Changes(self.traces, self.writers).events()
+        yield from Steps(self.traces, self.timing, self.lexicon).events()
+        yield from incomplete_keys(self.traces)
+        for read, uses in self._reads().values():
+            late = self.late(read.state) if self._counts(read) else ()
+            uses = [use for use in uses if not (read.is_tensor and use.kind in _BY_VALUE)]
+            if read.is_through:
+                late = tuple(one for one in late if one[1] is When.SURELY and one[0].store.form == "assign")
+            if late and _by_region(late, self.traces):
+                uses = [use for use in uses if not use.settles]
+            if late and uses:
+                yield read.place, self._event(read, _best(uses), late)
+
+    def _memos(self) -> Iterator[tuple[Place, Event]]:
+        """What a warm-up computes once and keeps, and the program drops after a capture."""
+        for change in self.traces.memos.values():
+            dropped = [
+                (written, when)
+                for written, when in self.late(change.state)
+                if written.store.form in _DROPPING or _kind_of(written.store) == "nothing"
+            ]
+            if dropped:
+                surest = dropped[0][1]
+                places = dict.fromkeys(place_of(written) for written, when in dropped if when is surest)
+                assumed = tuple(one for one in change.place.assumed if not one.is_unfilled)
+                yield replace(change.place, assumed=assumed), StaleMemo(tuple(places), surest is When.SURELY)
+
+    def _draws(self) -> Iterator[tuple[Place, Event]]:
+        """Draws, clocks and iterators that decide something."""
+        for change in self.traces.taken.values():
+            yield change.place, HostDraw("next", "item")
+        found: dict[Draw, list[Use]] = {}
+        for source, uses in self.traces.uses.items():
+            for draw in self.traces.origins(source):
+                if isinstance(draw, Draw):
+                    found.setdefault(draw, []).extend(uses.values())
+        for draw, made in found.items():
+            yield draw.place, HostDraw(draw.kind, _best(made).kind)
+
+    def _counts(self, read: Read) -> bool:
+        """Whether a change of state is not answered by another graph, and is not how a capture is told apart."""
+        name = read.state.name
+        return name not in self.timing.keys and self.lexicon.guard(name.lower().lstrip("_")) is None
+
+    def _reads(self) -> dict[tuple[object, ...], tuple[Read, list[Use]]]:
+        """The reads that decide something: the first of a piece of state on a line stands for all of them."""
+        found: dict[tuple[object, ...], tuple[Read, list[Use]]] = {}
+        for source, uses in self.traces.uses.items():
+            for read in self.traces.origins(source):
+                if not isinstance(read, Read):
+                    continue
+                key = (read.place.sink, read.state, read.place.line)
+                found.setdefault(key, (read, []))[1].extend(uses.values())
+        return found
+
+    def late(self, state: State) -> tuple[tuple[Written, When], ...]:
+        """What writes a piece of state after a capture, the surest first; none where each region sets it anew."""
+        if state not in self._late:
+            self._late[state] = tuple(self._find(state))
+        return self._late[state]
+
+    def _find(self, state: State) -> list[tuple[Written, When]]:
+        found: list[tuple[Written, When]] = []
+        for written in self.writers.of(state):
+            if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
+                goes_on = _counts_on(written.store) or (written.module, written.store.line) in self.changed
+                if goes_on and not written.store.is_lazy:
+                    found.append((written, When.SURELY))
+                elif written.store.form == "assign" and not written.store.is_lazy:
+                    return []  # a region that sets it reads what it has set
+                continue
+            when = self.timing.of(written) if not written.store.is_lazy else When.NEVER
+            if when is not When.NEVER:
+                found.append((written, when))
+        return sorted(found, key=lambda one: -one[1])
+
+    def _event(self, read: Read, use: Use, late: tuple[tuple[Written, When], ...]) -> HostStateRead:
+        surest = late[0][1]
+        places = [place_of(written) for written, when in late if when is surest]
+        by_region = _by_region(late, self.traces)
+        return HostStateRead(
+            use=use.kind,
+            written=tuple(dict.fromkeys(places)),
+            is_surely_late=surest is When.SURELY,
+            by_region=by_region,
+            kind=self._kind(read, [written for written, _ in late]),
+            is_handed=read.is_foreign,
+            counts=any(_counts_on(written.store) for written, _ in late),
+        )
+
+    def _kind(self, read: Read, late: list[Written]) -> str:
+        """What is written: a number, one of some flags, or something else."""
+        kinds = {_kind_of(written.store) for written in late}
+        if kinds == {"flag"}:
+            return "flag"
+        if "number" in kinds or read.is_number:
+            return "number"
+        everywhere = {_kind_of(written.store) for written in self.writers.of(read.state)}
+        return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
+
+
+def _by_region(late: tuple[tuple[Written, When], ...], traces: Traces) -> bool:
+    """Whether what surely writes state after a capture is the region itself, in whichever run."""
+    return all((w.module, w.qualname) in traces.captured for w, when in late if when is late[0][1])
+
+
+def _best(uses: list[Use]) -> Use:
+    """The use that says most."""
+    return min(uses, key=lambda one: _KINDS.index(one.kind))
+
+
+def place_of(written: Written) -> str:
+    """The file and line of a statement, as a message has them."""
+    return f"{written.module.path.name}:{written.store.line}"
+
+
+def module_of(state: State) -> Module:
+    """The module in which state is defined."""
+    match state.owner:
+        case Module() as module:
+            return module
+        case Scope(module):
+            return module
+        case cls:
+            return cls.module
+
+
+def _counts_on(store: Store) -> bool:
+    """Whether a statement makes a number out of the one that was there: `self.n += 1`."""
+    if store.form == "augment":
+        return not isinstance(store.value, (ast.List, ast.ListComp, ast.Tuple, ast.Constant)) or _is_number(store.value)
+    return store.form == "assign" and store.depends_on_itself and isinstance(store.value, ast.BinOp)
+
+
+def _kind_of(store: Store) -> str:
+    """What a statement writes: a `number`, a `flag`, `nothing`, or something `other`."""
+    if store.form == "augment":
+        return "number" if _is_number(store.value) else "other"
+    match store.value:
+        case ast.Constant(value=None):
+            return "nothing"
+        case ast.Constant(value=bool() | str()) | ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return "flag"
+        case value if _is_number(value):
+            return "number"
+    return "other"
+
+
+def _is_number(value: ast.expr | None) -> bool:
+    """Whether an expression is surely a number, and no tensor."""
+    match value:
+        case ast.Constant(value=bool()):
+            return False
+        case ast.Constant(value=int() | float()):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left) or _is_number(right)
+        case ast.UnaryOp(operand=operand):
+            return _is_number(operand)
+        case ast.Call(func=ast.Name(id="int" | "float" | "len" | "round" | "min" | "max")):
+            return True
+    return False

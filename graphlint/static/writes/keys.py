@@ -1,0 +1,124 @@
+"""A function that captures or replays in, the names out by which it picks the graph: keys of graph caches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from graphlint.rule import Event, IncompleteKey
+from graphlint.static.domain.sources import Place, Taken
+from graphlint.static.syntax import ir
+from graphlint.static.writes.stores import tree_of
+from graphlint.static.writes.traces import Traces
+
+_GRAPH = "graph"
+_STEPS = 3  # names of which a key is made, and those of these
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a table of graphs: the names that it is made of, and where; `is_asked` where `in` asks for it."""
+
+    names: frozenset[str]
+    pos: ir.Pos
+    is_asked: bool
+
+    @property
+    def node(self) -> ir.Node:
+        """Where it is made."""
+        return ir.Node(((self.pos,), 0))
+
+
+@cache
+def keys_in(source: str) -> tuple[Key, ...]:
+    """The keys by which a segment picks one of several graphs; lines count from 1 where it begins."""
+    tree = tree_of(source)
+    if tree is None:
+        return ()
+    tables = set(_tables(tree))
+    made = {
+        target.id: node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    found = []
+    for index, is_asked in _indices(tree, tables):
+        origin = made.get(index.id) if isinstance(index, ast.Name) else None
+        shown = index if origin is None else origin.value
+        names = set(_names(index))
+        for _ in range(_STEPS):
+            names |= {part for name in names & made.keys() for part in _names(made[name].value)}
+        first, last = shown.lineno - 1, (shown.end_lineno or shown.lineno) - 1
+        pos = (first, shown.col_offset, last, shown.end_col_offset or 0)
+        found.append(Key(frozenset(names), pos, is_asked))
+    return tuple(dict.fromkeys(found))
+
+
+def _tables(tree: ast.AST) -> Iterator[str]:
+    """The names of containers that are asked whether they have a key, that are called after graphs, or replayed."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[table]):
+                yield from _last(table)
+            case ast.Call(func=ast.Attribute(value=table, attr="get")):
+                yield from _last(table)
+            case ast.Attribute(value=ast.Subscript(value=table), attr="replay"):
+                yield from _last(table)
+            case ast.Subscript(value=table) if any(_GRAPH in name.lower() for name in _last(table)):
+                yield from _last(table)
+
+
+def _indices(tree: ast.AST, tables: set[str]) -> Iterator[tuple[ast.expr, bool]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=table, slice=index) if not isinstance(index, ast.Slice):
+                if tables.intersection(_last(table)):
+                    yield index, False
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[table]):
+                if tables.intersection(_last(table)):
+                    yield left, True
+            case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[left, *_]):
+                if tables.intersection(_last(table)):
+                    yield left, True
+
+
+def _last(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        match part:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+
+
+def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
+    """Parameters of a function that captures, which decide what the region does, and are in no key of its graphs."""
+    for source, uses in traces.uses.items():
+        for taken in traces.origins(source):
+            opener = traces.openers.get(taken.context) if isinstance(taken, Taken) else None
+            if opener is None or not isinstance(taken, Taken) or taken in traces.given:
+                continue
+            if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
+                continue
+            kind, use = next(iter(uses.items()))
+            asked = [key for key in _keys_of(opener) if key.is_asked and key.names]
+            if asked and not any(taken.name in key.names for key in _keys_of(opener)):
+                used = f"{use.place.function.module.path.name}:{use.place.line}"
+                yield replace(opener, node=asked[0].node), IncompleteKey(taken.name, kind, used)
+
+
+def _keys_of(opener: Place) -> tuple[Key, ...]:
+    """The keys of the function that opens a region."""
+    function = opener.function
+    for definition in function.module.index.all_functions():
+        if definition.segment.first == function.first_line:
+            return keys_in(function.module.source_of(definition.segment))
+    return ()

@@ -1,0 +1,96 @@
+"""What an expression of a region stands for: host state, a plain value, a container, an object that was handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Instance, ModuleValue
+from graphlint.static.domain.sources import Place, Read, Scope, State
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+from graphlint.values import NONE, Const, Host, Mapping, Sequence, Tensor, Unknown, Value, members
+from graphlint.values import Place as Side
+from graphlint.values.queries import device_tensor, is_number, tensors_in
+
+
+def states(evaluator: Evaluator, target: ir.Expr, frame: Frame) -> Iterator[State]:
+    """The state that an expression stands for, if that was there before the region."""
+    match target:
+        case ir.Subscript(value=holder):
+            yield from states(evaluator, holder, frame)
+        case ir.Attribute(value=holder, attr=attr):
+            for member in members(evaluator.eval(holder, frame)):
+                if isinstance(member, Instance) and not member.in_region:
+                    yield State(member.cls, attr)
+                elif isinstance(member, ModuleValue):
+                    yield State(member.module, attr)
+        case ir.Name(id=name):
+            yield from _variable(name, frame)
+
+
+def _variable(name: str, frame: Frame) -> Iterator[State]:
+    """The variable of a module or of a function around this one that a name stands for, and no name of its own.
+
+    A container that is changed is bound to its name in the environment, so that this does not tell.
+    """
+    function = frame.function
+    scope, module = frame.scopes.get(name), function.module
+    is_own = name in frame.sources or any(parameter.name == name for parameter in function.code.parameters)
+    if scope == "nonlocal" or (scope is None and name in dict(function.closure)):
+        yield State(Scope(module, function.first_line), name)
+    elif scope == "global" or (not is_own and name in module.index.assignments):
+        yield State(module, name)
+
+
+def read_of(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
+    is_tensor = any(isinstance(member, Tensor) or member == Host("array") for member in members(value))
+    is_flag = value == Host("bool") or (isinstance(value, Const) and isinstance(value.value, bool))
+    is_foreign = is_handed(node, frame) or (isinstance(node, ir.Attribute) and not isinstance(node.value, ir.Name))
+    return Read(state, Place.of(frame, node), is_number(value) and not is_flag, is_tensor, is_foreign=is_foreign)
+
+
+def is_handed(node: ir.Expr, frame: Frame) -> bool:
+    """Whether an attribute is one of an object that the function was handed, and not of its own or a global one."""
+    root: ir.Expr = node
+    while isinstance(root, (ir.Attribute, ir.Subscript, ir.Call)):
+        root = root.func if isinstance(root, ir.Call) else root.value
+    if not isinstance(root, ir.Name) or root is node or root.id not in frame.env or frame.regions:
+        return False
+    parameters = frame.function.code.parameters
+    return not (frame.function.owner is not None and parameters and parameters[0].name == root.id)
+
+
+def is_written_number(node: object) -> bool:
+    return isinstance(node, ir.Literal) and isinstance(node.value, (int, float))
+
+
+def asks_whether_empty(test: ir.Expr) -> bool:
+    """Whether a condition asks for what is not there yet: `self.x is None`, `key not in self.table`."""
+    return any(isinstance(p, ir.Compare) and p.comparisons[0][0] in ("is", "not in") for p in walk(test))
+
+
+def is_container(value: Value) -> bool:
+    """Whether a value can be a container of the host, and no object of the program."""
+    return not any(isinstance(m, (Instance, Tensor)) for m in members(value)) and any(
+        isinstance(m, (Sequence, Mapping, Unknown, Host)) for m in members(value)
+    )
+
+
+def is_plain(value: Value) -> bool:
+    """Whether a value can be a number, a flag, or a container of these, and nothing that lies on the device."""
+    return device_tensor(value) is None and any(_can_be_plain(member) for member in members(value))
+
+
+def _can_be_plain(value: Value) -> bool:
+    match value:
+        case Tensor(place=place):
+            return place is Side.HOST
+        case Const() | Host() | Unknown():
+            return value != NONE
+        case Sequence(kind="sequential" | "module-list"):
+            return False
+        case Sequence() | Mapping():
+            return all(tensor.place is Side.HOST for tensor in tensors_in(value))
+    return False

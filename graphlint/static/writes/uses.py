@@ -1,0 +1,36 @@
+"""What is kept of a use of a value, and of a branch on whether a capture is under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphlint.static.domain.sources import Place
+from graphlint.static.syntax import ir
+
+_ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a value decides: `bound`, `index`, `count`, `branch`, `loop`, `operand` or `argument`."""
+
+    kind: str
+    place: Place
+
+    @property
+    def settles(self) -> bool:
+        """Whether it only asks whether a count has come to some number, as for the first calls of a function."""
+        node = self.place.node
+        signs = [sign for sign, _ in node.comparisons] if isinstance(node, ir.Compare) else []
+        is_bare = isinstance(node, ir.Compare) and isinstance(node.left, (ir.Name, ir.Attribute))
+        return self.kind == "branch" and is_bare and any(sign in _ORDER for sign in signs)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A branch on whether a capture is under way, and what it comes to there; `is_flag` is the program's own."""
+
+    node: ir.If | ir.Conditional
+    place: Place
+    outcome: bool
+    is_flag: bool

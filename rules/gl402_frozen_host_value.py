@@ -1,0 +1,72 @@
+"""A plain value of the host decides what a region does, and the program writes it between a capture and its replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import CaptureBranch, Confidence, Hit, HostDraw, HostStateRead, IncompleteKey, StaleMemo
+
+_DECIDES = {
+    "bound": "bounds a slice",
+    "index": "picks an item",
+    "count": "says how often a loop runs",
+    "loop": "ends a loop",
+    "branch": "decides a branch",
+    "operand": "is an operand",
+    "argument": "is an argument",
+    "item": "picks an item",
+}
+_MAX_PLACES = 3
+
+
+def detect(event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo) -> Iterator[Hit]:
+    match event:
+        case HostStateRead():
+            yield _of_state(event)
+        case HostDraw(kind="next"):
+            yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
+        case CaptureBranch(is_flag=True):
+            message = "`{operation}` is asked once, under capture, and every replay does without what eager mode does"
+            yield Hit(Confidence.HIGH, message)
+        case StaleMemo():
+            places = " and ".join(event.written[:_MAX_PLACES])
+            message = (
+                f"`{{operation}}` is filled before the capture and dropped at {places}: computing it is no part of the "
+                "graph, so every replay reads what was kept at capture"
+            )
+            yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
+        case IncompleteKey():
+            message = (
+                f"a graph is kept under `{{operation}}`, and `{event.parameter}`, which {_DECIDES[event.use]} at "
+                f"{event.used}, is no part of it: calls with another one replay the same graph"
+            )
+            yield Hit(Confidence.MEDIUM, message)
+
+
+def _of_state(event: HostStateRead) -> Hit:
+    """What there is to say of state that is written after a capture."""
+    if event.by_region:
+        when = "each time that the region runs in Python"
+    elif event.is_surely_late:
+        when = "after the capture"
+    else:
+        when = "outside of the region"
+    places = " and ".join(event.written[:_MAX_PLACES])
+    message = (
+        f"`{{operation}}` {_DECIDES[event.use]} and is written at {places}, {when}: "
+        "every replay keeps the value of the capture"
+    )
+    return Hit(_confidence(event), message)
+
+
+def _confidence(event: HostStateRead) -> Confidence:
+    """A flag that whoever uses the code may set is set up once, as far as anybody knows; a count goes on."""
+    picks = event.use in ("bound", "index", "count")
+    if event.kind == "other" or (event.kind == "flag" and picks):
+        return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW
+    if event.is_surely_late:
+        return Confidence.HIGH
+    if event.is_handed:
+        return Confidence.LOW
+    is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop", "item"))
+    return Confidence.MEDIUM if is_likely else Confidence.LOW

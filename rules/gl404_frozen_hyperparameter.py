@@ -1,0 +1,18 @@
+"""A captured step of an optimizer takes numbers from its groups, and something changes them between replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import Confidence, Hit, OptimizerStep
+
+_MAX_PLACES = 3
+
+
+def detect(event: OptimizerStep) -> Iterator[Hit]:
+    names = " and ".join(f"`{name}`" for name in event.changed)
+    places = " and ".join(event.written[:_MAX_PLACES])
+    message = (
+        f"`{{operation}}` takes {names} as a number, and {places} changes it: every replay keeps that of the capture"
+    )
+    yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)

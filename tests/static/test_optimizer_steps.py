@@ -1,0 +1,168 @@
+"""Optimizers of the program: what they keep for each parameter, and what they count on the host."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+HEAD = """
+import torch
+from torch.optim import Optimizer
+"""
+MAIN = """
+def main(model, x):
+    optimizer = Own(model.parameters(), {})
+    optimizer.step()
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        model(x).backward()
+        optimizer.step()"""
+COUNTED = {
+    "in the state of each parameter": """
+        class Own(Optimizer):
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        state = self.state[p]
+                        if len(state) == 0:
+                            state["step"] = 0
+                        state["step"] += 1
+                        p.add_(p.grad, alpha=-1 / state["step"])
+        """,
+    "in the group": """
+        class Own(Optimizer):
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    if "step" in group:
+                        group["step"] += 1
+                    else:
+                        group["step"] = 1
+                    for p in group["params"]:
+                        p.add_(p.grad, alpha=-1 / group["step"])
+        """,
+    "in the optimizer, in a method of its own": """
+        class Own(Optimizer):
+            def __init__(self, params, defaults):
+                super().__init__(params, defaults)
+                self.count = 0
+            def advance(self):
+                self.count += 1
+            @torch.no_grad()
+            def step(self, closure=None):
+                self.advance()
+        """,
+    "in the class that it is derived from": """
+        class Base(Optimizer):
+            def step(self, closure=None):
+                for p in self.param_groups[0]["params"]:
+                    state = self.state[p]
+                    if not len(state):
+                        state["step"] = 0
+                    state["step"] += 1
+        class Own(Base):
+            def step(self, closure=None):
+                return super().step(closure)
+        """,
+}
+NOT_COUNTED = {
+    "the count is a tensor": """
+        class Own(Optimizer):
+            def step(self, closure=None):
+                for p in self.param_groups[0]["params"]:
+                    state = self.state[p]
+                    if len(state) == 0:
+                        state["step"] = torch.zeros((), device=p.device)
+                    state["step"] += 1
+        """,
+    "nobody says what it is": """
+        class Own(Optimizer):
+            def step(self, closure=None):
+                for p in self.param_groups[0]["params"]:
+                    self.state[p]["step"] += 1
+        """,
+    "a number of the step alone": """
+        class Own(Optimizer):
+            def step(self, closure=None):
+                done = 0
+                for p in self.param_groups[0]["params"]:
+                    done += 1
+                return done
+        """,
+    "no optimizer": """
+        class Own:
+            def __init__(self, params, defaults):
+                self.count = 0
+            def step(self):
+                self.count += 1
+        """,
+}
+
+
+@pytest.mark.parametrize("optimizer", [pytest.param(text, id=name) for name, text in COUNTED.items()])
+def test_an_optimizer_that_counts_on_the_host_is_told_where_it_steps(tmp_path: Path, optimizer: str) -> None:
+    program = HEAD + textwrap.dedent(optimizer) + MAIN + "  # expect: GL701\n"
+    found = analyse(tmp_path, program)
+    assert found.found == found.expected
+
+
+@pytest.mark.parametrize("optimizer", [pytest.param(text, id=name) for name, text in NOT_COUNTED.items()])
+def test_an_optimizer_that_does_not_is_silent(tmp_path: Path, optimizer: str) -> None:
+    assert analyse(tmp_path, HEAD + textwrap.dedent(optimizer) + MAIN).found == []
+
+
+def test_the_step_of_an_optimizer_inside_another_is_told_there(tmp_path: Path) -> None:
+    program = f"""{HEAD}
+class Inner(Optimizer):
+    def __init__(self, params, defaults):
+        super().__init__(params, defaults)
+        self.count = 0
+    def step(self, closure=None):
+        self.count += 1
+class Own(Optimizer):
+    def __init__(self, params, defaults):
+        self.inner = Inner(params, defaults)
+    def step(self, closure=None):
+        self.inner.step(closure)  # expect: GL701
+{MAIN}
+"""
+    found = analyse(tmp_path, program)
+    assert found.found == found.expected
+
+
+STATE = """
+class Own(Optimizer):
+    def step(self, closure=None):
+        for p in self.param_groups[0]["params"]:
+            state = self.state[p]
+            if len(state) == 0:
+                state["step"] = torch.zeros((), device=p.device)
+                state["norm"] = torch.zeros(()).to(p.device)
+            if state["norm"] == 0:  # expect: GL301
+                p.add_(p.grad)
+            if state["step"].device.type == "cpu":
+                state["step"].item()
+"""
+
+
+def test_what_is_kept_for_a_parameter_is_known_where_it_is_filled(tmp_path: Path) -> None:
+    """The state is filled by the step before the region: what fills it is not part of the graph."""
+    found = analyse(tmp_path, HEAD + STATE + MAIN)
+    assert found.found == found.expected
+
+
+def test_a_count_is_any_number_once_it_is_there(tmp_path: Path) -> None:
+    program = f"""{HEAD}
+class Own(Optimizer):
+    def step(self, closure=None):
+        for p in self.param_groups[0]["params"]:
+            state = self.state[p]
+            if len(state) == 0:
+                state["rounds"] = 0
+            if state["rounds"] > 3:
+                p.grad.item()  # expect: GL101
+{MAIN}
+"""
+    found = analyse(tmp_path, program)
+    assert found.found == found.expected

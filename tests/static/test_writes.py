@@ -1,0 +1,291 @@
+"""Host state that regions read, count on and draw from: pairs of programs, of which one is wrong and one is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from proof.reports import RULEBOOK
+
+from graphlint import static
+from graphlint.config import Config
+
+_MARK = "# wrong"
+_HEAD = "import random\nimport time\n\nimport numpy\nimport torch\n\n"
+_OBJECT = """
+step = Step()
+static_x = torch.ones(4, 4, device="cuda")
+step(static_x)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step(static_x)
+"""
+_FUNCTION = _OBJECT.replace("step = Step()\n", "")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two programs with one frame; the rule reports the marked line of the wrong one, and nothing in the other."""
+
+    code: str
+    wrong: str
+    right: str
+    frame: str = _OBJECT
+    after: str = "graph.replay()\n"
+    instead: str | None = None  # what follows in the right one, if it is something else
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The wrong program and the right one."""
+        behind = self.after if self.instead is None else self.instead
+        return f"{_HEAD}{self.wrong}{self.frame}{self.after}", f"{_HEAD}{self.right}{self.frame}{behind}"
+
+
+def state(read: str, first: str = "2", more: str = "") -> str:
+    """A class with a value that its call reads."""
+    return f"""class Step:
+    def __init__(self):
+        self.weight = torch.ones(4, 4, device="cuda")
+        self.value = {first}
+{more}
+    def __call__(self, x):
+        {read}
+"""
+
+
+_SET = "for n in range(3):\n    step.value = n + 1\n    graph.replay()\n"
+_FILL = "for n in range(3):\n    step.value.fill_(n)\n    graph.replay()\n"
+_METHOD = "    def turn(self, value):\n        self.value = value\n"
+_TURN = "for n in range(3):\n    step.turn(n)\n    graph.replay()\n"
+_TURN_GLOBAL = """
+def turn(n):
+    global SCALE
+    SCALE = n
+
+
+for n in range(3):
+    turn(n)
+    graph.replay()
+"""
+_DEVICE = 'torch.ones((), device="cuda")'
+
+PAIRS = {
+    "a slice": Pair(
+        "GL402", state(f"return self.weight[: self.value] * 2  {_MARK}"), state("return x * 2"), after=_SET
+    ),
+    "a narrowed tensor": Pair(
+        "GL402", state(f"return self.weight.narrow(0, 0, self.value)  {_MARK}"), state("return x + 1"), after=_SET
+    ),
+    "a row": Pair(
+        "GL402", state(f"return self.weight[self.value] + x  {_MARK}"), state("return self.weight[0] + x"), after=_SET
+    ),
+    "a factor": Pair(
+        "GL402", state(f"return x * self.value  {_MARK}"), state("return x * self.value", _DEVICE), after=_SET
+    ),
+    "the argument of an operation": Pair(
+        "GL402", state(f"return x.topk(self.value).values  {_MARK}"), state("return x.topk(2).values"), after=_SET
+    ),
+    "the count of a loop": Pair(
+        "GL402",
+        state(f"for _ in range(self.value):  {_MARK}\n            x = x * 2\n        return x"),
+        state("for _ in range(2):\n            x = x * 2\n        return x"),
+        after=_SET,
+    ),
+    "the condition of a loop": Pair(
+        "GL402",
+        state(
+            f"n = 0\n        while n < self.value:  {_MARK}\n            n += 1\n"
+            "            x = x * 2\n        return x"
+        ),
+        state("n = 0\n        while n < 2:\n            n += 1\n            x = x * 2\n        return x"),
+        after=_SET,
+    ),
+    "a branch on a rest": Pair(
+        "GL402",
+        state(f"if self.value % 2 == 0:  {_MARK}\n            x = x * 2\n        return x"),
+        state("if self.weight.shape[0] % 2 == 0:\n            x = x * 2\n        return x"),
+        after=_SET,
+    ),
+    "a flag that is set behind the capture": Pair(
+        "GL402",
+        state(f"return x * 2 if self.value else x + 1  {_MARK}", "True"),
+        state("return x * 2 if self.value else x + 1", "True"),
+        after="step.value = False\ngraph.replay()\n",
+        instead="graph.replay()\n",
+    ),
+    "a value that passes through a name": Pair(
+        "GL402",
+        state(f"half = self.value // 2  {_MARK}\n        return x[:half]"),
+        state("half = x.shape[0] // 2\n        return x[:half]"),
+        after=_SET,
+    ),
+    "a value that passes through a parameter": Pair(
+        "GL402",
+        "def scaled(x, by):\n    return x * by\n\n\n" + state(f"return scaled(x, self.value)  {_MARK}"),
+        "def scaled(x, by):\n    return x * by\n\n\n" + state("return scaled(x, 2)"),
+        after=_SET,
+    ),
+    "a value that a method returns": Pair(
+        "GL402",
+        state("return x[: self.length()]", more=f"    def length(self):\n        return self.value + 1  {_MARK}\n"),
+        state("return x[: self.length()]", more="    def length(self):\n        return 2\n"),
+        after=_SET,
+    ),
+    "a value that a property gives": Pair(
+        "GL402",
+        state(
+            "return x[: self.size]", more=f"    @property\n    def size(self):\n        return self.value  {_MARK}\n"
+        ),
+        state("return x[: self.size]", more="    @property\n    def size(self):\n        return 2\n"),
+        after=_SET,
+    ),
+    "a setter that the program calls": Pair(
+        "GL402",
+        state(f"return self.weight[self.value] + x  {_MARK}", more=_METHOD),
+        state("return self.weight[0] + x", more=_METHOD),
+        after=_TURN,
+    ),
+    "a global": Pair(
+        "GL402",
+        f"SCALE = 2.0\n\n\ndef step(x):\n    return x * SCALE  {_MARK}\n",
+        "SCALE = 2.0\n\n\ndef step(x):\n    return x * SCALE\n",
+        _FUNCTION,
+        _TURN_GLOBAL,
+        _TURN_GLOBAL.replace("SCALE", "OTHER"),
+    ),
+    "an item of a table": Pair(
+        "GL402",
+        f'TABLE = {{"scale": 2.0}}\n\n\ndef step(x):\n    return x * TABLE["scale"]  {_MARK}\n',
+        'TABLE = {"scale": 2.0}\n\n\ndef step(x):\n    return x * TABLE["other"]\n',
+        _FUNCTION,
+        'TABLE["scale"] = 3.0\ngraph.replay()\n',
+    ),
+    "a tensor of the host that is read": Pair(
+        "GL402",
+        state(f"first = int(self.value[0])  {_MARK}\n        return x[first:]", "torch.arange(4)"),
+        state("return x.index_select(0, self.value)", 'torch.arange(4, device="cuda")'),
+        after="step.value += 1\ngraph.replay()\n",
+    ),
+    "an iterator": Pair(
+        "GL402",
+        state(f"return x + next(self.value)  {_MARK}", "iter([1.0, 2.0, 3.0])"),
+        state("return x + self.weight", "iter([1.0, 2.0, 3.0])"),
+    ),
+    "a memo that is dropped": Pair(
+        "GL402",
+        state(
+            f"if self.value is None:\n            self.value = self.weight * 2  {_MARK}\n        return x @ self.value",
+            "None",
+        ),
+        state("return x @ (self.weight * 2)", "None"),
+        after="step.value = None\ngraph.replay()\n",
+    ),
+    "a count": Pair(
+        "GL401",
+        state(f"self.value += 1  {_MARK}\n        return x * 2"),
+        state("return x * 2"),
+        after="graph.replay()\nprint(step.value)\n",
+    ),
+    "a list of sizes": Pair(
+        "GL401",
+        state(f"self.value.append(x.shape[0])  {_MARK}\n        return x * 2", "[]"),
+        state("return x * 2", "[]"),
+        after="graph.replay()\nprint(len(step.value))\n",
+    ),
+    "a global count": Pair(
+        "GL401",
+        f"COUNT = 0\n\n\ndef step(x):\n    global COUNT\n    COUNT += 1  {_MARK}\n    return x * 2\n",
+        "COUNT = 0\n\n\ndef step(x):\n    return x * 2\n",
+        _FUNCTION,
+        "graph.replay()\nprint(COUNT)\n",
+    ),
+    "a draw that skips a layer": Pair(
+        "GL403", state(f"return x * 2 if random.random() < 0.5 else x  {_MARK}"), state("return x * torch.rand_like(x)")
+    ),
+    "a draw of NumPy": Pair(
+        "GL403", state(f"return x * numpy.random.uniform(0.5, 1.5)  {_MARK}"), state("return x * 1.5")
+    ),
+    "a draw of a tensor on the host": Pair(
+        "GL403",
+        state(f"return x.roll(int(torch.randint(4, ())), 0)  {_MARK}"),
+        state('return x + torch.rand((), device="cuda")'),
+    ),
+    "a clock": Pair(
+        "GL403",
+        state(f"return x * time.time()  {_MARK}"),
+        state("began = time.time()\n        y = x * 2\n        print(time.time() - began)\n        return y"),
+    ),
+    "a rate that is assigned": Pair(
+        "GL404",
+        "weight = torch.ones(4, device='cuda', requires_grad=True)\n"
+        "optimizer = torch.optim.SGD([weight], lr=0.1)\n\n\n"
+        f"def step(x):\n    optimizer.step()  {_MARK}\n",
+        "weight = torch.ones(4, device='cuda', requires_grad=True)\nrate = torch.tensor(0.1, device='cuda')\n"
+        "optimizer = torch.optim.Adam([weight], lr=rate, capturable=True)\n\n\ndef step(x):\n    optimizer.step()\n",
+        _FUNCTION,
+        "for n in range(3):\n    for group in optimizer.param_groups:\n"
+        '        group["lr"] = 1.0 / (n + 1)\n    graph.replay()\n',
+    ),
+    "work that capture leaves out": Pair(
+        "GL405",
+        state(
+            f"if torch.cuda.is_current_stream_capturing():  {_MARK}\n            return x\n        return x / x.norm()"
+        ),
+        state("if torch.cuda.is_current_stream_capturing():\n            return x.square()\n        return x.pow(2)"),
+    ),
+    "statistics that capture leaves out": Pair(
+        "GL405",
+        state(
+            f"if not torch.cuda.is_current_stream_capturing():  {_MARK}\n"
+            "            self.weight.mul_(0.5)\n        return x * 2"
+        ),
+        state(
+            "if not torch.cuda.is_current_stream_capturing():\n            print(x.sum().item())\n        return x * 2"
+        ),
+    ),
+}
+
+
+def lines(tmp_path: Path, code: str, text: str) -> list[int]:
+    """The lines of a program at which a rule is reported."""
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=(code,)), RULEBOOK)
+    return [finding.span.line for finding in report.findings]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_state_that_changes_is_reported_where_it_is_read(name: str, tmp_path: Path) -> None:
+    """At the marked line, and nowhere else."""
+    text, _ = PAIRS[name].texts
+    assert lines(tmp_path, PAIRS[name].code, text) == [n for n, line in enumerate(text.split("\n"), 1) if _MARK in line]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_state_that_stays_is_silent(name: str, tmp_path: Path) -> None:
+    """The same program without the mistake."""
+    _, text = PAIRS[name].texts
+    assert lines(tmp_path, PAIRS[name].code, text) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        pytest.param("self.value = 2", "", id="only a constructor sets it"),
+        pytest.param("self.load(2)", "    def load(self, n):\n        self.value = n\n", id="a method that sets up"),
+    ],
+)
+def test_what_a_constructor_sets_does_not_change(first: str, later: str, tmp_path: Path) -> None:
+    """Whatever is called from it counts as part of it."""
+    body = f"class Step:\n    def __init__(self):\n        {first}\n{later}\n"
+    body += "    def __call__(self, x):\n        return x * self.value\n"
+    assert lines(tmp_path, "GL402", f"{_HEAD}{body}{_OBJECT}graph.replay()\n") == []
+
+
+def test_a_graph_for_each_value_is_silent(tmp_path: Path) -> None:
+    """What picks the graph may change."""
+    body = state("return x * self.value") + "\n\nstep = Step()\nstatic_x = torch.ones(4, device='cuda')\ngraphs = {}\n"
+    body += "for n in (1, 2):\n    step.value = n\n    graphs[step.value] = torch.cuda.CUDAGraph()\n"
+    body += "    with torch.cuda.graph(graphs[n]):\n        y = step(static_x)\n\nstep.value = 1\n"
+    body += "graphs[step.value].replay()\n"
+    assert lines(tmp_path, "GL402", _HEAD + body) == []
