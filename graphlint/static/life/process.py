@@ -18,10 +18,11 @@ Resolve = Callable[[ir.Expr, Function], str]
 
 @dataclass
 class Process(Listener):
-    """Follows one run; `settings` are the functions that change one, `resolve` gives the name of what is called."""
+    """Follows one run; `settings` are functions that change one, `lasting` those that nobody wants to keep."""
 
     tell: Tell
     settings: frozenset[str]
+    lasting: frozenset[str]
     resolve: Resolve
     changed: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # in the capture that is under way
     before: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # by functions that still run
@@ -36,7 +37,7 @@ class Process(Listener):
         held = self.before if self.ledger.capture is None else self.changed
         family, frame = family_of(call.name), self.ledger.frames[-1]
         setting = self.before.get(family)
-        if setting is not None and setting[1] is frame and family != STREAM:
+        if setting is not None and setting[1] is frame and family not in self.lasting:
             self._put_back(setting[0], call.place, frame)
         if family in self.changed or (family in self.before and held is self.before):
             self.changed.pop(family, None)
@@ -74,7 +75,7 @@ class Process(Listener):
             if setter is frame:
                 del self.before[family]
                 capture = self._captured_by(frame)
-                if capture is not None and family in LASTING and frame.function.qualname != "<module>":
+                if capture is not None and family in self.lasting and frame.function.qualname != "<module>":
                     self.tell(SettingLeft("function"), place, capture)
 
     def _captured_by(self, frame: Frame) -> Capture | None:
@@ -114,10 +115,6 @@ class Process(Listener):
         captures = self.ledger.captures
         for _, how, place in self.left_open if captures else ():
             self.tell(SettingLeft(how), place, captures[0])
-
-
-STREAM = "torch.cuda.set_stream"
-LASTING = frozenset({STREAM, "torch.cuda.set_sync_debug_mode"})
 
 
 def family_of(name: str) -> str:

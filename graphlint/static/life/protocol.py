@@ -12,16 +12,19 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
 Tell = Callable[[Event, Place, Capture], None]
-COLLECTIVES = "torch.distributed."
 
 
 @dataclass
 class Protocol(Listener):
-    """Follows one run; `ends` are methods that end a capture, `makers` functions that graph callables."""
+    """Follows one run; `ends` are methods that end a capture, `makers` graph callables.
+
+    `collective` are the namespaces of what processes do together.
+    """
 
     tell: Tell
     ends: frozenset[str]
     makers: frozenset[str]
+    collective: frozenset[str]
     reset: set[Thing] = field(default_factory=set)  # graphs that hold nothing any more
     interrupted: dict[Capture, Place] = field(default_factory=dict)  # statements that an exception left
 
@@ -76,7 +79,7 @@ class Protocol(Listener):
             self.tell(CaptureMisused("nested"), call.place, capture)
         if call.last == "reset" and isinstance(call.owner, Thing):
             self.reset.add(call.owner)
-        if not call.name.startswith(COLLECTIVES):
+        if call.name.rpartition(".")[0] not in self.collective:
             return
         if capture is not None and isinstance(call.result, Made):
             capture.facts["collective"] = True
