@@ -518,6 +518,11 @@ class Recapture(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GraphDropped(Event):
+    """A graph is reset or deleted, and an output of it is read afterwards: its memory is gone with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class LooseEnd(Event):
     """A capture ends and nobody waits for this work of it, on a side `stream` or of a `collective`."""
 
@@ -648,8 +653,3 @@ class RandomState(Event):
     """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not."""
 
     is_known: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GraphDropped(Event):
-    """A graph is reset or deleted, and an output of it is read afterwards: its memory is gone with it."""

@@ -1,4 +1,4 @@
-"""A branch asks whether a capture is under way and does less there; or a mode is changed that no replay sees."""
+"""A branch does less while a capture is under way, or a mode that eager code sees does nothing to a replay."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ _HELP = {
 def detect(event: CaptureBranch | ModeIgnored) -> Iterator[Hit]:
     if isinstance(event, ModeIgnored):
         yield Hit(Confidence.MEDIUM, _SAID[event.of], _HELP[event.of])
-        return
-    if event.is_flag:
-        return  # what the program sets itself is a frozen value
-    names = " and ".join(f"`{name}`" for name in event.left_out[:_MAX_NAMES])
-    yield Hit(Confidence.HIGH, f"`{{operation}}` leaves out {names} under capture, and so does every replay")
+    elif not event.is_flag:  # what the program sets itself is a frozen value
+        names = " and ".join(f"`{name}`" for name in event.left_out[:_MAX_NAMES])
+        yield Hit(Confidence.HIGH, f"`{{operation}}` leaves out {names} under capture, and so does every replay")

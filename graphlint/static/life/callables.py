@@ -215,7 +215,7 @@ class Callables(Listener):
                 if known.summed == 2:
                     self.tell(GraphedMisuse("summed"), place, known.region)
 
-    def rebound(self, owner: Object, name: str, before: Object, value: Object, place: Place) -> None:
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         if name == "grad":
             for known in self.graphed.values():
                 known.summed = 0 if known.has_parameters and value is None else None

@@ -20,7 +20,7 @@ class Gradients(Listener):
 
     tell: Tell
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
-    released: dict[Capture, Place] = field(default_factory=dict)
+    lost: dict[Capture, Place] = field(default_factory=dict)
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
     models: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
 
@@ -56,7 +56,7 @@ class Gradients(Listener):
         if to_none and self.ledger.capture is None:
             for capture in self.ledger.latest.values():
                 if capture.facts.get("gradients", set()) & owners:
-                    self.released[capture] = place
+                    self.lost[capture] = place
 
     def _exchanged(self, owners: set[Thing], place: Place) -> None:
         for capture in self.ledger.latest.values():
@@ -91,8 +91,8 @@ class Gradients(Listener):
         return thing in self.models
 
     def replayed(self, capture: Capture, place: Place) -> None:
-        if capture in self.released:
-            self.tell(GradientDropped(), self.released.pop(capture), capture)
+        if capture in self.lost:
+            self.tell(GradientDropped(), self.lost.pop(capture), capture)
         if capture in self.exchanged:
             self.tell(InputReplaced("", capture.region.line, True), self.exchanged.pop(capture), capture)
 

@@ -44,7 +44,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of what is outside of the project: its qualified name, `?.name` where only the method is known."""
+    """A call of what is outside of the project; its name begins with `?` where only the method is known."""
 
     name: str
     owner: Object

@@ -176,7 +176,7 @@ class Operations(Expressions):
             case Tensor():
                 return TENSOR
             case Instance(is_module=True):
-                return next(iter(self.interpreter.lexicon.modules["base"]))
+                return str(next(iter(self.interpreter.lexicon.modules["base"])))
         return "?"
 
     def _method_of(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
