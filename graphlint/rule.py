@@ -536,7 +536,8 @@ class OutsideDependency(Event):
     `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to
     wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
     `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
-    without it), or `backward` (of a loss that the capture finds alive).
+    without it), `backward` (of a loss that the capture finds alive), or `parallel` (a wrapper of the default stream
+    reduces gradients in the region).
     """
 
     how: str
@@ -612,7 +613,7 @@ class NeverReplayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class SettingLeft(Event):
-    """A setting of the process stays changed: behind the `region` or the `function` around it, or on an `exception`."""
+    """A setting of the process stays changed: behind the `region` or `function`, on an `exception`, or `skipped`."""
 
     how: str
 

@@ -11,18 +11,20 @@ _SAID = {
     "stream": "`{operation}` waits, inside the region, for a stream that takes no part in the capture",
     "default": "`{operation}` makes the default stream wait for work of the region, and that stream cannot capture",
     "legacy": "`{operation}` uses the default stream while a stream of another library, which is tied to it, captures",
+    "parallel": "`{operation}` ties the gradients of its parameters to the default stream, and a region reduces them",
     "forward": "`{operation}` runs on the stream of its forward pass, which was not captured",
     "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward is captured",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
     "input": "`{operation}` reads what was written on another stream, without waiting for it",
 }
 _HELP = {
+    "parallel": "make it inside `with torch.cuda.stream(side):`, and warm up there, eleven iterations or more",
     "forward": "capture the forward pass together with the backward pass",
     "backward": "warm up on a side stream, or keep `loss.detach()`",
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
 }
-_UNSURE = ("output", "input", "backward")
+_UNSURE = ("output", "input", "backward", "parallel")
 
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:

@@ -9,9 +9,10 @@ from graphlint.rule import Confidence, Hit, SettingLeft
 _SAID = {
     "region": None,
     "function": "`{operation}` changes the process for everything that runs after this capture",
+    "skipped": "`{operation}` is undone only if the capture behind it succeeds: nothing does it on an exception's way",
     "exception": "`{operation}` leaves the function before it puts back the setting that it changed",
 }
 
 
 def detect(event: SettingLeft) -> Iterator[Hit]:
-    yield Hit(Confidence.MEDIUM if event.how == "function" else Confidence.HIGH, _SAID[event.how])
+    yield Hit(Confidence.MEDIUM if event.how in ("function", "skipped") else Confidence.HIGH, _SAID[event.how])

@@ -29,8 +29,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "unknown": ("attributes", "methods"),
     "life": (
-        "compiling", "convolution", "modal", "ordering", "product", "random", "replays", "settings", "states", "telling",
-        "training", "transform",
+        "benchmark", "choosing", "collective", "compiling", "convolution", "current", "default", "generators",
+        "lasting", "modal", "ordering", "product", "random", "replays", "selecting", "settings", "states", "streams",
+        "telling", "training", "transform", "uploads",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

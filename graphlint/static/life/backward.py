@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphlint.rule import Event, OutsideDependency
-from graphlint.static.life.ledger import Listener
+from graphlint.static.life.ledger import Call, Listener
 from graphlint.static.life.objects import Arguments, Capture, Container, Instance, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.streams import DEFAULT, Streams
 
@@ -19,7 +19,13 @@ class Backward(Listener):
 
     tell: Tell
     streams: Streams
+    wrapped: dict[Thing, Place] = field(default_factory=dict)  # modules made parallel on the default stream
     losses: list[tuple[Thing, Place]] = field(default_factory=list)  # of backward passes on the default stream
+
+    def answered(self, call: Call) -> None:
+        made = call.result
+        if isinstance(made, Made) and made.cls.endswith(".DistributedDataParallel") and self.streams.now is DEFAULT:
+            self.wrapped.setdefault(made, call.place)
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
         if name != "backward" or not isinstance(owner, Tensor):
@@ -32,6 +38,8 @@ class Backward(Listener):
             self.tell(OutsideDependency("forward"), place, capture)
         else:
             used = _parameters(owner)
+            for module in used & self.wrapped.keys():
+                self.tell(OutsideDependency("parallel"), self.wrapped[module], capture)
             for loss, where in self.losses:
                 if used & _parameters(loss) and self._is_alive(loss):
                     self.tell(OutsideDependency("backward"), where, capture)

@@ -70,7 +70,7 @@ class Callables(Listener):
         elif call is not None and call.last in ("no_grad", "inference_mode"):
             self.silenced.append(manager)
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         self.casts = [one for one in self.casts if one[0] is not manager]
         self.silenced = [one for one in self.silenced if one is not manager]
 

@@ -10,14 +10,15 @@ from graphlint.static.life.ledger import Call, Listener
 from graphlint.static.life.objects import Capture, Object, Place, Tensor, Thing
 
 Tell = Callable[[Event, Place, Capture], None]
-MOVES = frozenset({"to", "cuda"})
 
 
 @dataclass
 class Devices(Listener):
-    """Follows one run; the first device is current until another one is chosen."""
+    """Follows one run; the first device is current until something that is `choosing` makes another one so."""
 
     tell: Tell
+    choosing: frozenset[str]
+    moves: frozenset[str]
     current: list[Object] = field(default_factory=lambda: [0])
     numbers: dict[Thing, int] = field(default_factory=dict)
     managers: list[Object] = field(default_factory=list)
@@ -26,11 +27,11 @@ class Devices(Listener):
 
     def surrounded(self, manager: Object, place: Place) -> None:
         call = self.ledger.origin(manager)
-        if call is not None and call.name in ("torch.cuda.device", "torch.cuda.device_of"):
+        if call is not None and call.name in self.choosing:
             self.managers.append(manager)
             self.current.append(_number(call.given.get(0, "device")))
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         if self.managers and self.managers[-1] is manager:
             self.managers.pop()
             self.current.pop()
@@ -39,7 +40,7 @@ class Devices(Listener):
         if call.last == "set_device":
             self.current[-1] = _number(call.given.get(0, "device"))
         asked = call.given.keywords.get("device")
-        if call.last in MOVES and asked is None:
+        if call.last in self.moves and asked is None:
             asked = call.given.get(0)
         number = _number(asked) if asked is not None else None
         if isinstance(number, int) and isinstance(call.result, Thing):
@@ -64,6 +65,5 @@ def _number(device: Object) -> int | None:
     """The number of a device; None if it is not known."""
     if isinstance(device, int) and not isinstance(device, bool):
         return device
-    if isinstance(device, str) and device.startswith("cuda:") and device[5:].isdigit():
-        return int(device[5:])
-    return None
+    number = device.partition(":")[2] if isinstance(device, str) else ""
+    return int(number) if number.isdigit() else None

@@ -16,8 +16,6 @@ from graphlint.static.syntax import ir
 
 Tell = Callable[[Event, Place, Capture], None]
 Shapes = tuple[object, ...]
-COLLECTIVES = "torch.distributed."
-BENCHMARK = "torch.backends.cudnn.benchmark"
 
 
 @dataclass
@@ -27,6 +25,8 @@ class Knowledge:
     compiling: frozenset[str]
     libraries: dict[str, str]  # the family of an operation
     decorators: Callable[[Function], set[str]]
+    benchmark: frozenset[str]  # settings that let convolutions be timed
+    collective: frozenset[str]  # namespaces
 
 
 @dataclass
@@ -42,7 +42,7 @@ class FirstCalls(Listener):
     benchmark: bool = False
 
     def configured(self, name: str, value: Object, place: Place) -> None:
-        if name == BENCHMARK:
+        if name in self.known.benchmark:
             self.benchmark = value is True
 
     # Compiled functions and kernels
@@ -113,7 +113,7 @@ class FirstCalls(Listener):
 
     def answered(self, call: Call) -> None:
         self._family_used(call.name, call.place)
-        if not call.name.startswith(COLLECTIVES):
+        if call.name.rpartition(".")[0] not in self.known.collective:
             return
         match call.last:
             case "init_process_group":

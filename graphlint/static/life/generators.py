@@ -18,6 +18,7 @@ class Generators(Listener):
 
     tell: Tell
     states: frozenset[str]
+    classes: frozenset[str]
     seeds: dict[Thing | None, Object] = field(default_factory=dict)  # of generators; None is that of the process
     registered: set[tuple[Thing, Thing]] = field(default_factory=set)  # graph, generator
 
@@ -27,8 +28,11 @@ class Generators(Listener):
             if isinstance(generator, Thing):
                 self.registered.add((call.owner, generator))
         self._seeded(call)
+        is_new = call.name in self.classes and not _is_of_host(call.given.get(0, "device"))
+        if is_new and self.ledger.capture is not None:
+            self.tell(RandomState(True), call.place, self.ledger.capture)
         capture, generator = self.ledger.capture, call.given.keywords.get("generator")
-        if capture is None or not isinstance(generator, Made) or generator.cls != "torch.Generator":
+        if capture is None or not isinstance(generator, Made) or generator.cls not in self.classes:
             return
         device = generator.given.get(0, generator.given.get("device"))
         if _is_of_host(device) or (capture.graph, generator) in self.registered or generator in self.ledger.escaped:
@@ -53,7 +57,7 @@ class Generators(Listener):
         """Whether a seed is the one that was set last, or a state one that was read in this region."""
         if call.last.startswith("manual_seed"):
             if key not in self.seeds:
-                return not self.ledger.is_whole  # by whoever called
+                return key is None and not self.ledger.is_whole  # by whoever called
             return self.seeds[key] is value or (type(value) is int and self.seeds[key] == value)
         read = self.ledger.origin(value)
         return read is not None and read.last == call.last.replace("set_", "get_")

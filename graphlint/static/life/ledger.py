@@ -85,10 +85,10 @@ class Listener:
     def surrounded(self, manager: Object, place: Place) -> None:
         """A context manager is entered."""
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         """A context manager is left."""
 
-    def failed(self, frame: Frame) -> None:
+    def raised(self, frame: Frame) -> None:
         """An exception has been caught in a function, or leaves it."""
 
     def replayed_inside(self, graph: Thing, place: Place) -> None:
@@ -195,7 +195,7 @@ class Ledger:
             yield
         except Raised:
             for listener in self.listeners:
-                listener.failed(frame)
+                listener.raised(frame)
             raise
         finally:
             for listener in self.listeners:
@@ -221,7 +221,7 @@ class Ledger:
             yield
         finally:
             for listener in self.listeners:
-                listener.released(manager, place)
+                listener.exited(manager, place)
 
     def configured(self, name: str, value: Object, place: Place) -> None:
         for listener in self.listeners:
@@ -365,7 +365,7 @@ class Ledger:
     def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
         """An exception is caught."""
         for listener in self.listeners:
-            listener.failed(frame)
+            listener.raised(frame)
 
     def finish(self) -> None:
         for listener in self.listeners:

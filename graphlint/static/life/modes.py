@@ -38,7 +38,7 @@ class Modes(Listener):
             if call.last == "autocast":
                 self.cast.update(self.ledger.open)
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         self.managers = [one for one in self.managers if one[0] is not manager]
 
     def _around(self, name: str) -> Place | None:
@@ -80,8 +80,14 @@ class Modes(Listener):
         capture = self.ledger.capture
         if capture is not None:
             self.captured.setdefault(module, {})[capture] = self.training.get(module, True)
-        elif module in self.captured and not _replays(place.function.code, self.replays):
+        elif module in self.captured and self._bypasses(place):
             self.beside.setdefault(module, []).append(place)
+
+    def _bypasses(self, place: Place) -> bool:
+        """Whether a call stands in a method that neither captures nor replays."""
+        code = place.function.code
+        captures = any(one.place.function.code is code for one in self.ledger.captures)
+        return place.function.owner is not None and not captures and not _replays(code, self.replays)
 
     def _depends_on_mode(self, module: Thing) -> bool:
         """Whether a module, or one that it holds, computes other things in training."""

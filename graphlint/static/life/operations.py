@@ -165,8 +165,19 @@ class Operations(Expressions):
         if isinstance(receiver, Container):
             return self.call_container(receiver, name, given, node, frame)
         result = self._method_of(receiver, name, given, node, frame)
-        self.ledger.answered(Call(f"{_class_of(receiver)}.{name}", receiver, given, result, frame.place(node)))
+        self.ledger.answered(Call(f"{self._class_of(receiver)}.{name}", receiver, given, result, frame.place(node)))
         return result
+
+    def _class_of(self, receiver: Object) -> str:
+        """The name of a class outside of the project that an object is of; `?` if nobody knows."""
+        match receiver:
+            case Made():
+                return receiver.cls
+            case Tensor():
+                return TENSOR
+            case Instance(is_module=True):
+                return str(next(iter(self.interpreter.lexicon.modules["base"])))
+        return "?"
 
     def _method_of(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         match receiver:
@@ -449,17 +460,6 @@ def _several(view: Tensor) -> Container:
 def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
     """What stands for a callable from now on; without a target it is a decorator that waits for one."""
     return Made(place, cls=name, state={"wrapped": target, "given": given})
-
-
-def _class_of(receiver: Object) -> str:
-    match receiver:
-        case Made():
-            return receiver.cls
-        case Tensor():
-            return TENSOR
-        case Instance(is_module=True):
-            return "torch.nn.Module"
-    return "?"
 
 
 def duplicate(value: Object) -> Object:

@@ -12,7 +12,6 @@ from graphlint.static.life.streams import Streams
 from graphlint.static.syntax import ir
 
 Tell = Callable[[Event, Place, Capture], None]
-UPLOADS = frozenset({"cuda", "copy_", "to"})
 
 
 @dataclass
@@ -21,6 +20,7 @@ class Pinned(Listener):
 
     tell: Tell
     streams: Streams
+    uploads: frozenset[str]
 
     def written(self, write: Write) -> None:
         root = write.target.root
@@ -35,7 +35,7 @@ class Pinned(Listener):
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         root = thing.root
         node = place.node
-        is_upload = isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.func.attr in UPLOADS
+        is_upload = isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.func.attr in self.uploads
         if not _is_pinned(root) or is_upload:
             return
         for capture in self._in_flight():

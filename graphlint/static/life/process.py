@@ -10,6 +10,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.life.ledger import Call, Listener
 from graphlint.static.life.objects import Capture, Frame, Place
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 Tell = Callable[[Event, Place, Capture], None]
 Resolve = Callable[[ir.Expr, Function], str]
@@ -17,10 +18,11 @@ Resolve = Callable[[ir.Expr, Function], str]
 
 @dataclass
 class Process(Listener):
-    """Follows one run; `settings` are the functions that change one, `resolve` gives the name of what is called."""
+    """Follows one run; `settings` are functions that change one, `lasting` those that nobody wants to keep."""
 
     tell: Tell
     settings: frozenset[str]
+    lasting: frozenset[str]
     resolve: Resolve
     changed: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # in the capture that is under way
     before: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # by functions that still run
@@ -34,11 +36,22 @@ class Process(Listener):
             return  # on a way that the region may not take
         held = self.before if self.ledger.capture is None else self.changed
         family, frame = family_of(call.name), self.ledger.frames[-1]
+        setting = self.before.get(family)
+        if setting is not None and setting[1] is frame and family not in self.lasting:
+            self._put_back(setting[0], call.place, frame)
         if family in self.changed or (family in self.before and held is self.before):
             self.changed.pop(family, None)
             self.before.pop(family, None)
         else:
             held[family] = call.place, frame
+
+    def _put_back(self, setter: Place, place: Place, frame: Frame) -> None:
+        """Tell of a setting that is only put back if the capture in between succeeds."""
+        capture = self._captured_by(frame)
+        blocks = [part.final for part in walk(frame.function.code.body) if isinstance(part, ir.Try)]
+        is_final = any(part is place.node for block in blocks for part in walk(block))
+        if capture is not None and not is_final and frame.function.qualname != "<module>":
+            self.tell(SettingLeft("skipped"), setter, capture)
 
     def surrounded(self, manager: object, place: Place) -> None:
         """What was called for a `with` is put back by it."""
@@ -62,7 +75,7 @@ class Process(Listener):
             if setter is frame:
                 del self.before[family]
                 capture = self._captured_by(frame)
-                if capture is not None and family in LASTING and frame.function.qualname != "<module>":
+                if capture is not None and family in self.lasting and frame.function.qualname != "<module>":
                     self.tell(SettingLeft("function"), place, capture)
 
     def _captured_by(self, frame: Frame) -> Capture | None:
@@ -102,9 +115,6 @@ class Process(Listener):
         captures = self.ledger.captures
         for _, how, place in self.left_open if captures else ():
             self.tell(SettingLeft(how), place, captures[0])
-
-
-LASTING = frozenset({"torch.cuda.set_stream", "torch.cuda.set_sync_debug_mode"})
 
 
 def family_of(name: str) -> str:

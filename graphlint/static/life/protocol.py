@@ -12,15 +12,19 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
 Tell = Callable[[Event, Place, Capture], None]
-COLLECTIVES = "torch.distributed."
 
 
 @dataclass
 class Protocol(Listener):
-    """Follows one run; `ends` are the names of methods that end a capture."""
+    """Follows one run; `ends` are methods that end a capture, `makers` graph callables.
+
+    `collective` are the namespaces of what processes do together.
+    """
 
     tell: Tell
     ends: frozenset[str]
+    makers: frozenset[str]
+    collective: frozenset[str]
     reset: set[Thing] = field(default_factory=set)  # graphs that hold nothing any more
     interrupted: dict[Capture, Place] = field(default_factory=dict)  # statements that an exception left
 
@@ -45,7 +49,7 @@ class Protocol(Listener):
 
     # Captures that are begun by hand
 
-    def failed(self, frame: Frame) -> None:
+    def raised(self, frame: Frame) -> None:
         for capture in self._left_open(frame):
             if frame.statement is not None:
                 self.interrupted.setdefault(capture, frame.statement)
@@ -70,11 +74,13 @@ class Protocol(Listener):
     # Process groups
 
     def answered(self, call: Call) -> None:
+        capture = self.ledger.capture
+        if call.name in self.makers and capture is not None:
+            self.tell(CaptureMisused("nested"), call.place, capture)
         if call.last == "reset" and isinstance(call.owner, Thing):
             self.reset.add(call.owner)
-        if not call.name.startswith(COLLECTIVES):
+        if call.name.rpartition(".")[0] not in self.collective:
             return
-        capture = self.ledger.capture
         if capture is not None and isinstance(call.result, Made):
             capture.facts["collective"] = True
         if call.last == "destroy_process_group" and capture is None:

@@ -72,7 +72,7 @@ class Rehearsal:
             return {self.resolve(node, function) for node in nodes}
 
         libraries = {name: kind for kind in ("convolution", "product", "transform") for name in life[kind]}
-        return Knowledge(life["compiling"], libraries, decorators)
+        return Knowledge(life["compiling"], libraries, decorators, life["benchmark"], life["collective"])
 
     def resolve(self, node: ir.Expr, function: Function) -> str:
         """The qualified name that an expression stands for, if it is one of something outside of the project."""
@@ -84,7 +84,7 @@ class Rehearsal:
         replays = life["replays"]
         ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
         makers = frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
-        streams = Streams(self._tell)
+        streams = Streams(self._tell, life)
         for listener in (
             Inputs(self._tell),
             Outputs(self._tell, replays),
@@ -92,16 +92,16 @@ class Rehearsal:
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            Protocol(self._tell, ends),
-            Generators(self._tell, life["states"]),
+            Protocol(self._tell, ends, makers, life["collective"]),
+            Generators(self._tell, life["states"], life["generators"]),
             Callables(self._tell, makers),
             FirstCalls(self._tell, self.knowledge),
             Soft(self._tell, self.interpreter.entries),
-            Process(self._tell, life["settings"], self.resolve),
+            Process(self._tell, life["settings"], life["lasting"], self.resolve),
             Modes(self._tell, life["modal"], replays),
-            Pinned(self._tell, streams),
+            Pinned(self._tell, streams, life["uploads"]),
             Threads(self._tell, replays),
-            Devices(self._tell),
+            Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
 

@@ -33,7 +33,7 @@ class Soft(Listener):
         if call is not None and call.last in ("no_grad", "inference_mode"):
             self.silenced.append(manager)
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         self.silenced = [one for one in self.silenced if one is not manager]
 
     def answered(self, call: Call) -> None:

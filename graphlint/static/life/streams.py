@@ -5,7 +5,7 @@ Every stream counts its operations, and knows of every other one up to which of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from graphlint.rule import CaptureMisused, Event, LooseEnd, OutsideDependency, WorkOutside
@@ -35,9 +35,10 @@ class Branch:
 
 @dataclass
 class Streams(Listener):
-    """Follows one run."""
+    """Follows one run; `life` says what gives streams, and which of them."""
 
     tell: Tell
+    life: Mapping[str, frozenset[str]]
     order: Order = field(default_factory=Order)
     current: list[Stream] = field(default_factory=list)
     aliases: dict[Thing, Stream] = field(default_factory=dict)
@@ -72,16 +73,16 @@ class Streams(Listener):
             self.current.append(chosen)
         self.entered_by[id(manager)] = depth
 
-    def released(self, manager: Object, place: Place) -> None:
+    def exited(self, manager: Object, place: Place) -> None:
         del self.current[self.entered_by.pop(id(manager), len(self.current)) :]
 
     def _chosen(self, manager: Object) -> Stream | None:
         """The stream that a context manager makes current."""
         call = self.ledger.origin(manager)
-        if call is not None and call.name == "torch.cuda.stream":
+        if call is not None and call.name in self.life["selecting"]:
             value = call.given.get(0, "stream")
             return self.stream(value) if value is not None else None
-        if isinstance(manager, Made) and manager.cls == "torch.cuda.Stream":
+        if isinstance(manager, Made) and manager.cls in self.life["streams"]:
             return self.stream(manager)
         return None
 
@@ -191,11 +192,10 @@ class Streams(Listener):
 
     def _named(self, call: Call) -> None:
         """Note which stream a call gives, and the handles of collectives."""
-        match call.name:
-            case "torch.cuda.current_stream" | "torch.accelerator.current_stream":
-                self.aliases[call.result] = self.now
-            case "torch.cuda.default_stream":
-                self.aliases[call.result] = DEFAULT
+        if call.name in self.life["current"]:
+            self.aliases[call.result] = self.now
+        elif call.name in self.life["default"]:
+            self.aliases[call.result] = DEFAULT
         capture = self.ledger.capture
         if capture is not None and call.given.keywords.get("async_op") is True:
             self.handles.append((capture, call.result, call.place))
@@ -215,7 +215,7 @@ class Streams(Listener):
         if waiting is None or other is None or waiting is other:
             return
         if self.branch is not None and not (self._is_known(waiting) and self._is_known(other)):
-            self.branch.is_guessed = self.branch.is_guessed or CALLERS not in (waiting, other)
+            self.branch.is_guessed = self.branch.is_guessed or self.branch.origin not in (waiting, other)
         if self._draws_in(waiting, other, call.place, "stream"):
             self.order.wait(waiting, self.order.known(other))
 
@@ -266,7 +266,7 @@ class Streams(Listener):
     def _synchronizes(self, call: Call) -> None:
         if isinstance(call.owner, Thing) and call.owner in self.recorded:
             self.order.wait_on_host(self.recorded[call.owner][0])
-        elif isinstance(call.owner, Made) and call.owner.cls == "torch.cuda.Stream":
+        elif isinstance(call.owner, Made) and call.owner.cls in self.life["streams"]:
             stream = self.stream(call.owner)
             self.order.wait_on_host(self.order.known(stream) if stream is not None else None)
         else:
