@@ -22,4 +22,5 @@ def detect(event: CaptureBranch | ModeIgnored) -> Iterator[Hit]:
         yield Hit(Confidence.MEDIUM, _SAID[event.of], _HELP[event.of])
     elif not event.is_flag:  # what the program sets itself is a frozen value
         names = " and ".join(f"`{name}`" for name in event.left_out[:_MAX_NAMES])
-        yield Hit(Confidence.HIGH, f"`{{operation}}` leaves out {names} under capture, and so does every replay")
+        said = f"`{{operation}}` leaves out {names} under capture, and so does every replay"
+        yield Hit(Confidence.HIGH if event.is_known else Confidence.LOW, said)

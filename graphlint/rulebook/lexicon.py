@@ -29,9 +29,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "unknown": ("attributes", "methods"),
     "life": (
-        "benchmark", "choosing", "collective", "compiling", "convolution", "current", "default", "generators",
-        "lasting", "modal", "ordering", "product", "random", "replays", "selecting", "settings", "states", "streams",
-        "telling", "training", "transform", "uploads",
+        "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
+        "generators", "lasting", "modal", "ordering", "product", "replays", "selecting", "settings", "states",
+        "streams", "telling", "training", "transform", "unfilled", "uploads",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

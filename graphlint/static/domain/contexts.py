@@ -1,4 +1,7 @@
-"""What running a function leaves behind: effects at their places, calls, the regions that it opens, its result."""
+"""What running a function leaves behind: effects at their places, calls, the regions that it opens, its result.
+
+Long, because frames and contexts hold each other.
+"""
 
 from __future__ import annotations
 

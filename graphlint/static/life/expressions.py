@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from graphlint.static.domain.program import Bound, Class, Function, ModuleValue, PackageValue
-from graphlint.static.index.module import Module, Segment
+from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
+from graphlint.static.life.access import Access
+from graphlint.static.life.frames import Decisions
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
     PLAIN,
-    ClassRef,
     Closure,
     Container,
     Frame,
-    Instance,
-    Made,
-    MethodOf,
     Object,
-    Outside,
-    Place,
     Symbol,
     Tensor,
     Thing,
@@ -35,14 +28,10 @@ from graphlint.static.life.questions import (
     Question,
     holds,
     identity,
-    is_sliced,
     positive,
     same,
-    slices,
-    takes_all,
 )
 from graphlint.static.syntax import ir
-from graphlint.values import Const, External, Value
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
@@ -54,18 +43,11 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 _LIMIT = 1 << 40  # numbers beyond are not worked out
 
 
-class Expressions:
+class Expressions(Access):
     """Evaluates the expressions of one run."""
 
     def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
-        self.interpreter = interpreter
-        self.ledger = ledger
-        self.decisions = decisions
-        self.steps = 0
-        self.home: Module | None = None  # the file whose conditions are tried both ways
-        self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
-        self.assigned: set[tuple[Module, Segment]] = set()
-        self.outcomes: dict[tuple[object, ...], bool] = {}
+        super().__init__(interpreter, ledger, decisions)
         self._expressions: dict[type, Callable[[Any, Frame], Object]] = {
             ir.Literal: lambda node, frame: node.value if isinstance(node.value, PLAIN) else Symbol(),
             ir.Name: self._name,
@@ -89,227 +71,10 @@ class Expressions:
             ir.Lambda: self._lambda,
         }
 
-    def step(self) -> None:
-        """Count a step. Raises Stopped after too many."""
-        self.steps += 1
-        if self.steps > MAX_STEPS:
-            raise Stopped
-
     def eval(self, node: ir.Expr, frame: Frame) -> Object:
         """The value of an expression."""
         self.step()
         return self._expressions[type(node)](node, frame)
-
-    # Names
-
-    def scope_of(self, name: str, frame: Frame) -> Frame:
-        """The frame that a name is assigned in."""
-        kind = frame.declared.get(name)
-        if kind == "nonlocal":
-            outer = frame.scope
-            while outer is not None and name not in outer.env:
-                outer = outer.scope
-            return outer or frame
-        if kind == "global":
-            return self.global_frame(frame)
-        return frame
-
-    def global_frame(self, frame: Frame) -> Frame:
-        """A frame whose names are the globals of a module."""
-        return Frame(frame.function, env=self.modules.setdefault(frame.function.module, {}))
-
-    def _name(self, node: ir.Name, frame: Frame) -> Object:
-        scope: Frame | None = frame if node.id not in frame.declared else frame.scope
-        while scope is not None:
-            if node.id in scope.env:
-                self.ledger.loaded(node.id, scope)
-                self.ledger.through(scope, node.id, scope.env[node.id])
-                return scope.env[node.id]
-            scope = scope.scope
-        known = self.modules.setdefault(frame.function.module, {})
-        if node.id not in known:
-            for captured, held in frame.function.closure:
-                if captured == node.id:
-                    return self.concrete(held)
-            self._assign_global(frame.function.module, node.id)
-        if node.id not in known:
-            known[node.id] = self.concrete(self.interpreter.names.resolve(frame.function.module, node.id))
-        return known[node.id]
-
-    def _assign_global(self, module: Module, name: str) -> None:
-        """Run the statements at the top level of a file that assign a name, where nothing has run them yet."""
-        env = self.modules.setdefault(module, {})
-        under_way, self.ledger.open = self.ledger.open, []
-        for segment in module.index.assignments.get(name, ()):
-            if (module, segment) not in self.assigned:
-                self.assigned.add((module, segment))
-                function = Function(MODULE_CODE, module, "<module>", segment.first)
-                for statement in module.lowered(segment):
-                    if isinstance(statement, (ir.Assign, ir.AugAssign)):
-                        self.block((statement,), Frame(function, env=env))
-        self.ledger.open = under_way
-
-    def concrete(self, value: Value) -> Object:
-        """What the interpreter knows of a value, as an object of the run."""
-        match value:
-            case Const():
-                return value.value if isinstance(value.value, PLAIN) else Symbol()
-            case External():
-                return Outside(self.interpreter.catalogue.named(value.name))
-            case Class():
-                return ClassRef(value.definition)
-            case Function():
-                return self.function(value)
-            case Bound(function=External(name="contextlib.contextmanager")):
-                return self.concrete(value.receiver)
-            case ModuleValue() | PackageValue():
-                return value
-        return Thing()
-
-    def function(self, function: Function) -> Closure:
-        """A function as it is defined at the top level of a module or class."""
-        return Closure(function)
-
-    def imported(self, node: ir.Import, frame: Frame) -> Object:
-        return self.concrete(self.interpreter.names.imported(frame.function.module, node))
-
-    # Attributes and items
-
-    def _attribute(self, node: ir.Attribute, frame: Frame) -> Object:
-        return self.attribute(self.eval(node.value, frame), node.attr, frame, node)
-
-    def attribute(self, owner: Object, name: str, frame: Frame, node: ir.Node) -> Object:
-        """An attribute of a value."""
-        match owner:
-            case Outside():
-                return self.concrete(self.interpreter.names.external(f"{owner.name}.{name}"))
-            case ModuleValue():
-                known = self.modules.setdefault(owner.module, {})
-                if name not in known:
-                    known[name] = self.concrete(self.interpreter.names.attribute_of_module(owner, name))
-                return known[name]
-            case PackageValue():
-                return self.concrete(self.interpreter.names.attribute_of_module(owner, name))
-            case ClassRef():
-                return self.of_class(owner.definition, name, None, frame)
-            case Tensor():
-                return self.of_tensor(owner, name, frame, node)
-            case Instance() if name not in owner.attributes:
-                value = self.of_class(owner.cls, name, owner, frame)
-                return self.passed(owner, name, value)
-            case Made() if isinstance(owner.state.get("wrapped"), (Instance, Made)) and name not in owner.attributes:
-                return self.attribute(owner.state["wrapped"], name, frame, node)
-            case Made() | Container():
-                return owner.attributes[name] if name in owner.attributes else MethodOf(owner, name)
-            case Thing():
-                if name not in owner.attributes:
-                    owner.attributes[name] = Thing(made_in=owner.made_in, source=(owner,), argument=owner.argument)
-                return self.passed(owner, name, owner.attributes[name])
-        return MethodOf(owner, name)
-
-    def passed(self, owner: Thing, name: str, value: Object) -> Object:
-        """Note the attribute that a value was read through."""
-        self.ledger.through(owner, name, value)
-        return value
-
-    def _subscript(self, node: ir.Subscript, frame: Frame) -> Object:
-        owner = self.eval(node.value, frame)
-        index = self.eval(node.index, frame)
-        return self.item(owner, index, node, frame)
-
-    def item(self, owner: Object, index: Object, node: ir.Subscript, frame: Frame) -> Object:
-        """`owner[index]`."""
-        match owner:
-            case Container():
-                return self.element_at(owner, index)
-            case Tensor():
-                return self.view(owner, frame.place(node), node.index, frame)
-            case Thing():
-                key = identity(index)
-                if key not in owner.items:
-                    owner.items[key] = self.part_of(owner, node, frame)
-                return owner.items[key]
-            case Closure():
-                return Made(frame.place(node), self.ledger.capture, cls="<kernel>", state={"kernel": owner})
-            case str() | bytes() if isinstance(index, int):
-                with suppress(IndexError):
-                    return owner[index]
-        return Symbol() if isinstance(owner, (Symbol, *PLAIN)) else Thing()
-
-    def part_of(self, owner: Thing, node: ir.Subscript, frame: Frame) -> Object:
-        """What is in a thing: a view if it is sliced, since then it is a tensor, or a list that stays in the thing."""
-        if is_sliced(node.index):
-            return self.view(owner, frame.place(node), node.index, frame)
-        return Thing(made_in=owner.made_in, source=(owner,), argument=owner.argument)
-
-    def element_at(self, owner: Container, index: Object) -> Object:
-        """An item of a container; where nobody knows which one, the last that was put there, or something new."""
-        if owner.kind != "dict":
-            if isinstance(index, int) and -len(owner.elements) <= index < len(owner.elements):
-                return owner.elements[index]
-            if isinstance(index, (Symbol, Thing)) and owner.elements:
-                return owner.elements[-1]
-            return Thing()
-        key = identity(index)
-        if key not in owner.keyed:
-            values = [value for _, value in owner.keyed.values()]
-            if values and isinstance(index, (Symbol, Thing)):
-                return values[-1]
-            owner.keyed[key] = (index, Thing())
-        value = owner.keyed[key][1]
-        return self.passed(owner, index, value) if isinstance(index, str) else value
-
-    def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
-        """`owner[index] = value`."""
-        held = self.eval(index, frame)
-        match owner:
-            case Container(kind="dict"):
-                before = owner.keyed.get(identity(held), (None, None))[1]
-                owner.keyed[identity(held)] = (held, value)
-                if isinstance(held, str):
-                    self.ledger.bound(owner, held, before, value, frame.place(node))
-                self.ledger.collected(owner, held, value, frame.place(node))
-            case Container():
-                if isinstance(held, int) and -len(owner.elements) <= held < len(owner.elements):
-                    owner.elements[held] = value
-                else:
-                    owner.elements.append(value)
-            case Tensor():
-                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
-            case Thing() if is_sliced(index) or isinstance(value, Tensor):
-                if not is_sliced(index):
-                    owner.items[identity(held)] = value
-                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
-            case Thing():
-                owner.items[identity(held)] = value
-
-    def view(self, owner: Thing, place: Place, index: ir.Expr | None = None, frame: Frame | None = None) -> Tensor:
-        """A tensor that looks into another; an index selects a part unless it takes everything."""
-        part = index is not None and not takes_all(index)
-        where = owner.place if isinstance(owner, Tensor) else None
-        made = Tensor(place, owner.made_in, source=(owner,), base=owner, is_part=part, index=index, place=where)
-        for slice_ in slices(index) if index is not None and frame is not None else ():
-            if slice_.bounds[1] is not None and frame is not None:
-                made.bounds[id(slice_.bounds[1])] = self.eval(slice_.bounds[1], frame)
-        return made
-
-    @abstractmethod
-    def of_tensor(self, owner: Tensor, name: str, frame: Frame, node: ir.Node) -> Object: ...
-
-    @abstractmethod
-    def of_class(self, cls: Any, name: str, receiver: Instance | None, frame: Frame) -> Object: ...
-
-    @abstractmethod
-    def block(self, block: ir.Block, frame: Frame) -> None: ...
-
-    @abstractmethod
-    def _call(self, node: ir.Call, frame: Frame) -> Object: ...
-
-    @abstractmethod
-    def operated(self, values: Iterable[Object], place: Place, name: str = "") -> Object: ...
-
-    @abstractmethod
-    def iterate(self, iterated: Object, frame: Frame, node: ir.Node, body: Callable[[Object], None]) -> None: ...
 
     # Displays
 
@@ -469,56 +234,3 @@ class Expressions:
     def _lambda(self, node: ir.Lambda, frame: Frame) -> Object:
         name = f"{frame.function.qualname}.<locals>.<lambda>"
         return Closure(Function(node.code, frame.function.module, name, frame.function.first_line), frame)
-
-    # Truth
-
-    def known_truth(self, value: Object) -> bool | None:
-        """The truth of a value if it is known, or has been decided in this run."""
-        match value:
-            case Opposite():
-                inner = self.known_truth(value.negated)
-                return None if inner is None else not inner
-            case Question():
-                return self.outcomes.get(value.asked)
-            case Container():
-                return True if value.values() else (None if value.is_open else False)
-            case Tensor():
-                return None
-            case Instance() | Made() | Closure() | ClassRef() | MethodOf():
-                return True
-            case Thing():
-                return value.truth
-            case Symbol():
-                return self.outcomes.get((id(value),))
-            case Outside() | ModuleValue() | PackageValue():
-                return True
-        return bool(value)
-
-    def decide_on(self, value: Object, place: Place, likely: bool) -> bool:
-        """Decide the truth of a value that nobody knows, for the rest of the run."""
-        if isinstance(value, Opposite):
-            return not self.decide_on(value.negated, place, not likely)
-        outcome = self.decide(place, likely)
-        match value:
-            case Question():
-                self.outcomes[value.asked] = outcome
-            case Tensor():
-                pass
-            case Thing():
-                value.truth = outcome
-            case Symbol():
-                self.outcomes[(id(value),)] = outcome
-        return outcome
-
-    def decide(self, place: Place, likely: bool) -> bool:
-        self.ledger.decided += 1
-        capture = self.ledger.capture
-        is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
-        is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
-        return self.decisions.decide(place, likely, place.function.module is self.home and not is_inside)
-
-    def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
-        """The outcome of a condition: known, or decided."""
-        value = self.eval(node, frame)
-        known = self.known_truth(value)
-        return known if known is not None else self.decide_on(value, frame.place(node), likely)

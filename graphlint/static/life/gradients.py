@@ -19,6 +19,7 @@ class Gradients(Listener):
     """Follows one run. Gradients are known by what owns their parameters: modules, and tensors that are leaves."""
 
     tell: Tell
+    is_module: Callable[[str], bool]  # whether a class outside of the project is one of modules
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
     lost: dict[Capture, Place] = field(default_factory=dict)
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
@@ -87,7 +88,7 @@ class Gradients(Listener):
             case Instance():
                 return thing.is_module and not thing.state.get("frozen")
             case Made():
-                return not thing.state.get("frozen") and thing.cls.startswith("torch.nn.")
+                return not thing.state.get("frozen") and self.is_module(thing.cls)
         return thing in self.models
 
     def replayed(self, capture: Capture, place: Place) -> None:

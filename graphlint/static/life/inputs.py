@@ -1,4 +1,7 @@
-"""Whether what a graph reads has the data of the call: filled, whole, in the same memory, and alive."""
+"""Whether what a graph reads has the data of the call: filled, whole, in the same memory, and alive.
+
+Long, because one and the same record of writes answers each of these.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,6 @@ Tell = Callable[[Event, Place, Capture], None]
 
 _MOVING = frozenset({"resize_", "set_"})
 _RESETTING = frozenset({"fill_", "zero_"})
-_UNFILLED = frozenset({"torch.empty", "torch.empty_like"})
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Inputs(Listener):
     """Follows one run."""
 
     tell: Tell
+    unfilled: frozenset[str]  # what makes tensors that hold nothing yet
     replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
     moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
@@ -50,7 +53,7 @@ class Inputs(Listener):
         if (
             self.ledger.capture is None
             and roots
-            and all(_is_unfilled(r) and not self.ledger.writes.get(r) for r in roots)
+            and all(self._is_unfilled(r) and not self.ledger.writes.get(r) for r in roots)
         ):
             self.hollow |= dict.fromkeys(roots, callee)
 
@@ -82,6 +85,9 @@ class Inputs(Listener):
             if capture.replays and not any(since.values()):
                 self._unused(capture, place)
             self._captured_call(capture, place, since)
+
+    def _is_unfilled(self, root: Thing) -> bool:
+        return isinstance(root, Tensor) and root.factory in self.unfilled
 
     # Replaced
 
@@ -129,7 +135,7 @@ class Inputs(Listener):
                 continue
             write, (bound, number) = cut
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
-            if _is_unfilled(root) and root.made is not None and not capture.replays and not filled:
+            if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
                 others_reset = any(_is_reset(w) for other in since.values() for w in other)
@@ -305,10 +311,6 @@ def _is_inner(write: Write) -> bool:
             cut += isinstance(part, ir.Slice) and part.bounds[1] is not None
         target = target.base
     return cut > 1
-
-
-def _is_unfilled(root: Thing) -> bool:
-    return isinstance(root, Tensor) and root.factory in _UNFILLED
 
 
 def _leaves_undefined(write: Write) -> bool:

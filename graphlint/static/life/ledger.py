@@ -1,6 +1,6 @@
 """What happens to graphs and tensors in a rehearsed run, moment by moment: who reads, writes, binds and keeps what.
 
-Whoever wants to know registers a listener; `contract` asks what a graph needs of the code around it.
+Whoever wants to know registers a listener: `inputs`, `outputs` and those beside them ask what a graph needs.
 """
 
 from __future__ import annotations

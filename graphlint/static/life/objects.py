@@ -6,7 +6,7 @@ What is known of the host (numbers, strings, None) is the Python value itself; `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from graphlint.finding import Hop, Region, Span
@@ -290,3 +290,28 @@ def things_in(value: Object) -> Iterator[Thing]:
         if isinstance(one, Made):
             pending += one.given.values()
         pending += [*one.attributes.values(), *one.items.values()]
+
+
+def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
+    """What stands for a callable from now on; without a target it is a decorator that waits for one."""
+    return Made(place, cls=name, state={"wrapped": target, "given": given})
+
+
+def duplicate(value: Object) -> Object:
+    """A deep copy, as far as modules and what they are made of go."""
+    match value:
+        case Made():
+            return replace(value, given={key: duplicate(held) for key, held in value.given.items()}, source=())
+        case Instance():
+            held = {
+                key: duplicate(one) if isinstance(one, (Made, Instance)) else one
+                for key, one in value.attributes.items()
+            }
+            return replace(value, attributes=held, source=())
+        case Container():
+            return replace(value, elements=[duplicate(one) for one in value.elements])
+        case Tensor():
+            return Tensor(value.made, value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
+        case Thing():
+            return Thing(value.made)
+    return value

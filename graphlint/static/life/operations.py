@@ -1,20 +1,21 @@
-"""What is outside of the project, in a rehearsed run: tensors, modules, graphs, context managers."""
+"""What is outside of the project, in a rehearsed run: tensors, modules, graphs.
+
+Long, because a method with a telling name is asked of each kind of object in turn.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
-from graphlint.finding import Region
+from graphlint.rulebook.operations import TENSOR
+from graphlint.rulebook.operators import OPERATORS
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.expressions import Expressions
 from graphlint.static.life.ledger import Call
 from graphlint.static.life.objects import (
     Arguments,
-    Capture,
-    Closure,
     Container,
     Frame,
     Instance,
@@ -26,14 +27,14 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    duplicate,
     things_in,
+    wrapper,
 )
 from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
 
-TENSOR = "torch.Tensor"
 _HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
-_COPIES = frozenset({"cpu", "item", "tolist", "numpy", "clone"})
 
 
 class Operations(Expressions):
@@ -90,7 +91,7 @@ class Operations(Expressions):
             return Made(place, cls=name)
         if name in ("copy.copy", "copy.deepcopy"):
             return duplicate(given.get(0))
-        if not name.startswith("torch.") or name.startswith("torch.ops."):
+        if not self.interpreter.lexicon.is_catalogued(name) or name.startswith(OPERATORS):
             self.ledger.may_write(given.all(), place)  # it may share memory with what it gives, or write to it
         if name in self.interpreter.lexicon.tensors["parameters"]:
             return Tensor(place, self.ledger.capture, factory=name, is_leaf=True)
@@ -99,7 +100,7 @@ class Operations(Expressions):
         if operation is None:
             if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or _is_class(name):
                 return self.made(name, given, place)
-            if self.interpreter.lexicon.is_familiar(name) and not name.startswith("torch.ops."):
+            if self.interpreter.lexicon.is_familiar(name) and not name.startswith(OPERATORS):
                 return self.operated(given.all(), place)
             return self.unknown_call(Outside(name), given, node, frame)
         if "." in operation.returns:
@@ -122,7 +123,7 @@ class Operations(Expressions):
         if returns == "self":
             return values[0] if values else Thing(place)
         is_host = returns in _HOST_KINDS or returns == "none"
-        self.ledger.read(values, place, is_sure=not is_host and not name.startswith("torch.ops."))
+        self.ledger.read(values, place, is_sure=not is_host and not name.startswith(OPERATORS))
         if is_host:
             return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
         if returns == "object":
@@ -232,9 +233,9 @@ class Operations(Expressions):
             elif isinstance(owner, Tensor):
                 owner.is_leaf = name == "requires_grad_" and given.get(0, "requires_grad") is not False
             return owner
-        if name == "to" and type(owner) is Thing and not any(_is_dtype(value) for value in values):
+        if name == "to" and type(owner) is Thing and not any(self.is_dtype(value) for value in values):
             return self.unknown_call(owner, given, node, frame)
-        if name == "to" or name in ("cuda", "contiguous", "type", "float", "half", "bfloat16", "long", "int", "bool"):
+        if name in self.interpreter.lexicon.life["casting"]:
             self.ledger.read([owner, *values], place)
             return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}")
         if name == "pin_memory":
@@ -253,6 +254,10 @@ class Operations(Expressions):
             return None if operation.returns == "none" else Symbol(frozenset({owner}))
         source = (owner, *(value for value in values if isinstance(value, Thing)))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
+
+    def is_dtype(self, value: Object) -> bool:
+        """Whether a value is a dtype of torch."""
+        return isinstance(value, Outside) and value.name in self.interpreter.lexicon.dtypes
 
     # Objects of other classes
 
@@ -341,7 +346,7 @@ class Operations(Expressions):
                     self.set_attribute(owner, key, given.get(1, "tensor", "param", "module"), place)
                 return None
             case "moves" | "evaluates" | "trains":
-                if methods == "moves" and (name == "cpu" or any(_is_dtype(value) for value in given.all())):
+                if methods == "moves" and (name == "cpu" or any(self.is_dtype(value) for value in given.all())):
                     self.ledger.trained(owner, "to", given, place)
                 return owner
             case "parameters" | "named_parameters" | "states":
@@ -370,83 +375,10 @@ class Operations(Expressions):
         if isinstance(owner, Container):
             owner.keyed.pop(identity(index), None)
 
-    # Captures and context managers
-
+    @abstractmethod
     def call_entry(
         self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
-    ) -> Object:
-        """A call of what opens or closes a region."""
-        place = frame.place(node)
-        match entry.form:
-            case "context":
-                return self.made(name, given, place)
-            case "begin" if owner is not None:
-                self.begin(owner, entry.kind, place, frame)
-            case "end":
-                self.ledger.end()
-            case "decorator":
-                return given.get(0)
-            case "compile":
-                target = owner if owner is not None else given.get(0, *entry.takes)
-                return wrapper(name, target, given, place)
-            case "callable":
-                return self._graphed(name, given.get(0, *entry.takes), given, place)
-            case _:
-                return self.operated(given.all(), place)
-        return None
-
-    def _graphed(self, name: str, target: Object, given: Arguments, place: Place) -> Object:
-        """What graphs callables gives: the same modules, and new callables for functions."""
-        if isinstance(target, Container):
-            made = [self._graphed(name, one, given, place) for one in target.elements]
-            return Container(place, kind="tuple", elements=made, is_open=target.is_open)
-        if isinstance(target, Instance) or (isinstance(target, Made) and "wrapped" not in target.state):
-            return target
-        return wrapper(name, target, given, place)
-
-    def begin(self, graph: Thing, kind: str, place: Place, frame: Frame, manager: Object = None) -> None:
-        """A capture begins."""
-        region = Region(kind, place.path, place.line)
-        self.ledger.now += 1
-        frame.before = dict(frame.env)
-        self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame, manager=manager))
-
-    def within(self, manager: Object, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]) -> None:
-        """Run the body of a `with`."""
-        place = frame.place(node)
-        match manager:
-            case Made() if self.interpreter.entries.opens_context(manager.cls):
-                entry = self.interpreter.entries.find(manager.cls)
-                graph = manager.given.get(0, manager.given.get("cuda_graph"))
-                graph = graph if isinstance(graph, Thing) else manager
-                assert entry is not None
-                self.begin(graph, entry.kind, place, frame, manager)
-                depth = len(self.ledger.open)
-                try:
-                    inside(manager)
-                finally:
-                    if len(self.ledger.open) >= depth:
-                        self.ledger.end()
-            case Made(cls="<generator>") if "frame" in manager.state:
-                inner = manager.state.pop("frame")
-                inner.on_yield = inside
-                self._finish(inner)
-            case Instance():
-                self._within_instance(manager, node, frame, inside)
-            case _:
-                inside(manager)
-
-    def _within_instance(
-        self, manager: Instance, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]
-    ) -> None:
-        enter = self.of_class(manager.cls, "__enter__", manager, frame)
-        leave = self.of_class(manager.cls, "__exit__", manager, frame)
-        value = self.call(enter, Arguments(), node, frame) if isinstance(enter, Closure) else manager
-        try:
-            inside(value)
-        finally:
-            if isinstance(leave, Closure):
-                self.call(leave, Arguments([None, None, None]), node, frame)
+    ) -> Object: ...
 
 
 def _several(view: Tensor) -> Container:
@@ -454,37 +386,6 @@ def _several(view: Tensor) -> Container:
     view.is_part = True
     return Container(
         view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)]
-    )
-
-
-def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
-    """What stands for a callable from now on; without a target it is a decorator that waits for one."""
-    return Made(place, cls=name, state={"wrapped": target, "given": given})
-
-
-def duplicate(value: Object) -> Object:
-    """A deep copy, as far as modules and what they are made of go."""
-    match value:
-        case Made():
-            return replace(value, given={key: duplicate(held) for key, held in value.given.items()}, source=())
-        case Instance():
-            held = {
-                key: duplicate(one) if isinstance(one, (Made, Instance)) else one
-                for key, one in value.attributes.items()
-            }
-            return replace(value, attributes=held, source=())
-        case Container():
-            return replace(value, elements=[duplicate(one) for one in value.elements])
-        case Tensor():
-            return Tensor(value.made, value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
-        case Thing():
-            return Thing(value.made)
-    return value
-
-
-def _is_dtype(value: Object) -> bool:
-    return (
-        isinstance(value, Outside) and value.name.startswith("torch.") and value.name.rpartition(".")[2][-1:].isdigit()
     )
 
 

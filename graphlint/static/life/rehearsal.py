@@ -86,9 +86,9 @@ class Rehearsal:
         makers = frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
         streams = Streams(self._tell, life)
         for listener in (
-            Inputs(self._tell),
+            Inputs(self._tell, self.interpreter.lexicon.life["unfilled"]),
             Outputs(self._tell, replays),
-            Gradients(self._tell),
+            Gradients(self._tell, self.interpreter.lexicon.is_module),
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),

@@ -37,7 +37,8 @@ class Branches:
                 continue
             left_out = tuple((skipped - taken).keys())
             if left_out:
-                yield asked.place, CaptureBranch(left_out, asked.is_flag)
+                is_known = any(name in _ORDER or self.catalogue.method(name) is not None for name in left_out)
+                yield asked.place, CaptureBranch(left_out, asked.is_flag, is_known)
 
     def _work(self, way: ir.Block, rest: ir.Block) -> Counter[str] | None:
         """The operations whose results count on a way; None where the host asks for some, which a capture refuses."""

@@ -207,8 +207,10 @@ def _is_number(value: ast.expr | None) -> bool:
             return False
         case ast.Constant(value=int() | float()):
             return True
-        case ast.BinOp(left=left, right=right):
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.FloorDiv() | ast.Mod(), right=right):
             return _is_number(left) or _is_number(right)
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left) and _is_number(right)  # tensors are scaled by numbers
         case ast.UnaryOp(operand=operand):
             return _is_number(operand)
         case ast.Call(func=ast.Name(id="int" | "float" | "len" | "round" | "min" | "max")):

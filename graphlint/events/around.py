@@ -1,0 +1,115 @@
+"""What the code around a region does with inputs, outputs, gradients and graphs: `check` alone has these events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphlint.events.region import Event
+
+
+@dataclass(frozen=True, slots=True)
+class StaleReplay(Event):
+    """A graph is replayed again, and data of the caller by these names was never written to what it reads.
+
+    `is_unused` says that the function does nothing with them at all; `is_known`, that they are known to be tensors.
+    """
+
+    names: tuple[str, ...]
+    is_unused: bool = True
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PartialFill(Event):
+    """An input is filled up to a `bound` that may be another one each time, and the rest is of an earlier request.
+
+    `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part;
+    `is_told`, whether the bound itself is written to another input, so that the graph knows how much counts;
+    `is_unfilled`, whether the rest was never filled at all.
+    """
+
+    bound: str
+    others_reset: bool
+    is_output_cut: bool
+    is_told: bool = False
+    is_unfilled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputReplaced(Event):
+    """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
+
+    `region_line` is where it was captured; `is_known` says whether both are known to be tensors.
+    """
+
+    name: str
+    region_line: int
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InputFreed(Event):
+    """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more."""
+
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRead(Event):
+    """An output of a graph is read, or given to the caller, and the graph has not been replayed yet.
+
+    `is_known` says whether it is known to be a tensor.
+    """
+
+    is_known: bool
+    is_returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutputKept(Event):
+    """An output is kept without a copy: it was `returned`, or `collected` in a list.
+
+    `is_overwritten` says whether a replay that writes over it was seen.
+    """
+
+    how: str
+    is_overwritten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GradientFound(Event):
+    """A captured backward finds a gradient that was there before the region, and adds to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradientDropped(Event):
+    """Gradients that a captured backward writes are set to None, and the graph is replayed afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedState(Event):
+    """A graph changes a tensor by what it held, and is replayed with it as the last replay left it.
+
+    `is_warm_up` says that nobody reads what these replays compute; else what it holds is read after each, and it was
+    reset before the capture.
+    """
+
+    is_warm_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCollected(Event):
+    """A graph is kept in a container that nothing bounds: under a `key` of what the caller gave, or beside its like."""
+
+    by_key: bool
+    is_sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recapture(Event):
+    """A function that replays a graph captures it anew each time that it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDropped(Event):
+    """A graph is reset or deleted, and an output of it is read afterwards: its memory is gone with it."""

@@ -1,0 +1,112 @@
+"""What a region does with state of the host, which no replay sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphlint.events.region import Event
+
+
+@dataclass(frozen=True, slots=True)
+class HostCount(Event):
+    """A call adds to a number that something keeps on the host, once, at capture: `counted` is how it is written.
+
+    `is_optimizer` says whether the call is the step of an optimizer.
+    """
+
+    counted: str
+    is_optimizer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostStateRead(Event):
+    """The region reads a plain value of the host, and something writes it between a capture and its replays.
+
+    `use` is what the value decides: the `bound` of a slice, an `index`, the `count` of the rounds of a loop, the
+    condition of a `loop` or a `branch`, an `operand` of an elementwise operation, or another `argument`. `written` are
+    the places, as `decode.py:31`. `is_surely_late` tells a write that the program makes after a capture from one that
+    whoever uses it may make; `by_region` is one that the region makes itself, each time that it runs. `kind` is
+    `number`, `flag` where it is only ever a choice, or `other`; `counts` says that it is made out of what it was.
+    It `is_handed` where it is state of an object that the function was handed, or that its own holds: that may be
+    another one in each run, or one that is shared and set up somewhere else.
+    """
+
+    use: str
+    written: tuple[str, ...]
+    is_surely_late: bool
+    by_region: bool
+    kind: str
+    counts: bool
+    is_handed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostDraw(Event):
+    """The region asks the host for what nobody knows before: `kind` is `draws`, `clocks`, or `next` of an iterator.
+
+    `use` is what it decides, in the words of `HostStateRead`.
+    """
+
+    kind: str
+    use: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostStateWrite(Event):
+    """The region makes new host state out of what was there: it counts, or fills a container.
+
+    `read` are the places that look at it, without those that only write it; `in_hook` says that a hook does it, and
+    `is_schedule` that the state is that of a scheduler. It `is_handed` as in `HostStateRead`.
+    """
+
+    read: tuple[str, ...]
+    in_hook: bool
+    is_schedule: bool = False
+    is_handed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteKey(Event):
+    """A graph is kept under a key, and a parameter that is not in it decides what the region does.
+
+    `parameter` is its name, `use` what it decides, and `used` the place.
+    """
+
+    parameter: str
+    use: str
+    used: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaleMemo(Event):
+    """The region computes a tensor where none is kept yet, and something drops the one that is kept, at `written`."""
+
+    written: tuple[str, ...]
+    is_surely_late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerStep(Event):
+    """An optimizer of torch steps in the region, and values of its groups change outside.
+
+    `changed` are the names of those that are numbers, `written` the places that change them, or make a scheduler that
+    does. `is_surely_late` is that of `HostStateRead`.
+    """
+
+    changed: tuple[str, ...]
+    written: tuple[str, ...]
+    is_surely_late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureBranch(Event):
+    """A branch asks whether a capture is under way, and its way leaves out what the other one computes.
+
+    `left_out` are the names of operations and functions, as they are called. `is_flag` says that it asks the program's
+    own flag.
+    """
+
+    left_out: tuple[str, ...]
+    is_flag: bool
+    is_known: bool = True
+    """Whether one of them is an operation of tensors, and not only a function of the program."""

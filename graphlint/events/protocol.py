@@ -1,0 +1,140 @@
+"""What a program does with streams, captures, callables and the process: `check` alone has these events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphlint.events.region import Event
+
+
+@dataclass(frozen=True, slots=True)
+class LooseEnd(Event):
+    """A capture ends and nobody waits for this work of it, on a side `stream` or of a `collective`."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideDependency(Event):
+    """What is captured, or replayed, and what is not are ordered in a way that does not hold.
+
+    `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to
+    wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
+    `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
+    without it), `backward` (of a loss that the capture finds alive), or `parallel` (a wrapper of the default stream
+    reduces gradients in the region).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOutside(Event):
+    """Work in a region that the graph does not get: `where` is `default` or `side` for the stream, or `device`."""
+
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureMisused(Event):
+    """A capture is begun, ended or replayed where that is not possible.
+
+    `how` is `default` (begun on the default stream), `nested`, `again` (into a graph that holds one), `replay` (inside
+    of another capture), `stream` (ended on another one), `raise` (an exception passes the end of the capture by), or
+    `destroyed` (its process group is, while the graph lives).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorUsed(Event):
+    """A region draws from a generator that its graph was not told of; `is_known` says whether it is of the device."""
+
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphedMisuse(Event):
+    """A callable is graphed, or used when graphed, against the contract of `make_graphed_callables`.
+
+    `how` is `autocast` (with its cache), `hooks`, `buffer` (that requires a gradient), `parallel` (wrapped already),
+    `samples` (that are no tensors), `unused input`, `unused parameter`, `again` (graphed before), `copied`,
+    `sample gradient` (that real inputs have), `parameters` (frozen afterwards), `summed` (gradients, from None) or
+    `differentiated` (twice).
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSwitched(Event):
+    """A graphed module is put into another mode than it was graphed in, and called."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationsOverwritten(Event):
+    """A backward pass reads what a later call of a graphed callable saved; `of` is `call`, or `order` of calls."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCall(Event):
+    """A region is the first to call something that sets itself up, or the first to call it with another shape.
+
+    `what` is `compiled` (a function), `kernel`, `benchmark` (of convolutions), `library`, `group` (of processes), or
+    `backend`, for a collective that runs on the host and cannot be captured at all.
+    """
+
+    what: str
+    is_other_shape: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeverReplayed(Event):
+    """A loop calls what is compiled to replay graphs with gradients on, no backward pass, and no mark of a new step."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLeft(Event):
+    """A setting of the process stays changed: behind the `region` or `function`, on an `exception`, or `skipped`."""
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeIgnored(Event):
+    """A mode that replay does not see: `autocast` around it, or `training` that was switched since the capture."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceTensor(Event):
+    """A region changes, outside of inference mode, a tensor that was made in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EagerBeside(Event):
+    """What was captured is called eagerly again and again, and its graph is never replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTouched(Event):
+    """The host has `read` or `written` pinned memory that a replay uses which it has not waited for."""
+
+    how: str
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrentReplay(Event):
+    """Several threads run a function that fills and replays one graph, and nothing keeps them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState(Event):
+    """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not."""
+
+    is_known: bool

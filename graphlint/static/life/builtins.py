@@ -1,0 +1,209 @@
+"""What Python does by itself in a rehearsed run: iteration, its own functions, lists and dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphlint.static.index.module import ClassDefinition
+from graphlint.static.life.captures import Captures
+from graphlint.static.life.objects import (
+    Arguments,
+    Container,
+    Frame,
+    Instance,
+    Made,
+    Object,
+    Place,
+    Symbol,
+    Tensor,
+    Thing,
+)
+from graphlint.static.life.questions import identity
+from graphlint.static.syntax import ir
+
+MAX_ROUNDS = 4  # of a loop whose rounds are known
+UNKNOWN_ROUNDS = 2  # of one whose rounds are not
+_COPYING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "dict"})
+
+
+class Builtins(Captures):
+    """Evaluates what Python brings."""
+
+    # Iteration
+
+    def iterate(self, iterated: Object, frame: Frame, node: ir.Node, body: Callable[[Object], None]) -> None:
+        """Run a body for what iterating over something gives, for the first rounds."""
+        if isinstance(iterated, Made) and iterated.cls == "<generator>" and "frame" in iterated.state:
+            inner = iterated.state.pop("frame")
+            inner.on_yield = lambda value: body(value)
+            self._finish(inner)
+            return
+        if isinstance(iterated, Container) and not iterated.is_open:
+            keys = [key for key, _ in iterated.keyed.values()]
+            for value in (keys if iterated.kind == "dict" else list(iterated.elements))[:MAX_ROUNDS]:
+                body(value)
+            return
+        if isinstance(iterated, range):
+            for value in iterated[:MAX_ROUNDS]:
+                body(value)
+            return
+        of = iterated if isinstance(iterated, Thing) else None
+        for _ in range(UNKNOWN_ROUNDS):
+            body(Thing(made_in=self.ledger.capture, source=(of,) if of is not None else ()))
+
+    def unpacked(self, value: Object, count: int, frame: Frame, node: ir.Node) -> list[Object]:
+        """The parts of what is assigned to several targets."""
+        if isinstance(value, Container) and value.kind != "dict" and len(value.elements) == count:
+            return list(value.elements)
+        if isinstance(value, Thing):
+            for number in range(count):
+                key = identity(number)
+                if key not in value.items:
+                    made = value.made or frame.place(node)
+                    kind = Tensor if isinstance(value, Tensor) else Thing
+                    value.items[key] = kind(made, value.made_in, source=(value,), argument=value.argument)
+            return [value.items[identity(number)] for number in range(count)]
+        return [Symbol() if isinstance(value, Symbol) else Thing() for _ in range(count)]
+
+    # Python's own
+
+    def call_builtin(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """What a function of Python's own gives."""
+        first = given.get(0)
+        place = frame.place(node)
+        match name:
+            case "range" if given.positional and all(isinstance(one, int) for one in given.positional):
+                return range(*given.positional)
+            case "range":
+                return Thing(place)
+            case "len":
+                return len(first.values()) if isinstance(first, Container) and not first.is_open else Symbol()
+            case "super":
+                return self._super(frame, place)
+            case "getattr" if isinstance(given.get(1), str):
+                return self.attribute(first, given.get(1), frame, node)
+            case "setattr" if isinstance(given.get(1), str):
+                self.set_attribute(first, given.get(1), given.get(2), place)
+                return None
+            case "hasattr" if isinstance(given.get(1), str) and isinstance(first, Instance):
+                known = given.get(1) in first.attributes
+                return known or self.interpreter.classes.find(first.cls, given.get(1)) is not None
+            case "next":
+                return self._next(first, place)
+            case "enumerate" | "zip" | "map" | "filter":
+                return self._combined_iterators(name, given, frame, node)
+            case "isinstance" | "callable" | "hasattr" | "issubclass" | "id" | "type" | "hash":
+                return Symbol()
+            case "float" if isinstance(first, str) and first.strip("+-") in ("nan", "inf"):
+                return float(first)
+            case "min" | "max" if given.positional and all(isinstance(one, (int, float)) for one in given.positional):
+                return (min if name == "min" else max)(given.positional)
+            case _ if name in _COPYING:
+                copied = self._copied(name, first, place)
+                if given.keywords and isinstance(copied, Container) and name == "dict":
+                    copied.keyed |= {identity(key): (key, value) for key, value in given.keywords.items()}
+                return copied
+        self.ledger.read(given.all(), place)
+        if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
+            return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)))
+        return Thing(place, self.ledger.capture, source=tuple(v for v in given.all() if isinstance(v, Thing)))
+
+    def _super(self, frame: Frame, place: Place) -> Object:
+        method = next((f for f in frame.stack() if isinstance(f.owner, ClassDefinition)), None)
+        receiver = method.receiver if method is not None else None
+        if method is None or not isinstance(receiver, Instance):
+            return Thing(place)
+        return Made(place, cls="<super>", state={"after": method.owner, "receiver": receiver})
+
+    def _next(self, iterator: Object, place: Place) -> Object:
+        if isinstance(iterator, Thing):
+            iterator.items.clear()
+        return Thing(place, self.ledger.capture, source=(iterator,) if isinstance(iterator, Thing) else ())
+
+    def _copied(self, kind: str, value: Object, place: Place) -> Object:
+        if isinstance(value, range):
+            value = Container(kind="list", elements=list(value[:MAX_ROUNDS]))
+        if isinstance(value, Container):
+            kind = kind if kind in ("tuple", "set", "dict") else "list"
+            elements = [key for key, _ in value.keyed.values()] if value.kind == "dict" else list(value.elements)
+            if kind == "dict":
+                return Container(
+                    place, self.ledger.capture, kind="dict", keyed=dict(value.keyed), is_open=value.is_open
+                )
+            return Container(place, self.ledger.capture, kind=kind, elements=elements, is_open=value.is_open)
+        if value is None:
+            return Container(place, self.ledger.capture, kind=kind if kind in ("tuple", "set", "dict") else "list")
+        if isinstance(value, Made) and "frame" in value.state and kind in ("list", "tuple"):
+            made = Container(place, self.ledger.capture, kind=kind)
+            with self.ledger.loop(place):
+
+                def collect(one: Object) -> None:
+                    made.elements.append(one)
+                    self.ledger.collected(made, None, one, place)
+
+                self.iterate(value, value.state["frame"], place.node, collect)
+            return made
+        if isinstance(value, Thing):
+            return Thing(place, self.ledger.capture, source=(value,))
+        return Symbol() if isinstance(value, Symbol) else Thing(place, self.ledger.capture)
+
+    def _combined_iterators(self, name: str, given: Arguments, frame: Frame, node: ir.Node) -> Object:
+        """What `enumerate`, `zip` and the like give, as a list."""
+        made = Container(frame.place(node), self.ledger.capture)
+        sources = given.positional[1:] if name in ("map", "filter") else given.positional
+        columns: list[list[Object]] = []
+        for source in sources:
+            column: list[Object] = []
+            self.iterate(source, frame, node, column.append)
+            columns.append(column)
+        for number, row in enumerate(zip(*columns, strict=False)):
+            match name:
+                case "enumerate":
+                    made.elements.append(Container(kind="tuple", elements=[number, *row]))
+                case "zip":
+                    made.elements.append(Container(kind="tuple", elements=list(row)))
+                case "map":
+                    made.elements.append(self.call(given.positional[0], Arguments(row), node, frame))
+                case _:
+                    made.elements += row
+        return made
+
+    def call_container(self, owner: Container, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """What a method of a list, set or dict does."""
+        first = given.get(0)
+        place = frame.place(node)
+        match name:
+            case "append" | "add" | "appendleft":
+                owner.elements.append(first)
+                self.ledger.collected(owner, None, first, place)
+            case "extend" | "update":
+                held = first if isinstance(first, Container) else None
+                owner.elements += held.elements if held is not None and owner.kind != "dict" else []
+                owner.keyed |= held.keyed if held is not None else {}
+                owner.keyed |= {identity(key): (key, value) for key, value in given.keywords.items()}
+                owner.is_open = owner.is_open or held is None
+            case "clear":
+                owner.elements.clear()
+                owner.keyed.clear()
+            case "pop" if owner.kind == "dict":
+                return owner.keyed.pop(identity(first), (None, Thing()))[1]
+            case "pop" | "popleft":
+                return owner.elements.pop() if owner.elements else Thing()
+            case "get":
+                if identity(first) in owner.keyed or (owner.keyed and not isinstance(first, (int, str))):
+                    return self.element_at(owner, first)
+                return Thing() if owner.is_open else given.get(1, "default")
+            case "setdefault":
+                return owner.keyed.setdefault(identity(first), (first, given.get(1)))[1]
+            case "items":
+                pairs = [Container(kind="tuple", elements=[key, value]) for key, value in owner.keyed.values()]
+                return Container(place, elements=pairs, is_open=owner.is_open)
+            case "keys":
+                return Container(place, elements=[key for key, _ in owner.keyed.values()], is_open=owner.is_open)
+            case "values":
+                return Container(place, elements=[value for _, value in owner.keyed.values()], is_open=owner.is_open)
+            case "copy":
+                return self._copied(owner.kind, owner, place)
+            case _:
+                return Symbol()
+        return None

@@ -1,0 +1,103 @@
+"""Captures that begin and end in a rehearsed run, and the context managers around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphlint.finding import Region
+from graphlint.static.life.objects import (
+    Arguments,
+    Capture,
+    Closure,
+    Container,
+    Frame,
+    Instance,
+    Made,
+    Object,
+    Place,
+    Thing,
+    wrapper,
+)
+from graphlint.static.life.operations import Operations
+from graphlint.static.syntax import ir
+
+
+class Captures(Operations):
+    """Evaluates what opens and closes regions, and every other `with`."""
+
+    def call_entry(
+        self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
+    ) -> Object:
+        """A call of what opens or closes a region."""
+        place = frame.place(node)
+        match entry.form:
+            case "context":
+                return self.made(name, given, place)
+            case "begin" if owner is not None:
+                self.begin(owner, entry.kind, place, frame)
+            case "end":
+                self.ledger.end()
+            case "decorator":
+                return given.get(0)
+            case "compile":
+                target = owner if owner is not None else given.get(0, *entry.takes)
+                return wrapper(name, target, given, place)
+            case "callable":
+                return self._graphed(name, given.get(0, *entry.takes), given, place)
+            case _:
+                return self.operated(given.all(), place)
+        return None
+
+    def _graphed(self, name: str, target: Object, given: Arguments, place: Place) -> Object:
+        """What graphs callables gives: the same modules, and new callables for functions."""
+        if isinstance(target, Container):
+            made = [self._graphed(name, one, given, place) for one in target.elements]
+            return Container(place, kind="tuple", elements=made, is_open=target.is_open)
+        if isinstance(target, Instance) or (isinstance(target, Made) and "wrapped" not in target.state):
+            return target
+        return wrapper(name, target, given, place)
+
+    def begin(self, graph: Thing, kind: str, place: Place, frame: Frame, manager: Object = None) -> None:
+        """A capture begins."""
+        region = Region(kind, place.path, place.line)
+        self.ledger.now += 1
+        frame.before = dict(frame.env)
+        self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame, manager=manager))
+
+    def within(self, manager: Object, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]) -> None:
+        """Run the body of a `with`."""
+        place = frame.place(node)
+        match manager:
+            case Made() if self.interpreter.entries.opens_context(manager.cls):
+                entry = self.interpreter.entries.find(manager.cls)
+                graph = manager.given.get(0, manager.given.get("cuda_graph"))
+                graph = graph if isinstance(graph, Thing) else manager
+                assert entry is not None
+                self.begin(graph, entry.kind, place, frame, manager)
+                depth = len(self.ledger.open)
+                try:
+                    inside(manager)
+                finally:
+                    if len(self.ledger.open) >= depth:
+                        self.ledger.end()
+            case Made(cls="<generator>") if "frame" in manager.state:
+                inner = manager.state.pop("frame")
+                inner.on_yield = inside
+                self._finish(inner)
+            case Instance():
+                self._within_instance(manager, node, frame, inside)
+            case _:
+                inside(manager)
+
+    def _within_instance(
+        self, manager: Instance, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]
+    ) -> None:
+        enter = self.of_class(manager.cls, "__enter__", manager, frame)
+        leave = self.of_class(manager.cls, "__exit__", manager, frame)
+        value = self.call(enter, Arguments(), node, frame) if isinstance(enter, Closure) else manager
+        try:
+            inside(value)
+        finally:
+            if isinstance(leave, Closure):
+                self.call(leave, Arguments([None, None, None]), node, frame)
