@@ -49,7 +49,6 @@ from graphlint.events.host_state import (
 from graphlint.events.protocol import (
     ActivationsOverwritten,
     CaptureMisused,
-    ConcurrentReplay,
     EagerBeside,
     FirstCall,
     GeneratorUsed,
@@ -121,7 +120,6 @@ __all__ = [
     "CachedCall",
     "CaptureBranch",
     "CaptureMisused",
-    "ConcurrentReplay",
     "Confidence",
     "Const",
     "DeviceName",

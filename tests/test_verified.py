@@ -14,6 +14,8 @@ from proof.proving import Proving, selected
 from proof.verdicts import judging, misjudgement
 
 PROGRAMS = [program for program in all_programs() if program.outcome is not None]
+# Programs that have evidence of a GPU and no verdict; a recorded verdict takes a name off this list.
+AWAITING = frozenset(Path(__file__).with_name("proof").joinpath("awaiting.txt").read_text("utf-8").split())
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +37,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("program", PROGRAMS if known else [], ids=str)
 
 
+def test_what_waits_for_a_verdict_has_none(devices: list[Evidence]) -> None:
+    """The list names programs of today, and holds nothing that was looked at since."""
+    programs = {program.name: program for program in PROGRAMS}
+    assert programs.keys() >= AWAITING
+    assert [name for name in sorted(AWAITING) if any(device.of(programs[name]) for device in devices)] == []
+
+
 def test_what_a_run_finds_is_what_the_comments_say(
     program: Program, verifying: Proving | None, devices: list[Evidence]
 ) -> None:
@@ -45,6 +54,8 @@ def test_what_a_run_finds_is_what_the_comments_say(
         records = [verifying.record(program)]
     else:
         records = [record for device in devices if (record := device.of(program)) is not None]
+        if not records and program.name in AWAITING:
+            pytest.skip("captured and replayed on a GPU, and not yet looked at by `verify` there")
         assert records, f"no verdict on the present text of {program}: run `pytest --prove` on a machine with a GPU"
     assert [said for record in records if (said := misjudgement(program, record))] == []
 

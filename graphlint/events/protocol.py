@@ -129,11 +129,6 @@ class PinnedTouched(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ConcurrentReplay(Event):
-    """Several threads run a function that fills and replays one graph, and nothing keeps them apart."""
-
-
-@dataclass(frozen=True, slots=True)
 class RandomState(Event):
     """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not."""
 

@@ -65,7 +65,8 @@ class Growth(Listener):
         capture = self.ledger.latest[graph]
         if container.kind == "dict":
             if _is_open(key) and self._is_called_freely(place) and _is_asked(place) and not _is_bounded(place):
-                self.tell(GraphCollected(True, _is_whole_shape(place)), place, capture)
+                is_sure = capture.place.function.code is place.function.code and _is_whole_shape(place)
+                self.tell(GraphCollected(True, is_sure), place, capture)
         elif container.kind == "list" and not _is_bounded(place):
             others = [g for held in container.values() for g in _directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]

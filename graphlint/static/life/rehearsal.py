@@ -31,7 +31,6 @@ from graphlint.static.life.programs import Programs, runs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
-from graphlint.static.life.threads import Threads
 from graphlint.static.syntax import ir
 from graphlint.values import External
 
@@ -100,7 +99,6 @@ class Rehearsal:
             Process(self._tell, life["settings"], life["lasting"], self.resolve),
             Modes(self._tell, life["modal"], replays),
             Pinned(self._tell, streams, life["uploads"]),
-            Threads(self._tell, replays),
             Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
