@@ -20,7 +20,8 @@ def detect(event: HostStateWrite | RepeatedState) -> Iterator[Hit]:
         said = (
             f"`{{operation}}` changes Python state that is read at {places}, once, at capture, and no replay repeats it"
         )
-        yield Hit(Confidence.MEDIUM, said) if event.read and not event.is_handed else Hit(Confidence.LOW)
+        counts = event.read and not event.is_handed and not event.fills
+        yield Hit(Confidence.MEDIUM, said) if counts else Hit(Confidence.LOW)
 
 
 def _repeated(event: RepeatedState) -> Iterator[Hit]:

@@ -56,13 +56,15 @@ class HostStateWrite(Event):
     """The region makes new host state out of what was there: it counts, or fills a container.
 
     `read` are the places that look at it, without those that only write it; `in_hook` says that a hook does it, and
-    `is_schedule` that the state is that of a scheduler. It `is_handed` as in `HostStateRead`.
+    `is_schedule` that the state is that of a scheduler, and `fills` that a list or table gets more. It `is_handed` as
+    in `HostStateRead`.
     """
 
     read: tuple[str, ...]
     in_hook: bool
     is_schedule: bool = False
     is_handed: bool = False
+    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)

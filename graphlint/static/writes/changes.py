@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 from graphlint.rule import Event, HostStateWrite
 from graphlint.static.domain.sources import Change, Place, Scope, State
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.syntax.traversal import words_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.writes.stores import tree_of
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
@@ -35,8 +37,16 @@ class Changes:
             yield place, HostStateWrite((), in_hook=False, is_schedule=True)
         for change in self.traces.changes.values():
             if not self._is_trace(change):
-                in_hook = self._in_hook(change)
-                yield change.place, HostStateWrite(self.readers(change), in_hook=in_hook, is_handed=change.is_foreign)
+                told = HostStateWrite(self.readers(change), self._in_hook(change), is_handed=change.is_foreign)
+                yield change.place, replace(told, fills=self._fills(change))
+
+    def _fills(self, change: Change) -> bool:
+        """Whether a change adds to a list or table of the program, or pads one, and does not count what runs."""
+        node = change.place.node
+        func = node.func if isinstance(node, ir.Call) else None
+        if isinstance(func, ir.Attribute):
+            return func.attr != "append" or not isinstance(func.value, ir.Attribute)
+        return any(isinstance(part, ir.Display) for part in walk(node))
 
     def _is_trace(self, change: Change) -> bool:
         """Whether a change says something of the capture alone, or of one run: state that is filled once, or anew."""
