@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from proof.programs import ROOT, all_programs
+from proof.programs import ROOT, all_programs, awaiting
 from proof.verdicts import misjudgement
 
-PROGRAMS = {program.name: program for program in all_programs() if program.outcome is not None}
+PROGRAMS = {p.name: p for p in all_programs() if p.outcome is not None and p.name not in awaiting()}
 LEAST_SHARE = 0.85
 
 
@@ -34,7 +34,7 @@ def test_most_programs_are_decided_and_all_of_these_as_their_comments_say(tell: 
         text=True,
         check=True,
     )
-    records = json.loads(done.stdout)
+    records = {name: record for name, record in json.loads(done.stdout).items() if name in PROGRAMS}
     wrong = {name: how for name, record in records.items() if (how := misjudgement(PROGRAMS[name], record))}
     left_out = {name for name in records if not PROGRAMS[name].is_about(version("torch"))}
     decided = len(records.keys() - left_out - wrong.keys())

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from proof import evidence
 from proof.evidence import VERDICTS, Evidence, recorded
-from proof.programs import Program, all_programs
+from proof.programs import Program, all_programs, awaiting
 from proof.proving import Proving, selected
 from proof.verdicts import judging, misjudgement
 
 PROGRAMS = [program for program in all_programs() if program.outcome is not None]
 # Programs that have evidence of a GPU and no verdict; a recorded verdict takes a name off this list.
-AWAITING = frozenset(Path(__file__).with_name("proof").joinpath("awaiting.txt").read_text("utf-8").split())
+AWAITING = awaiting()
 
 
 @pytest.fixture(scope="session")
