@@ -46,5 +46,5 @@ EDITS = (
     Edit(functions.extract_body, 0.9),
     Edit(functions.nested_function, 0.9),
     Edit(functions.decorate, 0.9),
-    Edit(modules.move, 0.85),
+    Edit(modules.move, 0.84),
 )

@@ -108,5 +108,5 @@ def _page_programs() -> Iterator[Program]:
 
 
 def awaiting() -> frozenset[str]:
-    """The names of programs that ran on a GPU where `verify` has not looked at them: their marks are those of `check`."""
+    """The names of programs that ran on a GPU and wait for `verify` there: their marks are those of `check`."""
     return frozenset(Path(__file__).with_name("awaiting.txt").read_text("utf-8").split())
