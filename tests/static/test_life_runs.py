@@ -570,6 +570,33 @@ PROGRAMS = {
             GRAPH.replay(){stale}  # expect: GL512
             print(Y.sum().item())
         """,
+    "a global that a function sets, and that a check asks for": """
+        import torch
+
+        GROUP = None
+
+        def init(group):
+            global GROUP
+            GROUP = group
+
+        def group():
+            assert GROUP is not None
+            return GROUP
+
+        class Runner:
+            def __init__(self, size):
+                self.group = group()
+                self.x = torch.zeros(size, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.x * 2
+
+            def run(self, x):
+                {stale}self.x = x  # expect: GL508
+                {fresh}self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """,
     "a global of another file": """
         import torch
         from buffers import X

@@ -13,6 +13,7 @@ from typing import Any
 
 from graphlint.static.domain.program import Bound, Class, Function, ModuleValue, PackageValue
 from graphlint.static.index.module import Module, Segment
+from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
@@ -109,9 +110,14 @@ class Access:
         return known[node.id]
 
     def _assign_global(self, module: Module, name: str) -> None:
-        """Run the statements at the top level of a file that assign a name, where nothing has run them yet."""
+        """Run the statements at the top level of a file that assign a name, where nothing has run them yet.
+
+        A name that functions declare `global` may hold anything by the time that somebody uses the file.
+        """
+        if name in rebound_in(module):
+            return
         env = self.modules.setdefault(module, {})
-        under_way, self.ledger.open = self.ledger.open, []
+        under_way, self.ledger.open = self.ledger.open, []  # it ran before any capture
         for segment in module.index.assignments.get(name, ()):
             if (module, segment) not in self.assigned:
                 self.assigned.add((module, segment))
