@@ -269,9 +269,7 @@ class Frame:
         return Site(self.context.path, self.context.function, self.function, node)
 
     def span(self, node: ir.Node) -> Span:
-        first = self.function.first_line
-        line, column, end_line, end_column = node.pos
-        return Span(self.context.path, first + line, column + 1, first + end_line, end_column + 1)
+        return self.function.span_of(node)
 
 
 def dispatched(values: Sequence[Value], node: ir.Expr | None, frame: Frame) -> Iterator[Value]:

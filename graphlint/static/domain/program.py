@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from graphlint.finding import Span
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, External, Value
@@ -49,6 +50,16 @@ class Function(Value):
     def is_nested(self) -> bool:
         """Whether it is defined inside another one, as a part of which it counts."""
         return "<locals>" in self.qualname
+
+    def line_of(self, node: ir.Node) -> int:
+        """The line that a node begins on."""
+        return self.first_line + node.pos[0]
+
+    def span_of(self, node: ir.Node) -> Span:
+        """Where a node stands; columns count from 1."""
+        line, column, end_line, end_column = node.pos
+        first = self.first_line
+        return Span(str(self.module.path), first + line, column + 1, first + end_line, end_column + 1)
 
     def source(self, node: ir.Node) -> str:
         """The source text of a node on one line, cut where it gets long."""

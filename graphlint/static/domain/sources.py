@@ -51,13 +51,11 @@ class Place:
     @property
     def span(self) -> Span:
         """Where it stands."""
-        first = self.function.first_line
-        line, column, end_line, end_column = self.node.pos
-        return Span(str(self.function.module.path), first + line, column + 1, first + end_line, end_column + 1)
+        return self.function.span_of(self.node)
 
     @property
     def line(self) -> int:
-        return self.function.first_line + self.node.pos[0]
+        return self.function.line_of(self.node)
 
 
 @dataclass(slots=True, eq=False)

@@ -245,6 +245,11 @@ class Names:
 
     # Dotted names
 
+    def qualified_name(self, node: ir.Expr, module: Module) -> str:
+        """The name of what is outside of the project and that a decorator, or a dotted name, stands for; or empty."""
+        value = self.static_value(node.func if isinstance(node, ir.Call) else node, module)
+        return value.name if isinstance(value, External) else ""
+
     def static_value(self, node: ir.Expr, module: Module, scope: dict[str, Value] | None = None) -> Value:
         """A dotted name at a module's top level, or of the scope around a class inside of a function."""
         if isinstance(node, ir.Name):

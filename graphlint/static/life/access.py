@@ -5,7 +5,6 @@ Long, because what an object holds and whether it is one are asked by every expr
 
 from __future__ import annotations
 
-import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -16,6 +15,7 @@ from graphlint.static.index.module import Module, Segment
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.life.forms import is_sliced, slices, takes_all
 from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
@@ -38,20 +38,9 @@ from graphlint.static.life.questions import (
     Opposite,
     Question,
     identity,
-    is_sliced,
-    slices,
-    takes_all,
 )
 from graphlint.static.syntax import ir
 from graphlint.values import Const, External, Value
-
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
-    "/": operator.truediv, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift,
-}  # fmt: skip
-_ORDER: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 
 
 class Access:
@@ -65,7 +54,7 @@ class Access:
         self.home: Module | None = None  # the file whose conditions are tried both ways
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
-        self.outcomes: dict[tuple[object, ...], bool] = {}
+        self.outcomes: dict[object, bool] = {}  # of questions and symbols
 
     def step(self) -> None:
         """Count a step. Raises Stopped after too many."""
@@ -118,14 +107,16 @@ class Access:
             return
         env = self.modules.setdefault(module, {})
         under_way, self.ledger.open = self.ledger.open, []  # it ran before any capture
-        for segment in module.index.assignments.get(name, ()):
-            if (module, segment) not in self.assigned:
-                self.assigned.add((module, segment))
-                function = Function(MODULE_CODE, module, "<module>", segment.first)
-                for statement in module.lowered(segment):
-                    if isinstance(statement, (ir.Assign, ir.AugAssign)):
-                        self.block((statement,), Frame(function, env=env))
-        self.ledger.open = under_way
+        try:
+            for segment in module.index.assignments.get(name, ()):
+                if (module, segment) not in self.assigned:
+                    self.assigned.add((module, segment))
+                    function = Function(MODULE_CODE, module, "<module>", segment.first)
+                    for statement in module.lowered(segment):
+                        if isinstance(statement, (ir.Assign, ir.AugAssign)):
+                            self.block((statement,), Frame(function, env=env))
+        finally:
+            self.ledger.open = under_way
 
     def concrete(self, value: Value) -> Object:
         """What the interpreter knows of a value, as an object of the run."""
@@ -137,16 +128,12 @@ class Access:
             case Class():
                 return ClassRef(value.definition)
             case Function():
-                return self.function(value)
+                return Closure(value)
             case Bound(function=External(name="contextlib.contextmanager")):
                 return self.concrete(value.receiver)
             case ModuleValue() | PackageValue():
                 return value
         return Thing()
-
-    def function(self, function: Function) -> Closure:
-        """A function as it is defined at the top level of a module or class."""
-        return Closure(function)
 
     def imported(self, node: ir.Import, frame: Frame) -> Object:
         return self.concrete(self.interpreter.names.imported(frame.function.module, node))
@@ -268,7 +255,7 @@ class Access:
         made = Tensor(place, owner.made_in, source=(owner,), base=owner, is_part=part, index=index, place=where)
         for slice_ in slices(index) if index is not None and frame is not None else ():
             if slice_.bounds[1] is not None and frame is not None:
-                made.bounds[id(slice_.bounds[1])] = self.eval(slice_.bounds[1], frame)
+                made.bounds[slice_.bounds[1]] = self.eval(slice_.bounds[1], frame)
         return made
 
     @abstractmethod
@@ -311,7 +298,7 @@ class Access:
             case Thing():
                 return value.truth
             case Symbol():
-                return self.outcomes.get((id(value),))
+                return self.outcomes.get(value)
             case Outside() | ModuleValue() | PackageValue():
                 return True
         return bool(value)
@@ -329,7 +316,7 @@ class Access:
             case Thing():
                 value.truth = outcome
             case Symbol():
-                self.outcomes[(id(value),)] = outcome
+                self.outcomes[value] = outcome
         return outcome
 
     def decide(self, place: Place, likely: bool) -> bool:

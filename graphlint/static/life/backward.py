@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, OutsideDependency
-from graphlint.static.life.ledger import Call, Listener
-from graphlint.static.life.objects import Arguments, Capture, Container, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.rule import OutsideDependency
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import Arguments, Container, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.record import Call
 from graphlint.static.life.streams import DEFAULT, Streams
-
-Tell = Callable[[Event, Place, Capture], None]
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.life.captures import Captures
+from graphlint.static.life.frames import MAX_ROUNDS, UNKNOWN_ROUNDS
 from graphlint.static.life.objects import (
     Arguments,
     Container,
@@ -21,8 +22,6 @@ from graphlint.static.life.objects import (
 from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
 
-MAX_ROUNDS = 4  # of a loop whose rounds are known
-UNKNOWN_ROUNDS = 2  # of one whose rounds are not
 _COPYING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "dict"})
 
 

@@ -5,12 +5,11 @@ A module stays the same object when it is graphed; what is known of it is kept u
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
-from graphlint.rule import ActivationsOverwritten, Event, GraphedMisuse, ModeSwitched
-from graphlint.static.life.ledger import Call, Listener
+from graphlint.rule import ActivationsOverwritten, GraphedMisuse, ModeSwitched
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -23,10 +22,10 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
 )
+from graphlint.static.life.record import Call
 from graphlint.static.life.samples import told_of_samples
 from graphlint.static.life.tensors import has_gradient, history, modules_in, tensors_of
 
-Tell = Callable[[Event, Place, Capture], None]
 HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"})
 MODES = frozenset({"eval", "train"})
 

@@ -25,7 +25,6 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
-from graphlint.values import External
 
 MAX_DEPTH = 14  # calls that nest
 
@@ -129,7 +128,7 @@ class Calls(Builtins):
         if code is None:
             return Thing()
         function = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
-        kinds = {self._decorator(one, function) for one in code.decorators}
+        kinds = {self.interpreter.names.qualified_name(one, function.module) for one in code.decorators}
         if "builtins.staticmethod" in kinds:
             return Closure(function)
         if "builtins.classmethod" in kinds:
@@ -138,12 +137,6 @@ class Calls(Builtins):
         if receiver is not None and kinds & {"builtins.property", "functools.cached_property"}:
             return self.run(closure, Arguments(), code, frame)
         return closure
-
-    def _decorator(self, node: ir.Expr, function: Function) -> str:
-        """The qualified name of a decorator, or of what makes it."""
-        named = node.func if isinstance(node, ir.Call) else node
-        value = self.interpreter.names.static_value(named, function.module)
-        return value.name if isinstance(value, External) else ""
 
     def decorated(self, closure: Closure, decorators: tuple[ir.Expr, ...], frame: Frame) -> Object:
         """A nested function behind its decorators: those of the project are called, others pass it on."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, WorkOutside
-from graphlint.static.life.ledger import Call, Listener
+from graphlint.rule import WorkOutside
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Object, Place, Tensor, Thing
-
-Tell = Callable[[Event, Place, Capture], None]
+from graphlint.static.life.record import Call
 
 
 @dataclass

@@ -228,7 +228,6 @@ class Expressions(Access):
         self.ledger.returned(value, frame.place(node), frame)
         if frame.on_yield is not None:
             return frame.on_yield(value)
-        frame.yielded.append(value)
         return Thing()
 
     def _lambda(self, node: ir.Lambda, frame: Frame) -> Object:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, FirstCall
+from graphlint.rule import FirstCall
 from graphlint.static.domain.program import Function
-from graphlint.static.life.ledger import Call, Listener
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Frame, Made, Object, Outside, Place, Tensor, Thing
+from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 
-Tell = Callable[[Event, Place, Capture], None]
 Shapes = tuple[object, ...]
 
 

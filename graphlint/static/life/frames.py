@@ -11,6 +11,8 @@ from graphlint.static.syntax import ir
 MAX_STEPS = 20_000  # nodes of one run
 MAX_FORKS = 16  # conditions of one run that are tried both ways
 MAX_RUNS = 20  # of one program
+MAX_ROUNDS = 4  # of a loop whose rounds are known
+UNKNOWN_ROUNDS = 2  # of one whose rounds are not
 
 
 class Leave(Exception):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, GeneratorUsed, RandomState
-from graphlint.static.life.ledger import Call, Listener
-from graphlint.static.life.objects import Capture, Made, Object, Place, Symbol, Thing
-
-Tell = Callable[[Event, Place, Capture], None]
+from graphlint.rule import GeneratorUsed, RandomState
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import Made, Object, Symbol, Thing
+from graphlint.static.life.record import Call
 
 
 @dataclass

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, GradientDropped, GradientFound, InputReplaced
-from graphlint.static.life.ledger import Listener
+from graphlint.rule import GradientDropped, GradientFound, InputReplaced
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Instance, Made, Object, Place, Tensor, Thing, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
-
-Tell = Callable[[Event, Place, Capture], None]
 
 
 @dataclass
@@ -22,6 +20,7 @@ class Gradients(Listener):
     is_module: Callable[[str], bool]  # whether a class outside of the project is one of modules
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
     lost: dict[Capture, Place] = field(default_factory=dict)
+    computed: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a region computes
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
     models: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
 
@@ -44,7 +43,7 @@ class Gradients(Listener):
     def _backward(self, owners: set[Thing], place: Place) -> None:
         capture = self.ledger.capture
         if capture is not None:
-            capture.facts.setdefault("gradients", set()).update(owners)
+            self.computed.setdefault(capture, set()).update(owners)
             if self.held & owners and not _handles_gradients(place):
                 self.tell(GradientFound(), place, capture)
         self.held |= owners
@@ -56,12 +55,12 @@ class Gradients(Listener):
             self.held -= owners
         if to_none and self.ledger.capture is None:
             for capture in self.ledger.latest.values():
-                if capture.facts.get("gradients", set()) & owners:
+                if self.computed.get(capture, set()) & owners:
                     self.lost[capture] = place
 
     def _exchanged(self, owners: set[Thing], place: Place) -> None:
         for capture in self.ledger.latest.values():
-            if owners & self._owners(capture.facts.get("modules", {})):
+            if owners & self._owners(capture.modules):
                 self.exchanged[capture] = place
 
     def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
@@ -75,7 +74,7 @@ class Gradients(Listener):
             self._exchanged(self._owners((owner,)), place)
 
     def _was_captured(self, owners: set[Thing]) -> bool:
-        return any(capture.facts.get("gradients", set()) & owners for capture in self.ledger.latest.values())
+        return any(self.computed.get(capture, set()) & owners for capture in self.ledger.latest.values())
 
     def _owners(self, values: Iterable[Object]) -> set[Thing]:
         """The modules and leaves whose gradients values lead to."""

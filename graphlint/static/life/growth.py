@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, GraphCollected, Recapture
-from graphlint.static.life.ledger import Listener
+from graphlint.rule import GraphCollected, Recapture
+from graphlint.static.life.forms import calls_method
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
-Tell = Callable[[Event, Place, Capture], None]
 _BOUNDING = frozenset({"clear", "pop", "popitem", "reset"})
 
 
@@ -23,10 +23,11 @@ class Growth(Listener):
     replays: frozenset[str]
     entries: list[tuple[Frame, int]] = field(default_factory=list)
     captured: dict[ir.Code, tuple[Capture, Place]] = field(default_factory=dict)  # by the last call of a function
+    statements: dict[Capture, Place] = field(default_factory=dict)  # of the called function, that lead to captures
     kept: set[Thing] = field(default_factory=set)  # graphs in containers
 
     def entered(self, frame: Frame) -> None:
-        if frame.caller is None or frame.caller.caller is None:
+        if frame.is_entry:
             self.entries.append((frame, self.ledger.decided))
 
     def left(self, frame: Frame) -> None:
@@ -39,10 +40,10 @@ class Growth(Listener):
             return
         frame, decided = self.entries[-1]
         if frame.way and frame.statement is not None and decided == self.ledger.decided:
-            capture.facts["statement"] = frame.statement
+            self.statements[capture] = frame.statement
 
     def replayed(self, capture: Capture, place: Place) -> None:
-        statement = capture.facts.get("statement")
+        statement = self.statements.get(capture)
         if statement is None or not self.entries or capture.replays:
             return
         frame, _ = self.entries[-1]
@@ -64,7 +65,8 @@ class Growth(Listener):
         self.kept.add(graph)
         capture = self.ledger.latest[graph]
         if container.kind == "dict":
-            if _is_open(key) and self._is_called_freely(place) and _is_asked(place) and not _is_bounded(place):
+            serves = calls_method(place.function.code, self.replays)  # requests: it replays what it keeps
+            if serves and _is_open(key) and _is_asked(place) and not _is_bounded(place):
                 is_sure = capture.place.function.code is place.function.code and _is_whole_shape(place)
                 self.tell(GraphCollected(True, is_sure), place, capture)
         elif container.kind == "list" and not _is_bounded(place):
@@ -77,11 +79,6 @@ class Growth(Listener):
         """Whether a graph is kept in a loop of the function that has a fixed number of rounds."""
         loops = (loop for loop in self.ledger.loops if loop.place.function.code is place.function.code)
         return any(isinstance(loop.value, PLAIN) and loop.value is not None for loop in loops)
-
-    def _is_called_freely(self, place: Place) -> bool:
-        """Whether the function that keeps a graph replays it as well, so that it serves requests."""
-        calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
-        return any(isinstance(c.func, ir.Attribute) and c.func.attr in self.replays for c in calls)
 
 
 def _is_again(capture: Capture, other: Capture) -> bool:

@@ -6,11 +6,11 @@ Long, because one and the same record of writes answers each of these.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, InputFreed, InputReplaced, PartialFill, StaleReplay
-from graphlint.static.life.ledger import Listener, Loop, Write
+from graphlint.rule import InputFreed, InputReplaced, PartialFill, StaleReplay
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import (
     Capture,
     Container,
@@ -24,10 +24,9 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
+from graphlint.static.life.record import Loop, Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
-
-Tell = Callable[[Event, Place, Capture], None]
 
 _MOVING = frozenset({"resize_", "set_"})
 _RESETTING = frozenset({"fill_", "zero_"})
@@ -43,7 +42,6 @@ class Inputs(Listener):
     moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
-    entries: list[Frame] = field(default_factory=list)  # functions that are called from outside of the program
     containers: dict[Container, None] = field(default_factory=dict)  # that attributes hold
     hollow: dict[Thing, Object] = field(default_factory=dict)  # what had nothing in it when it was given to a call
 
@@ -81,7 +79,7 @@ class Inputs(Listener):
         self._tell_replaced(capture, last)
         since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
         self._note_partial(capture, since)
-        if since and not capture.facts.get("may be replayed"):
+        if since and not capture.may_be_replayed:
             if capture.replays and not any(since.values()):
                 self._unused(capture, place)
             self._captured_call(capture, place, since)
@@ -104,7 +102,7 @@ class Inputs(Listener):
                 replaced.append((owner, name, known, place))
 
     def written(self, write: Write) -> None:
-        if _method(write) in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
+        if write.method in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
             self.moved[write.target.root] = write.place
 
     def _tell_replaced(self, capture: Capture, last: int) -> None:
@@ -200,16 +198,11 @@ class Inputs(Listener):
 
     # Alive
 
-    def entered(self, frame: Frame) -> None:
-        if frame.caller is None or frame.caller.caller is None:
-            self.entries.append(frame)
-
     def left(self, frame: Frame) -> None:
         for capture in self.ledger.captures:
             if capture.owner is frame and capture.ended is not None and frame.way:
                 self._freed(capture, frame)
-        if self.entries and self.entries[-1] is frame:
-            self.entries.pop()
+        if frame.is_entry:
             self._settle()
 
     def _settle(self) -> None:
@@ -283,16 +276,10 @@ def _is_parameter(root: Thing) -> bool:
     return isinstance(root, Tensor) and root.factory.rpartition(".")[2] in ("Parameter", "Buffer")
 
 
-def _method(write: Write) -> str:
-    """The method that writes."""
-    node = write.place.node
-    return node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
-
-
 def _is_reset(write: Write) -> bool:
     """Whether a write fills all of a tensor with a constant."""
     constant = all(not isinstance(value, (Thing, Symbol)) for value in write.values)
-    return write.is_sure and write.is_whole and constant and _method(write) in _RESETTING
+    return write.is_sure and write.is_whole and constant and write.method in _RESETTING
 
 
 def _goes_to_the_end(write: Write) -> bool:
@@ -326,7 +313,7 @@ def _bound(write: Write) -> tuple[str, Object] | None:
             if isinstance(part, ir.Slice):
                 lower, upper, _ = part.bounds
                 if upper is not None and lower is None and not isinstance(upper, ir.Literal):
-                    return write.place.function.source(upper), target.bounds.get(id(upper))
+                    return write.place.function.source(upper), target.bounds.get(upper)
         target = target.base
     return None
 

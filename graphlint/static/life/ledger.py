@@ -5,10 +5,12 @@ Whoever wants to know registers a listener: `inputs`, `outputs` and those beside
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from graphlint.rule import Event
 from graphlint.static.life.frames import Raised
 from graphlint.static.life.objects import (
     Arguments,
@@ -23,46 +25,10 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
+from graphlint.static.life.record import Call, Loop, Write
 from graphlint.static.syntax import ir
 
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A write to memory outside of a capture; `is_sure` is false for what an unknown call of `by` may have written."""
-
-    moment: int
-    place: Place
-    target: Thing
-    values: tuple[Object, ...] = ()
-    is_sure: bool = True
-    by: Object = None
-
-    @property
-    def is_whole(self) -> bool:
-        return self.target.is_whole
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of what is outside of the project; its name begins with `?` where only the method is known."""
-
-    name: str
-    owner: Object
-    given: Arguments
-    result: Object
-    place: Place
-
-    @property
-    def last(self) -> str:
-        return self.name.rpartition(".")[2]
-
-
-@dataclass(slots=True, eq=False)
-class Loop:
-    """A loop that runs: where it stands, and what its target holds in this round."""
-
-    place: Place
-    value: Object = None
+Tell: TypeAlias = Callable[[Event, Place, Capture], None]  # what is told of a place around a region
 
 
 class Listener:
@@ -159,23 +125,27 @@ class Ledger:
     loops: list[Loop] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
-    began_with_file: bool = False
+    is_whole: bool = False  # it began with a file, so that nobody else can have called anything before
     decided: int = 0  # conditions that nobody knew
+    _hearing: dict[Callable[..., None], list[Listener]] = field(default_factory=dict)
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
     def listen(self, listener: Listener) -> None:
         listener.ledger = self
         self.listeners.append(listener)
 
+    def hearing(self, hook: Callable[..., None]) -> list[Listener]:
+        """The listeners that do something at a hook."""
+        known = self._hearing.get(hook)
+        if known is None:
+            named = ((listener, getattr(type(listener), hook.__name__)) for listener in self.listeners)
+            known = self._hearing[hook] = [listener for listener, own in named if own is not hook]
+        return known
+
     @property
     def capture(self) -> Capture | None:
         """The capture that is under way."""
         return self.open[-1] if self.open else None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the run began with a file, so that nobody else can have called anything before."""
-        return self.began_with_file
 
     @contextmanager
     def loop(self, place: Place) -> Iterator[Loop]:
@@ -187,18 +157,18 @@ class Ledger:
 
     @contextmanager
     def activation(self, frame: Frame) -> Iterator[None]:
-        self.began_with_file = self.began_with_file or frame.function.qualname == "<module>"
+        self.is_whole = self.is_whole or frame.function.qualname == "<module>"
         self.frames.append(frame)
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.entered):
             listener.entered(frame)
         try:
             yield
         except Raised:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.raised):
                 listener.raised(frame)
             raise
         finally:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.left):
                 listener.left(frame)
             self.frames.pop()
 
@@ -206,7 +176,7 @@ class Ledger:
 
     def answered(self, call: Call) -> None:
         self.origins[id(call.result)] = call
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.answered):
             listener.answered(call)
 
     def origin(self, value: Object) -> Call | None:
@@ -215,16 +185,16 @@ class Ledger:
 
     @contextmanager
     def surrounded(self, manager: Object, place: Place) -> Iterator[None]:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.surrounded):
             listener.surrounded(manager, place)
         try:
             yield
         finally:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.exited):
                 listener.exited(manager, place)
 
     def configured(self, name: str, value: Object, place: Place) -> None:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.configured):
             listener.configured(name, value, place)
 
     # Captures and replays
@@ -232,7 +202,7 @@ class Ledger:
     def begin(self, capture: Capture) -> None:
         self.open.append(capture)
         self.captures.append(capture)
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.began):
             listener.began(capture)
 
     def end(self) -> None:
@@ -241,29 +211,30 @@ class Ledger:
             self.now += 1
             capture.ended = self.now
             self.latest[capture.graph] = capture
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.ended):
                 listener.ended(capture)
 
     def replay(self, graph: Thing, place: Place) -> None:
         capture = self.latest.get(graph)
         if capture is not None and self.capture is None:
             self.now += 1
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.replayed):
                 listener.replayed(capture, place)
             capture.replays.append(self.now)
         elif self.capture is not None:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.replayed_inside):
                 listener.replayed_inside(graph, place)
 
     # Memory
 
     def read(self, value: Object, place: Place, is_sure: bool = True) -> None:
         """A value, or what a container holds, is read by an operation."""
-        self._worked(tuple(_tensors(value)), place)
-        for thing in _tensors(value):
+        things = tuple(_tensors(value))
+        self._worked(things, place)
+        for thing in things:
             root, capture = thing.root, self.capture
             if capture is None:
-                for listener in self.listeners:
+                for listener in self.hearing(Listener.read):
                     listener.read(thing, place, is_sure)
             elif root.made_in is not capture and root not in capture.writes:
                 capture.reads.setdefault(root, place)
@@ -280,7 +251,7 @@ class Ledger:
         if capture is None:
             write = Write(self.now, place, target, values)
             self.writes.setdefault(root, []).append(write)
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.written):
                 listener.written(write)
         elif root.made_in is not capture:
             if root not in capture.writes and (root in capture.reads or root in sources):
@@ -288,7 +259,7 @@ class Ledger:
             capture.writes.setdefault(root, place)
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.called):
             listener.called(callee, given, place)
 
     def may_write(self, values: Iterable[Object], place: Place, by: Object = None) -> None:
@@ -301,7 +272,7 @@ class Ledger:
                 if is_tensor(thing):
                     self.writes.setdefault(thing.root, []).append(Write(self.now, place, thing, is_sure=False, by=by))
                 if thing in self.latest:
-                    self.latest[thing].facts["may be replayed"] = True
+                    self.latest[thing].may_be_replayed = True
 
     def since(self, root: Thing, moment: int) -> list[Write]:
         """The writes to memory since a moment."""
@@ -311,10 +282,10 @@ class Ledger:
 
     def bound(self, owner: Thing | Frame, name: str, before: Object, value: Object, place: Place) -> None:
         if isinstance(owner, Thing):
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.assigned):
                 listener.assigned(owner, name, value, place)
         if self.capture is None and before is not value:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.rebound):
                 listener.rebound(owner, name, before, value, place)
 
     def through(self, owner: Thing | Frame, name: str, value: Object) -> None:
@@ -325,55 +296,55 @@ class Ledger:
             capture.paths.setdefault((owner, name), value)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.collected):
             listener.collected(container, key, value, place)
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
         if self.latest and self.capture is None:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.named):
                 listener.named(name, value, frame)
 
     def loaded(self, name: str, frame: Frame) -> None:
         if self.latest:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.loaded):
                 listener.loaded(name, frame)
 
     def dropped(self, value: Object, place: Place) -> None:
         if self.capture is None and isinstance(value, Thing) and value in self.latest:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.dropped):
                 listener.dropped(self.latest[value], place)
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.trained):
             listener.trained(owner, name, given, place)
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.returned):
             listener.returned(value, place, frame)
 
     def ran_module(self, module: Thing, given: Iterable[Object], place: Place) -> None:
         """A module is called."""
         self.read(list(given), place)
         if self.capture is not None:
-            self.capture.facts.setdefault("modules", {}).setdefault(module, place)
+            self.capture.modules.setdefault(module, place)
 
     def ran(self, module: Thing, given: Iterable[Object], result: Object, place: Place) -> Object:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.ran):
             listener.ran(module, tuple(given), result, place)
         return result
 
     def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
         """An exception is caught."""
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.raised):
             listener.raised(frame)
 
     def finish(self) -> None:
-        for listener in self.listeners:
+        for listener in self.hearing(Listener.finished):
             listener.finished()
 
     def _worked(self, things: tuple[Thing, ...], place: Place) -> None:
         if things:
-            for listener in self.listeners:
+            for listener in self.hearing(Listener.worked):
                 listener.worked(things, place)
 
 

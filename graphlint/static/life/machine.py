@@ -14,13 +14,19 @@ from typing import Any
 from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.calls import Calls
-from graphlint.static.life.frames import Broke, Continued, Decisions, Leave, Raised, Returned
+from graphlint.static.life.frames import (
+    MAX_ROUNDS,
+    UNKNOWN_ROUNDS,
+    Broke,
+    Continued,
+    Decisions,
+    Leave,
+    Raised,
+    Returned,
+)
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, MethodOf, Object, Outside, Place, Thing
 from graphlint.static.syntax import ir
-
-MAX_ROUNDS = 4  # of a loop whose rounds are known
-UNKNOWN_ROUNDS = 2  # of one whose rounds are not
 
 
 class Machine(Calls):

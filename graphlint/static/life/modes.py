@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from graphlint.rule import EagerBeside, Event, InferenceTensor, ModeIgnored
-from graphlint.static.life.ledger import Call, Listener
+from graphlint.rule import EagerBeside, InferenceTensor, ModeIgnored
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import modules_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
-
-Tell = Callable[[Event, Place, Capture], None]
 
 
 @dataclass
@@ -110,7 +108,7 @@ class Modes(Listener):
     def finished(self) -> None:
         """Tell of a module that was captured, and is called eagerly again and again while nobody replays its graph."""
         captures = self.ledger.latest.values()
-        if not self.ledger.is_whole or any(one.replays or one.facts.get("may be replayed") for one in captures):
+        if not self.ledger.is_whole or any(one.replays or one.may_be_replayed for one in captures):
             return
         for module, places in self.beside.items():
             capture = next((one for one in self.captured[module] if one.graph not in self.ledger.escaped), None)

@@ -37,13 +37,11 @@ class Place:
 
     @property
     def line(self) -> int:
-        return self.function.first_line + self.node.pos[0]
+        return self.function.line_of(self.node)
 
     @property
     def span(self) -> Span:
-        first = self.function.first_line
-        line, column, end_line, end_column = self.node.pos
-        return Span(self.path, first + line, column + 1, first + end_line, end_column + 1)
+        return self.function.span_of(self.node)
 
     @property
     def text(self) -> str:
@@ -60,7 +58,6 @@ class Frame:
     declared: dict[str, str] = field(default_factory=dict)  # names that are `global` or `nonlocal`
     receiver: Object = None
     on_yield: Callable[[Object], Object] | None = None
-    yielded: list[Object] = field(default_factory=list)
     way: tuple[Hop, ...] = ()
     caller: Frame | None = None
     owner: object = None  # the class that a method stands in
@@ -68,6 +65,11 @@ class Frame:
     given: list[Object] = field(default_factory=list)  # its arguments
     statement: Place | None = None  # that runs
     before: dict[str, Object] = field(default_factory=dict)  # its names where its capture began
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether it is called from outside of the program."""
+        return self.caller is None or self.caller.caller is None
 
     def place(self, node: ir.Node) -> Place:
         return Place(self.function, node, self.way)
@@ -129,7 +131,7 @@ class Tensor(Thing):
     base: Thing | None = None
     is_part: bool = False
     index: ir.Expr | None = None
-    bounds: dict[int, Object] = field(default_factory=dict)  # what the ends of its slices are, by their expressions
+    bounds: dict[ir.Node, Object] = field(default_factory=dict)  # what the ends of its slices are
     factory: str = ""
     place: str | None = None
     pinned: bool = False
@@ -233,7 +235,7 @@ class Capture:
     """One capture: what was read and written in it that was there before, and what came to be in it.
 
     `reads` and `writes` have the first place of each root; `accumulates` are roots that were read before they were
-    written, or changed by what they held. `number` counts the captures of the run, `began` is the moment.
+    written, or changed by what they held. `began` and `ended` are moments.
     """
 
     graph: Thing
@@ -251,7 +253,8 @@ class Capture:
     views: dict[Thing, Place] = field(default_factory=dict)  # what was read, as it was read
     sure: set[Thing] = field(default_factory=set)  # what operations read, and not only unknown calls
     callees: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
-    facts: dict[str, Any] = field(default_factory=dict)
+    modules: dict[Thing, Place] = field(default_factory=dict)  # that were called in it
+    may_be_replayed: bool = False  # by an unknown call that was given its graph
     manager: Object = None  # what was entered, if it was not begun by hand
 
 

@@ -13,7 +13,6 @@ from graphlint.rulebook.operations import TENSOR
 from graphlint.rulebook.operators import OPERATORS
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.expressions import Expressions
-from graphlint.static.life.ledger import Call
 from graphlint.static.life.objects import (
     Arguments,
     Container,
@@ -32,6 +31,7 @@ from graphlint.static.life.objects import (
     wrapper,
 )
 from graphlint.static.life.questions import identity
+from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 
 _HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, GraphDropped, OutputKept, OutputRead, RepeatedState
-from graphlint.static.life.ledger import Listener, Loop, Write
+from graphlint.rule import GraphDropped, OutputKept, OutputRead, RepeatedState
+from graphlint.static.life.forms import calls_method
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.record import Loop, Write
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
-
-Tell = Callable[[Event, Place, Capture], None]
 
 
 @dataclass
@@ -26,6 +25,7 @@ class Outputs(Listener):
     names: dict[tuple[Frame, str], tuple[Capture, Thing, Place, int]] = field(default_factory=dict)
     gone: dict[Capture, Place] = field(default_factory=dict)  # graphs that were dropped
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
+    read_early: set[Capture] = field(default_factory=set)  # before a replay
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
@@ -33,8 +33,8 @@ class Outputs(Listener):
         capture = self._output_of(thing)
         if is_sure and capture is not None and capture in self.gone:
             self.tell(GraphDropped(), self.gone.pop(capture), capture)
-        if is_sure and capture is not None and self._is_empty(capture) and not capture.facts.get("read early"):
-            capture.facts["read early"] = True
+        if is_sure and capture is not None and self._is_empty(capture) and capture not in self.read_early:
+            self.read_early.add(capture)
             self.tell(OutputRead(isinstance(thing.root, Tensor)), self.given_early.get(thing, place), capture)
 
     def dropped(self, capture: Capture, place: Place) -> None:
@@ -56,7 +56,7 @@ class Outputs(Listener):
 
     def _is_empty(self, capture: Capture) -> bool:
         """Whether a graph has surely not been replayed."""
-        return not capture.replays and not capture.facts.get("may be replayed")
+        return not capture.replays and not capture.may_be_replayed
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         for thing in _tensors_in(value):
@@ -65,14 +65,13 @@ class Outputs(Listener):
                 continue
             if capture.replays:
                 self.handed.append((capture, thing, place))
-            elif self._is_empty(capture) and self._has_replay(frame) and capture.graph not in things_in(value):
+            elif (
+                self._is_empty(capture)
+                and calls_method(frame.function.code, self.replays)
+                and capture.graph not in things_in(value)
+            ):
                 self.given_early.setdefault(thing, place)
                 self.tell(OutputRead(isinstance(thing.root, Tensor), is_returned=True), place, capture)
-
-    def _has_replay(self, frame: Frame) -> bool:
-        """Whether a function replays a graph on one of its ways."""
-        calls = (part for part in walk(frame.function.code.body) if isinstance(part, ir.Call))
-        return any(isinstance(c.func, ir.Attribute) and c.func.attr in self.replays for c in calls)
 
     # Kept
 
@@ -141,9 +140,7 @@ class Outputs(Listener):
 
 
 def _is_reset(write: Write) -> bool:
-    node = write.place.node
-    method = node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
-    return write.is_sure and write.is_whole and method == "zero_"
+    return write.is_sure and write.is_whole and write.method == "zero_"
 
 
 def _tensors_in(value: Object) -> Iterator[Thing]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from graphlint.rule import Event, PinnedTouched
-from graphlint.static.life.ledger import Listener, Write
+from graphlint.rule import PinnedTouched
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.record import Write
 from graphlint.static.life.streams import Streams
 from graphlint.static.syntax import ir
-
-Tell = Callable[[Event, Place, Capture], None]
 
 
 @dataclass

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from graphlint.rule import Event, SettingLeft
+from graphlint.rule import SettingLeft
 from graphlint.static.domain.program import Function
-from graphlint.static.life.ledger import Call, Listener
+from graphlint.static.index.module import Module
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Place
+from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
-Tell = Callable[[Event, Place, Capture], None]
-Resolve = Callable[[ir.Expr, Function], str]
+Resolve = Callable[[ir.Expr, Module], str]
 
 
 @dataclass
@@ -108,7 +109,7 @@ class Process(Listener):
         call = statement.value if isinstance(statement, ir.Evaluate) else None
         if not isinstance(call, ir.Call):
             return []
-        name = self.resolve(call.func, function)
+        name = self.resolve(call.func, function.module)
         return [family_of(name)] if name in self.settings else []
 
     def finished(self) -> None:

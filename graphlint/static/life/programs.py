@@ -57,9 +57,7 @@ class Programs:
     def around(self, places: set[tuple[str, int]]) -> Iterator[Program]:
         """The programs that open the regions at these places."""
         for path in sorted({path for path, _ in places}):
-            module = next((m for m in self.interpreter.project.by_path.values() if str(m.path) == path), None)
-            if module is None:
-                continue
+            module = self.interpreter.project.module_at(Path(path))
             lines = {line for where, line in places if where == path}
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
                 yield partial(script, module=module)
@@ -111,10 +109,7 @@ class Programs:
     def of_class(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, capture, and call a method that replays twice."""
         frame = outer_frame(machine, owner.module, owner.line)
-        try:
-            made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
-        except Leave:
-            return
+        made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
         if not isinstance(made, Instance):
             return
         for capturing in owner.methods:
@@ -133,11 +128,8 @@ class Programs:
 
     def _captures(self, machine: Machine, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region."""
-        return any(
-            one.segment.first <= line <= one.segment.last and path == str(owner.module.path)
-            for one in owner.methods[name]
-            for path, line in machine.interpreter.places_of_regions
-        )
+        lines = {line for path, line in machine.interpreter.places_of_regions if path == str(owner.module.path)}
+        return any(_holds(one.segment, lines) for one in owner.methods[name])
 
     def _replays(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method replays a graph, itself or by another method of its class."""

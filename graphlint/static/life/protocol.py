@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from graphlint.rule import CaptureMisused, Event
-from graphlint.static.life.ledger import Call, Listener
+from graphlint.rule import CaptureMisused
+from graphlint.static.life.forms import calls_method
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Made, Place, Thing, things_in
-from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
-
-Tell = Callable[[Event, Place, Capture], None]
+from graphlint.static.life.record import Call
 
 
 @dataclass
@@ -26,11 +23,13 @@ class Protocol(Listener):
     makers: frozenset[str]
     collective: frozenset[str]
     reset: set[Thing] = field(default_factory=set)  # graphs that hold nothing any more
+    nested: set[Capture] = field(default_factory=set)  # with another one inside
+    communicating: set[Capture] = field(default_factory=set)  # with a collective inside
     interrupted: dict[Capture, Place] = field(default_factory=dict)  # statements that an exception left
 
     def began(self, capture: Capture) -> None:
         if len(self.ledger.open) > 1:
-            self.ledger.open[0].facts["nested"] = True
+            self.nested.add(self.ledger.open[0])
             self.tell(CaptureMisused("nested"), capture.place, capture)
         elif self._holds_capture(capture.graph) and capture.graph is not capture.manager:
             self.tell(CaptureMisused("again"), capture.place, capture)
@@ -41,7 +40,7 @@ class Protocol(Listener):
 
     def replayed_inside(self, graph: Thing, place: Place) -> None:
         capture = self.ledger.capture
-        if capture is not None and isinstance(graph, Made) and not capture.facts.get("nested"):
+        if capture is not None and isinstance(graph, Made) and capture not in self.nested:
             self.tell(CaptureMisused("replay"), place, capture)
 
     def ended(self, capture: Capture) -> None:
@@ -57,7 +56,7 @@ class Protocol(Listener):
     def left(self, frame: Frame) -> None:
         for capture in self._left_open(frame):
             place = self.interrupted.pop(capture, None)
-            if place is None and self._ends(frame):
+            if place is None and calls_method(frame.function.code, self.ends):
                 place = frame.statement
             if place is not None:
                 self.ledger.open.remove(capture)
@@ -65,11 +64,6 @@ class Protocol(Listener):
 
     def _left_open(self, frame: Frame) -> list[Capture]:
         return [one for one in self.ledger.open if one.manager is None and one.owner is frame]
-
-    def _ends(self, frame: Frame) -> bool:
-        """Whether a function ends a capture on one of its ways."""
-        calls = (part for part in walk(frame.function.code.body) if isinstance(part, ir.Call))
-        return any(isinstance(call.func, ir.Attribute) and call.func.attr in self.ends for call in calls)
 
     # Process groups
 
@@ -82,10 +76,10 @@ class Protocol(Listener):
         if call.name.rpartition(".")[0] not in self.collective:
             return
         if capture is not None and isinstance(call.result, Made):
-            capture.facts["collective"] = True
+            self.communicating.add(capture)
         if call.last == "destroy_process_group" and capture is None:
             for one in self.ledger.latest.values():
-                if one.facts.get("collective") and one.graph not in self.reset and self._is_alive(one.graph):
+                if one in self.communicating and one.graph not in self.reset and self._is_alive(one.graph):
                     self.tell(CaptureMisused("destroyed"), call.place, one)
 
     def _is_alive(self, graph: Thing) -> bool:

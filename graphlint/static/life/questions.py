@@ -1,9 +1,8 @@
-"""Questions about objects that nobody knows, and the forms of indexes."""
+"""Questions about objects that nobody knows."""
 
 from __future__ import annotations
 
 from graphlint.static.life.objects import PLAIN, ClassRef, Container, Object, Outside, Symbol, Thing
-from graphlint.static.syntax import ir
 
 
 class Question(Symbol):
@@ -32,7 +31,7 @@ def identity(value: Object) -> object:
         return (type(value).__name__, value)
     if isinstance(value, Container) and value.kind == "tuple":
         return tuple(identity(element) for element in value.elements)
-    return id(value)
+    return value
 
 
 def same(left: Object, right: Object) -> bool | None:
@@ -58,24 +57,3 @@ def holds(container: Container, value: Object) -> bool | None:
 def positive(sign: str) -> tuple[str, bool]:
     """A comparison without its negation, and whether it had one."""
     return {"is not": ("is", True), "not in": ("in", True), "!=": ("==", True)}.get(sign, (sign, False))
-
-
-def is_sliced(index: ir.Expr) -> bool:
-    """Whether an index holds a slice or an ellipsis, as only those of tensors, arrays and lists do."""
-    parts = index.elements if isinstance(index, ir.Display) else (index,)
-    return any(isinstance(part, ir.Slice) or (isinstance(part, ir.Literal) and part.value is ...) for part in parts)
-
-
-def slices(index: ir.Expr) -> list[ir.Slice]:
-    parts = index.elements if isinstance(index, ir.Display) else (index,)
-    return [part for part in parts if isinstance(part, ir.Slice)]
-
-
-def takes_all(index: ir.Expr) -> bool:
-    """Whether an index takes everything: `[:]`, `[...]`, `[None]`."""
-    parts = index.elements if isinstance(index, ir.Display) else (index,)
-    return all(
-        (isinstance(part, ir.Slice) and all(bound is None for bound in part.bounds))
-        or (isinstance(part, ir.Literal) and (part.value is ... or part.value is None))
-        for part in parts
-    )

@@ -31,8 +31,6 @@ from graphlint.static.life.programs import Programs, runs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
-from graphlint.static.syntax import ir
-from graphlint.values import External
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,36 +65,39 @@ class Rehearsal:
         life = self.interpreter.lexicon.life
 
         def decorators(function: Function) -> set[str]:
-            nodes = [one.func if isinstance(one, ir.Call) else one for one in function.code.decorators]
-            return {self.resolve(node, function) for node in nodes}
+            names = self.interpreter.names
+            return {names.qualified_name(node, function.module) for node in function.code.decorators}
 
         libraries = {name: kind for kind in ("convolution", "product", "transform") for name in life[kind]}
         return Knowledge(life["compiling"], libraries, decorators, life["benchmark"], life["collective"])
 
-    def resolve(self, node: ir.Expr, function: Function) -> str:
-        """The qualified name that an expression stands for, if it is one of something outside of the project."""
-        value = self.interpreter.names.static_value(node, function.module)
-        return value.name if isinstance(value, External) else ""
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """The methods that end a capture."""
+        return frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
+
+    @cached_property
+    def makers(self) -> frozenset[str]:
+        """The functions that graph callables, their backward pass too."""
+        return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
 
     def _listen(self, ledger: Ledger) -> None:
         life = self.interpreter.lexicon.life
         replays = life["replays"]
-        ends = frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
-        makers = frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
         streams = Streams(self._tell, life)
         for listener in (
-            Inputs(self._tell, self.interpreter.lexicon.life["unfilled"]),
+            Inputs(self._tell, life["unfilled"]),
             Outputs(self._tell, replays),
             Gradients(self._tell, self.interpreter.lexicon.is_module),
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            Protocol(self._tell, ends, makers, life["collective"]),
+            Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], life["generators"]),
-            Callables(self._tell, makers),
+            Callables(self._tell, self.makers),
             FirstCalls(self._tell, self.knowledge),
             Soft(self._tell, self.interpreter.entries),
-            Process(self._tell, life["settings"], life["lasting"], self.resolve),
+            Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
             Pinned(self._tell, streams, life["uploads"]),
             Devices(self._tell, life["choosing"], life["uploads"]),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from graphlint.static.domain.program import Function
-from graphlint.static.life.ledger import Call
 from graphlint.static.life.objects import Instance, Made, Object, Place, Thing
+from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import has_gradient
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
-from graphlint.rule import Event, NeverReplayed, OutputKept
+from graphlint.rule import NeverReplayed, OutputKept
 from graphlint.rulebook.entries import Entries
-from graphlint.static.life.ledger import Call, Listener
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Thing
+from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import has_gradient, tensors_of
 
-Tell = Callable[[Event, Place, Capture], None]
 MARKS = frozenset({"cudagraph_mark_step_begin", "mark_step_begin"})
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from graphlint.rule import CaptureMisused, Event, LooseEnd, OutsideDependency, WorkOutside
-from graphlint.static.life.ledger import Call, Listener, Write
+from graphlint.rule import CaptureMisused, LooseEnd, OutsideDependency, WorkOutside
+from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.order import Order, Stream
+from graphlint.static.life.record import Call, Write
 from graphlint.static.syntax import ir
 
-Tell = Callable[[Event, Place, Capture], None]
 DEFAULT = Thing()  # the default stream, on which a program begins
 CAPTURING = Thing()  # the stream that torch captures on if it is given none
 CALLERS = Thing()  # the stream of whoever calls a part of the program
@@ -49,6 +49,7 @@ class Streams(Listener):
     launches: dict[Capture, tuple[Stream, int]] = field(default_factory=dict)
     handles: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # of collectives that nobody waits for
     told: set[tuple[str, Thing]] = field(default_factory=set)
+    waiting: set[Capture] = field(default_factory=set)  # for events from before them
     misplaced: Capture | None = None  # ended while another stream was current
 
     # Which stream is current
@@ -166,7 +167,7 @@ class Streams(Listener):
         stream = self.now
         self.order.work(stream, place)
         self.launches[capture] = stream, self.order.count(stream)
-        for root in capture.reads if not capture.facts.get("waits outside") else ():
+        for root in capture.reads if capture not in self.waiting else ():
             writer = self.written_by.get(root)
             if writer is None or writer[0] is stream or self.order.knows(stream, *writer):
                 continue
@@ -229,7 +230,7 @@ class Streams(Listener):
         is_external = isinstance(event, Made) and event.given.get("external") is True
         if branch is not None and waiting in branch.joined and capture is not self.ledger.capture:
             if self.ledger.capture is not None:
-                self.ledger.capture.facts["waits outside"] = True
+                self.waiting.add(self.ledger.capture)
                 if not is_external:
                     self.tell(OutsideDependency("event"), place, self.ledger.capture)
             return

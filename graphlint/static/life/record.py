@@ -1,0 +1,53 @@
+"""What a ledger keeps of a run: writes, calls of what is outside of the project, loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphlint.static.life.objects import Arguments, Object, Place, Thing
+from graphlint.static.syntax import ir
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write to memory outside of a capture; `is_sure` is false for what an unknown call of `by` may have written."""
+
+    moment: int
+    place: Place
+    target: Thing
+    values: tuple[Object, ...] = ()
+    is_sure: bool = True
+    by: Object = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.target.is_whole
+
+    @property
+    def method(self) -> str:
+        """The method that writes, if one does."""
+        node = self.place.node
+        return node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of what is outside of the project; its name begins with `?` where only the method is known."""
+
+    name: str
+    owner: Object
+    given: Arguments
+    result: Object
+    place: Place
+
+    @property
+    def last(self) -> str:
+        return self.name.rpartition(".")[2]
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop that runs: where it stands, and what its target holds in this round."""
+
+    place: Place
+    value: Object = None
