@@ -40,7 +40,13 @@ def spawn(
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
+        preexec_fn=_heed_interrupts,
     )
+
+
+def _heed_interrupts() -> None:
+    """Undo what is inherited from a shell that started the tests in the background, and ignores interrupts there."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pipe(stream: IO[bytes] | None) -> IO[bytes]:
