@@ -13,6 +13,7 @@ from pathlib import Path
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report
 from graphlint.paths import lies_in, normal
+from graphlint.reading import reads
 
 _HINT = "write it with `graphlint check --write-baseline`"
 
@@ -74,7 +75,7 @@ def apply(report: Report, paths: Iterable[Path], file: Path) -> tuple[Report, li
 def read(file: Path) -> Baseline:
     """The baseline in a file. Raises UsageError."""
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(reads.content(file).decode("utf-8"))
         known = Counter(Known(**entry) for entry in document["findings"])
         return Baseline(known, tuple(file.absolute().parent / path for path in document["paths"]))
     except OSError as error:
@@ -102,6 +103,6 @@ def _recognise(findings: Iterable[Finding], folder: Path) -> list[Known]:
 def _lines(path: Path) -> list[str]:
     """The lines of a file; none if it cannot be read, which is a finding itself."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return reads.content(path).decode("utf-8", "replace").splitlines()
     except OSError:
         return []

@@ -13,6 +13,7 @@ from typing import Any
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Confidence, Finding
 from graphlint.globs import compile_globs, is_valid_glob
+from graphlint.reading import reads
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
 from graphlint.rulebook.tables import describe
 from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
@@ -58,8 +59,8 @@ class Config:
 def load_config(start: Path, file: Path | None = None) -> Config:
     """The configuration of `file`, else of the nearest pyproject.toml at or above `start`, else the defaults."""
     start = start.absolute()
-    folder = start if start.is_dir() else start.parent
-    found = file or next((p for parent in (folder, *folder.parents) if (p := parent / PROJECT_FILE).is_file()), None)
+    folder = start if reads.is_folder(start) else start.parent
+    found = file or next((p for parent in (folder, *folder.parents) if reads.is_file(p := parent / PROJECT_FILE)), None)
     if found is None:
         return Config(root=folder)
     table = read_table(found, required=file is not None)
@@ -109,8 +110,8 @@ def load_rules(config: Config, given: Iterable[Path] = ()) -> Rulebook:
     Who names a directory by hand knows it; a project's configuration comes with code that one may only want to look
     at. Raises UsageError.
     """
-    known = {directory.resolve() for directory in given}
-    data_only = [directory for directory in config.rules if directory.resolve() not in known]
+    known = {reads.resolved(directory) for directory in given}
+    data_only = [directory for directory in config.rules if reads.resolved(directory) not in known]
     return load_rulebook(builtin_rules(), *config.rules, data_only=data_only)
 
 
@@ -138,7 +139,7 @@ def read_table(file: Path, *, required: bool) -> Mapping[str, object]:
 def find_table(file: Path) -> Mapping[str, object] | None:
     """The `[tool.graphlint]` table of a file, if it has one. Raises UsageError."""
     try:
-        document = tomllib.loads(file.read_bytes().decode("utf-8"))
+        document = tomllib.loads(reads.content(file).decode("utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
     except ValueError as error:
@@ -238,7 +239,7 @@ def read_per_file_ignores(value: object, where: str) -> tuple[tuple[str, tuple[s
 
 
 def existing_directory(directory: Path, where: str) -> Path:
-    if not directory.is_dir():
+    if not reads.is_folder(directory):
         raise UsageError(f"{where}: {directory} is not a directory")
     return directory
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
+from graphlint.reading import reads
 from graphlint.rulebook.catalogue import load_catalogue
 from graphlint.rulebook.detectors import Detectors, load_detectors
 from graphlint.rulebook.entries import Entries, load_entries
@@ -86,7 +87,7 @@ class Rulebook:
 def builtin_rules() -> Path:
     """The rules that ship with graphlint: inside the package when installed from a wheel, beside it in a checkout."""
     shipped = PACKAGE / "rules"
-    return shipped if shipped.is_dir() else PACKAGE.parent / "rules"
+    return shipped if reads.is_folder(shipped) else PACKAGE.parent / "rules"
 
 
 @functools.cache
@@ -110,18 +111,18 @@ def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Ruleb
 
     Two rules that claim the same code or name are an error, and so is Python in a directory of `data_only`.
     """
-    directories = tuple({directory.resolve(): directory for directory in directories}.values())
+    directories = tuple({reads.resolved(directory): directory for directory in directories}.values())
     rules: list[Rule] = []
     for directory in directories:
-        if not directory.is_dir():
+        if not reads.is_folder(directory):
             raise UsageError(f"the rules directory {directory} does not exist")
-        rules += (read_page(page) for page in sorted(directory.glob("*.md")))
+        rules += (read_page(page) for page in reads.files_in(directory, ".md"))
         check_detectors(directory, may_run=directory not in data_only)
     rules.sort(key=lambda rule: rule.code)
     refuse_shared(rules, "code", lambda rule: rule.code)
     refuse_shared(rules, "name", lambda rule: rule.slug)
     operations, names, regions = (
-        [file for directory in directories if (file := directory / name).is_file()] for name in TABLES
+        [file for directory in directories if reads.is_file(file := directory / name)] for name in TABLES
     )
     catalogue = load_catalogue(*operations, effects=by_effect(rules))
     lexicon, entries = load_lexicon(*names), load_entries(*regions)
@@ -134,8 +135,8 @@ def by_effect(rules: Iterable[Rule]) -> dict[str, Rule]:
 
 def check_detectors(directory: Path, *, may_run: bool) -> None:
     """Raises UsageError for Python that belongs to no page, or that only a configuration asks for."""
-    pages = {page.stem for page in directory.glob("*.md")}
-    for file in sorted(directory.glob("*.py")):
+    pages = {page.stem for page in reads.files_in(directory, ".md")}
+    for file in reads.files_in(directory, ".py"):
         if file.stem not in pages:
             said = f"a detector has the name of its rule's page, and there is no {file.stem}.md"
             raise UsageError(f"{file}:1: {said}{nearest(file.stem, pages)}")

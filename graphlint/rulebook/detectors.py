@@ -13,6 +13,7 @@ from types import ModuleType, UnionType
 from typing import Any, TypeAlias
 
 from graphlint.errors import UsageError
+from graphlint.reading import reads
 from graphlint.rule import Event, Hit
 from graphlint.rulebook.page import Rule
 
@@ -53,6 +54,7 @@ def _load(path: Path) -> tuple[Callable[[Any], Iterable[Hit]], list[type[Event]]
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # a dataclass looks its module up there
+    reads.content(path)  # what runs is what stands there
     try:
         spec.loader.exec_module(module)
         return module.detect, list(_wanted(module))

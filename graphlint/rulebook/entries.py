@@ -60,7 +60,7 @@ class Entries:
         self.compiling = {_last(name) for entry in entries if entry.form == "compile" for name in entry.names}
         self.graphing = {name for entry in entries for name, _ in entry.graphing}
         self.last_names = {_last(name) for name in self.by_name}
-        self.marks = sorted({mark.encode() for entry in entries for mark in entry.marks})
+        self.marks = sorted({mark for entry in entries for mark in entry.marks})
 
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)

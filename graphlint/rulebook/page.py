@@ -12,6 +12,7 @@ from typing import Any
 
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Severity
+from graphlint.reading import reads
 from graphlint.rulebook.tables import Table, read_text
 
 OUTCOMES = ("capture-error", "replay-divergence", "replay-fault", "lost-effect", "slow")
@@ -90,7 +91,7 @@ class Block:
 def read_page(page: Path) -> Rule:
     """The rule of one page; what the page lacks is an error that names the page and the key."""
     detector = page.with_suffix(".py")
-    return replace(_parse(page, read_text(page)), detector=detector if detector.is_file() else None)
+    return replace(_parse(page, read_text(page)), detector=detector if reads.is_file(detector) else None)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.errors import UsageError, nearest
+from graphlint.reading import reads
 
 Key = str | int
 KINDS: Mapping[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "a table"}
@@ -94,7 +95,7 @@ def read_table(file: Path) -> Table:
 def read_text(file: Path) -> str:
     """What stands in a file. Raises UsageError."""
     try:
-        return file.read_text(encoding="utf-8")
+        return reads.content(file).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}") from error
 

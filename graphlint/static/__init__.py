@@ -47,6 +47,7 @@ from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.paths import normal
+from graphlint.reading import reads
 from graphlint.rulebook import Rulebook, builtin_rulebook
 from graphlint.rulebook.detectors import Detectors
 from graphlint.rulebook.targets import Target
@@ -99,7 +100,7 @@ def check(
         project.expect(pattern.removeprefix("not ").strip().partition(":")[0])
     assume(interpreter, config.assume)
     for path in paths:
-        if path.is_file():
+        if reads.is_file(path):
             project.module_at(normal(path)).check_syntax()  # whoever names a file is told if it is broken
     reached, problems = _reach(interpreter, config, files, progress)
     found = collect_findings(reached, rulebook)

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from graphlint.static.syntax.words import Words, by_shared_piece
+from graphlint.reading.questions import by_shared_piece
+from graphlint.static.syntax.words import Words
 
 WORDS = Words(re.compile(r"\b(?:graph|compile)\b"), frozenset({"compile"}), frozenset({"mode", None}))
 

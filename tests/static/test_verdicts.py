@@ -14,6 +14,7 @@ from graphlint import static
 from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence
+from graphlint.reading import reads
 
 REGION = """\
 import torch
@@ -244,14 +245,14 @@ def test_a_broken_function_beside_a_region_is_a_finding(tmp_path: Path) -> None:
 
 def test_a_file_that_may_not_be_opened_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason of the system is passed on."""
-    read = Path.read_bytes
+    read = reads.content
 
     def refuse(path: Path) -> bytes:
         if path.name == "locked.py":
             raise PermissionError(13, "Permission denied")
         return read(path)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(reads, "content", refuse)
     analysis = analyse(tmp_path, f"{REGION}# file: locked.py\n{REGION}")
     assert [("locked.py", 1, "GL001"), ("main.py", 4, "GL101")] == analysis.found
     assert "this file cannot be read: Permission denied" == analysis.report.findings[0].message

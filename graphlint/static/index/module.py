@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
+from graphlint.reading import reads
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import UnparsableSource, lower_segment
 from graphlint.static.syntax.outline import outline
@@ -141,7 +142,7 @@ class Module:
 
 def read_source(path: Path) -> str:
     """The text of a source file. Raises OSError, UnicodeError or SyntaxError (an unknown encoding declared)."""
-    text = importlib.util.decode_source(path.read_bytes())  # honours coding comments and the byte order mark
+    text = importlib.util.decode_source(reads.content(path))  # honours coding comments and the byte order mark
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from graphlint.reading import reads
+
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
@@ -31,11 +33,13 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
 
     def result() -> Result:
         try:
-            succeeded, value = receiver.recv()
+            succeeded, value, record = receiver.recv()
         except EOFError:
             process.join()
             raise RuntimeError(f"a process of the analysis ended with status {process.exitcode}") from None
         process.join()
+        if record is not None and (kept := reads.kept()) is not None:
+            kept.merge(record)
         if not succeeded:
             raise value
         return value  # type: ignore[no-any-return]
@@ -45,7 +49,7 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
 
 def _send(work: Callable[[], Any], sender: Connection) -> None:
     try:
-        outcome = True, work()
+        outcome = True, work(), reads.kept()
     except BaseException as error:  # a KeyboardInterrupt reaches both processes; the other one tells of it
-        outcome = False, error
+        outcome = False, error, None
     sender.send(outcome)

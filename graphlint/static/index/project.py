@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
-import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TypeAlias
 
+from graphlint.reading import reads
+from graphlint.reading.questions import Answer, Holds, Names, Question
 from graphlint.static.index.module import Module
 from graphlint.static.index.roots import Roots
 
 Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
-
-_CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
-_STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
-_OWN = re.compile(rb"\bself\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
-_BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 
 
 class Project:
@@ -28,20 +21,25 @@ class Project:
 
     def __init__(self, files: Iterable[Path]) -> None:
         self.files = list(files)
-        self.roots = Roots(self.files, self.raw)
+        self.roots = Roots(self.files, self.ask)
         self.modules: dict[str, Module | None] = {}
         self.by_path: dict[Path, Module] = {}
         self.unreadable: dict[Path, str] = {}
-        self._bases: dict[bytes, list[Path]] | None = None
 
-    def raw(self, path: Path) -> bytes | None:
-        """What stands in a file; None if it cannot be read. Kept by nobody, since memory costs more than reading."""
+    def ask(self, path: Path, question: Question[Answer]) -> Answer:
+        """What a file answers to a question, or an empty one if it cannot be read.
+
+        Its text is kept by nobody, since memory costs more than reading.
+        """
         try:
-            with path.open("rb", buffering=0) as file:
-                return file.readall()
+            return reads.ask(path, question)
         except OSError as problem:
             self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
-        return None
+        return question(b"")
+
+    def answering(self, question: Question[bool]) -> Iterator[Path]:
+        """The checked files that answer a question with yes."""
+        return (path for path in self.files if self.ask(path, question))
 
     def problems(self) -> Problems:
         """Why, and at which line, files could not be read or parsed when they were needed."""
@@ -51,16 +49,16 @@ class Project:
     def add_installed(self, package: str | Path) -> None:
         """Make an installed package, or one in a folder, followable. Raises LookupError if there is none."""
         folder = Path(package)
-        if folder.is_dir():
-            self.roots.add(folder.resolve())
+        if reads.is_folder(folder):
+            self.roots.add(reads.resolved(folder))
             return
         name = str(package).partition(".")[0]
-        spec = importlib.machinery.PathFinder.find_spec(name, sys.path)
-        if spec is None:
+        found = reads.package(name)
+        if found is None:
             raise LookupError(str(package))
-        origin = Path(spec.origin).parent if spec.origin else Path(next(iter(spec.submodule_search_locations or ())))
-        is_module = spec.submodule_search_locations is None
-        self.roots.add_one(origin if is_module else origin.parent, name)
+        file, *folders = found
+        origin = Path(file).parent if file else Path(folders[0])
+        self.roots.add_one(origin.parent if folders else origin, name)
 
     def expect(self, pattern: str) -> None:
         """Let the modules that a user means by a dotted name, which may end in a glob, be called so."""
@@ -83,49 +81,35 @@ class Project:
 
     def subclass_modules(self, name: str) -> Iterator[Module]:
         """The modules of the checked files in which a class statement names a class among its bases."""
-        if self._bases is None:
-            self._bases = {}
-            for path in self.files:
-                bases = b",".join(_CLASS_BASES.findall(self.raw(path) or b""))
-                for word in set(_BASE.findall(bases)):
-                    self._bases.setdefault(word, []).append(path)
-        for path in self._bases.get(name.encode(), ()):
-            yield self.module_at(path)
+        return map(self.module_at, self._deriving.files(name))
 
     def naming(self, name: str) -> Iterator[Module]:
         """The modules of the checked files in which a name stands somewhere."""
-        for path in self.files:
-            if name.encode() in (self.raw(path) or b""):
-                yield self.module_at(path)
+        return map(self.module_at, self.answering(Holds([name])))
 
     def is_set_from_outside(self, attribute: str) -> bool:
         """Whether an attribute of that name is assigned to anything but the object that a method is called on."""
-        return attribute.encode() in self._stored
+        return bool(self.storing(attribute))
 
     def storing(self, attribute: str) -> Sequence[Path]:
         """The files that assign to an attribute of that name of anything but the object of a method."""
-        return self._stored.get(attribute.encode(), ())
+        return self._storing.files(attribute)
 
     def owning(self, attribute: str) -> Set[Path]:
         """The files in which methods assign to an attribute of that name of their own object."""
-        return self._owned.get(attribute.encode(), frozenset())
+        return frozenset(self._owning.files(attribute))
 
     @cached_property
-    def _stored(self) -> Mapping[bytes, list[Path]]:
-        """The attributes that are assigned from outside, with the files that do it."""
-        return self._files_by(_STORE)
+    def _deriving(self) -> _Named:
+        return _Named(self, Names("bases"))
 
     @cached_property
-    def _owned(self) -> Mapping[bytes, Set[Path]]:
-        return {name: frozenset(paths) for name, paths in self._files_by(_OWN).items()}
+    def _storing(self) -> _Named:
+        return _Named(self, Names("stores"))
 
-    def _files_by(self, pattern: re.Pattern[bytes]) -> dict[bytes, list[Path]]:
-        """The checked files by the names that a pattern finds in them."""
-        found: dict[bytes, list[Path]] = {}
-        for path in self.files:
-            for name in set(pattern.findall(self.raw(path) or b"")):
-                found.setdefault(name, []).append(path)
-        return found
+    @cached_property
+    def _owning(self) -> _Named:
+        return _Named(self, Names("owns"))
 
     def sharing(self, module: Module, name: str, is_attribute: bool) -> Iterator[tuple[Module, str]]:
         """Who may have what a module has under a name, and how it is spelt there, with a dot before an attribute.
@@ -143,16 +127,36 @@ class Project:
         index = module.index
         if not (is_attribute or index.stars or name in index.imports or name in index.assignments):
             return  # a name of a function, which no module has
+        asked = {home: Holds([member, *_named(home)]) for home, member in homes.items()}
         for path in self.files:
-            raw = self.raw(path) or b""
             for home, member in homes.items():
-                names_home = home.is_package or home.name.rpartition(".")[2].encode() in raw
-                if names_home and member.encode() in raw and (user := self.module_at(path)) not in homes:
+                if self.ask(path, asked[home]) and (user := self.module_at(path)) not in homes:
                     yield from ((user, spelling) for spelling in _spellings(user, home.name, member))
 
     def has_package(self, name: str) -> bool:
         """Whether a module or a folder of modules has that dotted name."""
         return self.module(name) is not None or self.roots.has_folder(name)
+
+
+class _Named:
+    """The checked files by the names that stand in them in one role; they are all searched once, for the first name."""
+
+    def __init__(self, project: Project, question: Names) -> None:
+        self._question = question
+        self._files: dict[bytes, list[Path]] = {}
+        for path in project.files:
+            for name in project.ask(path, question):
+                self._files.setdefault(name, []).append(path)
+
+    def files(self, name: str) -> Sequence[Path]:
+        found = self._files.get(name.encode(), ())
+        reads.look_up(self._question, name, found)
+        return found
+
+
+def _named(home: Module) -> list[str]:
+    """What stands in a file that imports from a module: its last name, if it is no package."""
+    return [] if home.is_package else [home.name.rpartition(".")[2]]
 
 
 def _spellings(user: Module, home: str, member: str) -> Iterator[str]:

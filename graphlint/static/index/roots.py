@@ -7,32 +7,39 @@ whether it is, by what it imports and how it names its modules.
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, takewhile
 from pathlib import Path
+from typing import Protocol
+
+from graphlint.reading import reads
+from graphlint.reading.questions import Answer, Imports, Question
 
 MAX_LEVELS = 6  # folders without __init__.py, one in the other, in the name of a module
 MAX_WITNESSES = 100  # files that are asked what they import
 PROJECT_FILES = (".git", "pyproject.toml", "setup.cfg", "setup.py")  # the folder of these is no package
 
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\(?\s*(\w+)|import[ \t]+([\w.]+))", re.MULTILINE
-)
+_IMPORTS = Imports()
+
+
+class Ask(Protocol):
+    """What a file answers to a question."""
+
+    def __call__(self, path: Path, question: Question[Answer], /) -> Answer: ...
 
 
 class Roots:
     """The folders that dotted names begin below: those above the packages, and those that the program itself tells."""
 
-    def __init__(self, files: Sequence[Path], raw: Callable[[Path], bytes | None]) -> None:
+    def __init__(self, files: Sequence[Path], ask: Ask) -> None:
         self.files = files
-        self.raw = raw
+        self.ask = ask
         self.folders: dict[Path, None] = {}
         self._only: dict[Path, set[str]] = {}  # the packages below a folder, where not all of them are looked at
         self._packages: dict[Path, bool] = {}
-        self._entries: dict[Path, frozenset[str]] = {}
+        self._entries: dict[Path, reads.Folder] = {}
         self._bases: dict[Path, Path] = {}
         for folder in dict.fromkeys(file.parent for file in files):
             self.add(folder)
@@ -77,7 +84,7 @@ class Roots:
     def has_folder(self, name: str) -> bool:
         """Whether a folder of modules has that dotted name."""
         parts = name.split(".")
-        return any(root.joinpath(*parts).is_dir() for root in self._beginning(parts[0]))
+        return any(reads.is_folder(root.joinpath(*parts)) for root in self._beginning(parts[0]))
 
     def expect(self, name: str) -> None:
         """Let names begin where one that the user gives a module, or a folder of modules, does."""
@@ -109,7 +116,7 @@ class Roots:
         """The folders above that Python may import what lies below a folder from, the nearest first."""
         for base in islice(root.parents, MAX_LEVELS):
             inner = root.relative_to(base).parts[0]
-            if not inner.isidentifier() or any((base / inner / name).exists() for name in PROJECT_FILES):
+            if not inner.isidentifier() or any(reads.exists(base / inner / name) for name in PROJECT_FILES):
                 return
             if not self._is_package(base):
                 yield base
@@ -141,14 +148,14 @@ class Roots:
 
     def _told(self, root: Path, possible: Sequence[Path], path: Path) -> Path | None:
         """The folder that a file imports what lies in a folder above packages from, if it does."""
-        for dots, module, member, whole in _IMPORT.findall(self.raw(path) or b""):
+        for dots, module, member, whole in self.ask(path, _IMPORTS):
             if dots:
                 package = _above(path, len(dots))
                 found = (base for base in possible if package.is_relative_to(base) and package != base)
                 if root.is_relative_to(package) and (base := next(found, None)) is not None:
                     return base
                 continue
-            parts = tuple((whole or module + b"." + member).decode("utf-8", "replace").split("."))
+            parts = tuple((whole or f"{module}.{member}").split("."))
             for base in possible:
                 outer = root.relative_to(base).parts
                 if len(parts) > len(outer) and parts[: len(outer)] == outer and self._holds(root, parts[len(outer)]):
@@ -158,21 +165,17 @@ class Roots:
     def _is_package(self, folder: Path) -> bool:
         known = self._packages.get(folder)
         if known is None:
-            inside = (folder / "__init__.py").is_file()
+            inside = reads.is_file(folder / "__init__.py")
             # A folder without __init__.py between packages belongs to them: large trees forget one now and then.
-            known = inside or (folder.parent != folder and (folder.parent / "__init__.py").is_file())
+            known = inside or (folder.parent != folder and reads.is_file(folder.parent / "__init__.py"))
             self._packages[folder] = known
         return known
 
     def _holds(self, root: Path, top: str) -> bool:
         entries = self._entries.get(root)
         if entries is None:
-            try:
-                entries = frozenset(p.name.removesuffix(".py") for p in root.iterdir())
-            except OSError:
-                entries = frozenset()
-            self._entries[root] = entries
-        return top in entries
+            entries = self._entries[root] = reads.Folder(root)
+        return top in entries or f"{top}.py" in entries
 
 
 def _above(path: Path, levels: int) -> Path:
@@ -183,6 +186,6 @@ def _above(path: Path, levels: int) -> Path:
 def _file(root: Path, parts: Sequence[str]) -> Path | None:
     base = root.joinpath(*parts)
     for candidate in (base / "__init__.py", base.with_name(base.name + ".py")):
-        if candidate.is_file():
+        if reads.is_file(candidate):
             return candidate
     return None

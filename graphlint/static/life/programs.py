@@ -7,7 +7,6 @@ and what it returns is called twice if it is a function.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from graphlint.finding import Region
+from graphlint.reading.questions import HoldsPair
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -38,7 +38,7 @@ from graphlint.static.life.objects import (
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
-_CAPTURING = re.compile(rb"def (\w*capture\w*)\(")
+_PAIR = HoldsPair("capture", "replay")
 Program = Callable[[Machine], None]
 MAX_METHODS = 8  # of a class that replay
 _NODE = ir.Literal(ir.NOWHERE, None)
@@ -72,9 +72,7 @@ class Programs:
     def pairs(self, files: Iterable[Path]) -> Iterator[Program]:
         """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
         for path in files:
-            raw = self.interpreter.project.raw(path) or b""
-            names = {match.decode() for match in _CAPTURING.findall(raw)} if b"replay" in raw else set()
-            if not any(name.replace("capture", "replay").encode() in raw for name in names):
+            if not self.interpreter.project.ask(path, _PAIR):
                 continue
             for owner in classes_of(self.interpreter.project.module_at(path)):
                 for name in owner.methods:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -82,10 +83,9 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
     classes, lexicon = interpreter.classes, interpreter.lexicon
     optimizers = lexicon.modules["optimizers"]
     applied = {name for name, does in lexicon.callables.items() if does == "applied"}
-    marks = {name.rpartition(".")[2].encode() for name in (*optimizers, *applied)}
+    marks = HoldsAny(sorted({name.rpartition(".")[2] for name in (*optimizers, *applied)}))
     for module in modules:
-        raw = interpreter.project.raw(module.path) or b""
-        if not any(mark in raw for mark in marks):
+        if not interpreter.project.ask(module.path, marks):
             continue
         for cls in module.index.classes.values():
             bases = classes.external_bases(cls)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from graphlint import finding
 from graphlint.finding import Region, Span
+from graphlint.reading.questions import Holds
 from graphlint.static.domain.contexts import Context, MadeCall, OpenRegion, Unresolved, reachable
 from graphlint.static.domain.program import Instance
 from graphlint.static.index.headers import Header, header
@@ -156,10 +157,9 @@ class Candidates:
         return self.known[method]
 
     def _search(self, method: str) -> Iterator[tuple[ClassDefinition, Header]]:
-        mark = f"def {method}".encode()
+        mark = Holds([f"def {method}"])
         for path in self.files:
-            raw = self.interpreter.project.raw(path)
-            if raw is None or mark not in raw:
+            if not self.interpreter.project.ask(path, mark):
                 continue
             module = self.interpreter.project.module_at(path)
             for cls in () if is_test(module.name) else module.index.classes.values():

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
+from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
@@ -21,7 +22,7 @@ from graphlint.static.regions.declarations import marked, run_declared
 from graphlint.static.regions.patterns import functions_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk, words_in
-from graphlint.static.syntax.words import Words, by_shared_piece
+from graphlint.static.syntax.words import Words
 from graphlint.values import UNKNOWN, External, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
@@ -72,7 +73,7 @@ class Search:
                 return
             helpers |= new
             pattern = _any_of(new)
-            users = self._files_with([name.encode() for name in new], self.files, pattern)[:MAX_USERS]
+            users = self._files_with(new, self.files, pattern)[:MAX_USERS]
             methods = {method for name in new for method in self.methods.get(name, ())}
             pending = dict.fromkeys(users, Words(_any_of(new | methods)))
             found = set()
@@ -85,7 +86,7 @@ class Search:
         files = self.candidates  # the decorator's own name is a mark; what it is called elsewhere is none
         while new:
             known |= new
-            paths = [p for p in self._files_with([n.encode() for n in new], files, _any_of(new)) if p not in looked_at]
+            paths = [p for p in self._files_with(new, files, _any_of(new)) if p not in looked_at]
             looked_at.update(paths)
             files = self.files
             modules = [self.interpreter.project.module_at(path) for path in paths]
@@ -96,19 +97,11 @@ class Search:
             new = {name for module in modules for name in _aliases(module, known)} - known
 
     def _files_with(
-        self, marks: Collection[bytes], files: Iterable[Path], pattern: re.Pattern[str] | None = None
+        self, marks: Collection[str], files: Iterable[Path], pattern: re.Pattern[str] | None = None
     ) -> list[Path]:
         """Those of the files that hold one of the marks and, if there is one, match the pattern."""
-        found = []
-        groups = by_shared_piece(marks).items()
-        for path in files:
-            raw = self.interpreter.project.raw(path) or b""
-            # A plain search for each mark is faster than one expression for all of them.
-            if not any(piece in raw and any(mark in raw for mark in group) for piece, group in groups):
-                continue
-            if pattern is None or pattern.search(raw.decode("utf-8", "replace")):
-                found.append(path)
-        return found
+        question = HoldsAny(sorted(marks), pattern.pattern if pattern else "")
+        return [path for path in files if self.interpreter.project.ask(path, question)]
 
     def _run_file(self, module: Module, words: Words) -> set[str]:
         """Run the functions of a file that use an entry or helper; the names of those that pass a region on."""

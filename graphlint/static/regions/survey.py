@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.finding import Region
+from graphlint.reading.questions import Holds
 from graphlint.rulebook.targets import Target
 from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
@@ -83,8 +84,7 @@ def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDe
     """The classes that have a `forward` of their own and derive from a module or model of some package."""
     called = tuple(interpreter.lexicon.modules["called"])
     for path in files:
-        raw = interpreter.project.raw(path)
-        if raw is None or b"def forward" not in raw:
+        if not interpreter.project.ask(path, Holds(["def forward"])):
             continue
         for cls in interpreter.project.module_at(path).index.classes.values():
             bases = interpreter.classes.external_bases(cls)

@@ -12,6 +12,7 @@ from pathspec import GitIgnoreSpec
 from graphlint.errors import UsageError
 from graphlint.globs import compile_globs, is_valid_glob, without_matches
 from graphlint.paths import normal
+from graphlint.reading import reads
 
 IGNORE_FILE = ".gitignore"
 DEFAULT_EXCLUDE = (
@@ -19,6 +20,7 @@ DEFAULT_EXCLUDE = (
     ".direnv",
     ".eggs",
     ".git",
+    ".graphlint_cache",
     ".hg",
     ".ipynb_checkpoints",
     ".mypy_cache",
@@ -63,12 +65,14 @@ def discover(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> list[
     found: set[str] = set()
     for path in paths:
         given = normal(path)
-        if given.is_dir():
+        what = reads.kind(given)
+        if what == "folder":
             found.update(walk(str(given), rules_above(given, exclude, normal(root))))
-        elif given.exists():
+        elif what:
             found.add(str(given))
         else:
             raise UsageError(f"`{path}` does not exist")
+    reads.discovered(paths, exclude, root, found)
     return [Path(path) for path in sorted(found)]
 
 
@@ -77,8 +81,7 @@ def walk(folder: str, rules: tuple[IgnoreRules, ...]) -> Iterator[str]:
     while pending:
         folder, rules = pending.pop()
         try:
-            with os.scandir(folder) as scan:
-                entries = list(scan)
+            entries = reads.scan(folder)
         except OSError:
             yield folder
             continue
@@ -89,8 +92,13 @@ def walk(folder: str, rules: tuple[IgnoreRules, ...]) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if not is_excluded(f"{entry.path}{os.sep}", rules):
                     pending.append((entry.path, rules))
-            elif entry.name.endswith(".py") and entry.is_file() and not is_excluded(entry.path, rules):
+            elif entry.name.endswith(".py") and is_file(entry) and not is_excluded(entry.path, rules):
                 yield entry.path
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file, or a link to one, which may come to lead elsewhere."""
+    return reads.is_file(Path(entry.path)) if entry.is_symlink() else entry.is_file()
 
 
 def is_excluded(path: str, rules: tuple[IgnoreRules, ...]) -> bool:
@@ -124,7 +132,7 @@ def ignore_rules(folder: Path, patterns: tuple[str, ...]) -> IgnoreRules:
 def read_ignore_file(folder: Path) -> tuple[str, ...]:
     """The patterns of the folder's .gitignore; lines that git would skip are skipped."""
     try:
-        text = (folder / IGNORE_FILE).read_text(encoding="utf-8-sig", errors="replace")
+        text = reads.content(folder / IGNORE_FILE).decode("utf-8-sig", errors="replace")
     except OSError:
         return ()
     return tuple(line for line in text.splitlines() if is_valid_glob(line))
@@ -132,4 +140,4 @@ def read_ignore_file(folder: Path) -> tuple[str, ...]:
 
 def repository(folder: Path) -> Path | None:
     """The folder of the repository that a folder lies in."""
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
+    return next((parent for parent in (folder, *folder.parents) if reads.exists(parent / ".git")), None)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _WRAPPER = "if True:\n"  # gives an indented piece of source a parent
-
-_PIECE = 5  # bytes that marks may share: fewer stand in too many files
 
 
 @dataclass(frozen=True)
@@ -43,21 +40,6 @@ class Words:
 
     def _tells(self, call: ast.Call) -> bool:
         return any(keyword.arg in self.keywords for keyword in call.keywords)
-
-
-def by_shared_piece(marks: Collection[bytes]) -> dict[bytes, list[bytes]]:
-    """The marks by a piece that they share: a text without the piece holds none of them, which saves most searches."""
-    groups, left = {}, sorted(marks)
-    while left:
-        counts = Counter(
-            piece for mark in left for piece in {mark[i : i + _PIECE] for i in range(len(mark) - _PIECE + 1)}
-        )
-        piece, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=(b"", 1))
-        if count == 1:
-            break
-        groups[piece] = [mark for mark in left if piece in mark]
-        left = [mark for mark in left if piece not in mark]
-    return groups | {mark: [mark] for mark in left}
 
 
 def _read(node: ast.AST, local: set[str]) -> Iterator[str]:

@@ -1,0 +1,141 @@
+"""The text of a file in, the answer out of which more cannot be learnt: what a search asks of files that it goes over.
+
+A file may change as it likes, as long as it answers the questions of a run as before. Each question can be written
+down: by the name of its class and its fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from typing import Generic, TypeAlias, TypeVar
+
+Answer = TypeVar("Answer")
+Written: TypeAlias = "str | int | list[Written] | dict[str, Written] | None"  # as JSON has it
+
+_PIECE = 5  # bytes that marks may share: fewer stand in too many files
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\(?\s*(\w+)|import[ \t]+([\w.]+))", re.MULTILINE
+)
+_CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
+_BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
+_STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
+_OWN = re.compile(rb"\bself\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+_METHOD = re.compile(rb"def (\w+)\(")
+
+
+class Question(Generic[Answer]):
+    """What is asked of the text of a file; two with the same fields are one."""
+
+    def __init__(self, *fields: str | Sequence[str]) -> None:
+        self.fields = tuple(one if isinstance(one, str) else tuple(one) for one in fields)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.fields == other.fields
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.fields))
+
+    def __call__(self, text: bytes) -> Answer:
+        raise NotImplementedError
+
+
+class Holds(Question[bool]):
+    """Whether all of some words stand in a file."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__(words)
+        self._words = [word.encode() for word in words]
+
+    def __call__(self, text: bytes) -> bool:
+        return all(word in text for word in self._words)
+
+
+class HoldsAny(Question[bool]):
+    """Whether one of some marks stands in a file, and whether a pattern matches there if one is given."""
+
+    def __init__(self, marks: Sequence[str], pattern: str = "") -> None:
+        super().__init__(marks, pattern)
+        self._marks = [mark.encode() for mark in marks]
+        self._pattern = re.compile(pattern) if pattern else None
+
+    @cached_property
+    def _groups(self) -> list[tuple[bytes, list[bytes]]]:
+        return list(by_shared_piece(self._marks).items())
+
+    def __call__(self, text: bytes) -> bool:
+        # A plain search for each mark is faster than one expression for all of them.
+        if not any(piece in text and any(mark in text for mark in group) for piece, group in self._groups):
+            return False
+        return self._pattern is None or self._pattern.search(text.decode("utf-8", "replace")) is not None
+
+
+class HoldsPair(Question[bool]):
+    """Whether a method with one word in its name is defined, and a name stands there that has another word instead."""
+
+    def __init__(self, word: str, other: str) -> None:
+        super().__init__(word, other)
+        self._word, self._other = word.encode(), other.encode()
+
+    def __call__(self, text: bytes) -> bool:
+        names = {name for name in _METHOD.findall(text) if self._word in name} if self._other in text else ()
+        return any(name.replace(self._word, self._other) in text for name in names)
+
+
+class Imports(Question[list[list[str]]]):
+    """What a file imports: the dots and the module of `from`, its first member, or the module of a plain import."""
+
+    def __call__(self, text: bytes) -> list[list[str]]:
+        return [[part.decode("utf-8", "replace") for part in found] for found in _IMPORT.findall(text)]
+
+
+class Names(Question[frozenset[bytes]]):
+    """The names that stand in a file in one role: `bases` of classes, or attributes that it `stores` or `owns`.
+
+    They are looked up one at a time, and who looks one up depends on no other.
+    """
+
+    def __init__(self, role: str) -> None:
+        super().__init__(role)
+        self._pattern = {"bases": _BASE, "stores": _STORE, "owns": _OWN}[role]
+        self._is_of_classes = role == "bases"
+
+    def __call__(self, text: bytes) -> frozenset[bytes]:
+        return frozenset(self._pattern.findall(b",".join(_CLASS_BASES.findall(text)) if self._is_of_classes else text))
+
+
+_KINDS = {kind.__name__: kind for kind in (Holds, HoldsAny, HoldsPair, Imports, Names)}
+
+
+def written(question: Question[Answer]) -> Written:
+    """A question as it is written down."""
+    fields: list[Written] = [one if isinstance(one, str) else [*one] for one in question.fields]
+    return [type(question).__name__, *fields]
+
+
+def as_written(spelt: list[str]) -> Question[object]:
+    """The question that was written down. Raises LookupError or TypeError for what is none."""
+    kind, *fields = spelt
+    made: Question[object] = _KINDS[kind](*fields)  # type: ignore[assignment]
+    return made
+
+
+def by_shared_piece(marks: Collection[bytes]) -> dict[bytes, list[bytes]]:
+    """The marks by a piece that they share: a text without the piece holds none of them, which saves most searches."""
+    groups, left = {}, sorted(marks)
+    while left:
+        counts = Counter(piece for mark in left for piece in set(_pieces(mark)))
+        piece, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=(b"", 1))
+        if count == 1:
+            break
+        groups[piece] = [mark for mark in left if piece in mark]
+        left = [mark for mark in left if piece not in mark]
+    return groups | {mark: [mark] for mark in left}
+
+
+def _pieces(mark: bytes) -> Iterator[bytes]:
+    for begin in range(len(mark) - _PIECE + 1):
+        yield mark[begin : begin + _PIECE]

@@ -1,0 +1,204 @@
+"""Paths in, what is there out; where a record is kept, it learns of it.
+
+Each function is one way of reading. What `check` reads past them, a record would not know, so tests watch the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from graphlint.reading.questions import Answer, Names, Question
+from graphlint.reading.record import Discovery, Record, Seen, Stamp
+
+IGNORED = ".graphlint_cache"  # is written to by the run itself, and holds no sources
+
+_kept: Record | None = None
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[Record]:
+    """Keep a record of what is read inside."""
+    global _kept
+    outer, record = _kept, Record()
+    _kept = record
+    try:
+        yield record
+    finally:
+        _kept = outer
+
+
+def kept() -> Record | None:
+    """The record that is kept now, if one is."""
+    return _kept
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def digest(text: bytes) -> str:
+    """What stands for a text."""
+    from hashlib import blake2b  # takes a while, and nobody needs it where nothing was written to
+
+    return blake2b(text, digest_size=16).hexdigest()
+
+
+def content(path: Path) -> bytes:
+    """All that stands in a file. Raises OSError."""
+    text = _read(path)
+    if _kept is not None:
+        _kept.read.add(str(path))
+    return text
+
+
+def ask(path: Path, question: Question[Answer]) -> Answer:
+    """What a file answers to a question, which is no reading of it. Raises OSError."""
+    answer = question(_read(path))
+    if _kept is not None and answer and not isinstance(question, Names):
+        _kept.answers.setdefault(question, {})[str(path)] = answer  # type: ignore[arg-type]
+    return answer
+
+
+def look_up(question: Names, name: str, found: Iterable[Path]) -> None:
+    """Note that a name was looked up among those of all files, and which have it."""
+    if _kept is not None:
+        _kept.lookups.setdefault(question, {})[name] = frozenset(map(str, found))  # type: ignore[arg-type]
+
+
+def scan(folder: str) -> list[os.DirEntry[str]]:
+    """What lies in a folder. Raises OSError."""
+    try:
+        stamp = None if _kept is None else stamp_of(os.stat(folder))
+        with os.scandir(folder) as opened:
+            entries = list(opened)
+    except OSError:
+        incomplete()
+        raise
+    if _kept is not None and stamp is not None:
+        _kept.folders[folder] = Seen(stamp, listing(entries))
+    return entries
+
+
+def listing(entries: Iterable[os.DirEntry[str]]) -> str:
+    """What stands for the entries of a folder: their names, and which are folders."""
+    names = (f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name for entry in entries)
+    return digest("\0".join(sorted(name for name in names if name != f"{IGNORED}/")).encode(errors="surrogateescape"))
+
+
+def discovered(paths: Iterable[Path], exclude: Iterable[str], root: Path, files: Iterable[str]) -> None:
+    """Note which files were found below some paths."""
+    if _kept is not None:
+        _kept.discoveries.add(Discovery(tuple(map(str, paths)), tuple(exclude), str(root), frozenset(files)))
+
+
+class Folder:
+    """The names in a folder, for those who ask for one at a time; one that cannot be read has none."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self._names = names_in(self.path)
+
+    def __contains__(self, name: str) -> bool:
+        found = name in self._names
+        if _kept is not None:
+            _kept.names.setdefault(self.path, {})[name] = found
+        return found
+
+
+def names_ending(folder: str, suffix: str) -> list[str]:
+    return sorted(name for name in names_in(folder) if name.endswith(suffix))
+
+
+def names_in(folder: str) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def files_in(folder: Path, suffix: str) -> list[Path]:
+    """The files of a folder with a suffix, sorted by name."""
+    found = names_ending(str(folder), suffix)
+    if _kept is not None:
+        _kept.endings.setdefault(str(folder), {})[suffix] = found
+    return [folder / name for name in found]
+
+
+def kind(path: Path) -> str:
+    """What lies at a path: `file`, `folder`, `other`, or nothing."""
+    found = kind_of(str(path))
+    if _kept is not None:
+        _kept.kinds[str(path)] = found
+    return found
+
+
+def kind_of(path: str) -> str:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return ""
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def is_file(path: Path) -> bool:
+    return kind(path) == "file"
+
+
+def is_folder(path: Path) -> bool:
+    return kind(path) == "folder"
+
+
+def exists(path: Path) -> bool:
+    return kind(path) != ""
+
+
+def resolved(path: Path) -> Path:
+    """The path without links."""
+    found = os.path.realpath(path)
+    if _kept is not None:
+        _kept.links[str(path)] = found
+    return Path(found)
+
+
+def package(name: str) -> tuple[str, ...] | None:
+    """Where a package or module is installed: its file, and the folders of a package. None if it is not."""
+    found = installed(name)
+    if _kept is not None:
+        _kept.packages[name] = found
+    return found
+
+
+def installed(name: str) -> tuple[str, ...] | None:
+    import importlib.machinery
+    import sys
+
+    spec = importlib.machinery.PathFinder.find_spec(name, sys.path)
+    return None if spec is None else (spec.origin or "", *(spec.submodule_search_locations or ()))
+
+
+def incomplete() -> None:
+    """Note that the answer depends on more than a record can hold."""
+    if _kept is not None:
+        _kept.is_complete = False
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            stamp = None if _kept is None else stamp_of(os.fstat(file.fileno()))
+            text = file.readall()
+    except OSError as problem:
+        if isinstance(problem, FileNotFoundError):
+            kind(path)
+        else:
+            incomplete()
+        raise
+    if _kept is not None and stamp is not None:
+        known = _kept.files.get(str(path))
+        if known is None or known.stamp != stamp:
+            _kept.see(str(path), Seen(stamp, digest(text)))
+    return text

@@ -1,0 +1,83 @@
+"""What a run reads in, all that its answer depends on out."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from graphlint.reading.questions import Question
+
+MARGIN = 2_000_000_000  # nanoseconds: as coarse as the clocks of file systems are
+
+
+class Stamp(NamedTuple):
+    """What tells that a file or folder was written to, without a look inside: nobody can set the time of change."""
+
+    modified: int
+    changed: int
+    size: int
+    inode: int
+
+
+class Seen(NamedTuple):
+    """A file or folder as it was: its stamp, and a digest of what stood in it."""
+
+    stamp: Stamp
+    digest: str
+
+
+class Discovery(NamedTuple):
+    """The Python files that were found below some paths."""
+
+    paths: tuple[str, ...]
+    exclude: tuple[str, ...]
+    root: str
+    files: frozenset[str]
+
+
+class Record:
+    """What was asked of the disk, with the answers. `is_complete` says that the answer depends on nothing else."""
+
+    def __init__(self) -> None:
+        self.began = time.time_ns()
+        self.files: dict[str, Seen] = {}
+        self.read: set[str] = set()  # the files that were read, and not only searched
+        self.folders: dict[str, Seen] = {}
+        self.discoveries: set[Discovery] = set()
+        self.endings: dict[str, dict[str, list[str]]] = {}  # folder -> suffix -> the names that have it
+        self.names: dict[str, dict[str, bool]] = {}  # folder -> name -> whether it is there
+        self.kinds: dict[str, str] = {}  # path -> what lies there
+        self.links: dict[str, str] = {}  # path -> what it leads to
+        self.packages: dict[str, tuple[str, ...] | None] = {}  # name -> where it is installed
+        self.answers: dict[Question[object], dict[str, object]] = {}  # by file; one that is not there said no
+        self.lookups: dict[Question[object], dict[str, frozenset[str]]] = {}  # by name, the files that have it
+        self.is_complete = True
+
+    def see(self, path: str, seen: Seen) -> None:
+        """Note a file; one that was another one before has changed under the run."""
+        if self.files.setdefault(path, seen) != seen:
+            self.is_complete = False
+
+    def merge(self, other: Record) -> None:
+        """Add what another process, which went on from here, has asked."""
+        for path, seen in other.files.items():
+            self.see(path, seen)
+        self.read |= other.read
+        self.folders |= other.folders
+        self.discoveries |= other.discoveries
+        for folder, names in other.names.items():
+            self.names.setdefault(folder, {}).update(names)
+        for folder, endings in other.endings.items():
+            self.endings.setdefault(folder, {}).update(endings)
+        self.kinds |= other.kinds
+        self.links |= other.links
+        self.packages |= other.packages
+        for question, answers in other.answers.items():
+            self.answers.setdefault(question, {}).update(answers)
+        for question, found in other.lookups.items():
+            self.lookups.setdefault(question, {}).update(found)
+        self.is_complete = self.is_complete and other.is_complete
+
+    def safe(self, stamp: Stamp) -> Stamp | None:
+        """A stamp that tells of every later change; what was written to just now may be again within the same tick."""
+        return stamp if max(stamp.modified, stamp.changed) < self.began - MARGIN else None
