@@ -1,39 +1,33 @@
-"""Command line in; one pipeline function, one reporter and an exit status out."""
+"""Command line in; one pipeline function, one reporter and an exit status out.
+
+Long, since every command and option stands here. What a command needs is loaded when it runs: asking for help, or for
+an answer that is known, waits for nothing else.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import io
 import os
 import sys
-import traceback
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from graphlint import baseline as baselines
-from graphlint import initial
-from graphlint.config import (
-    ALLOCATIONS,
-    CONFIDENCES,
-    Config,
-    check_codes,
-    extend_config,
-    load_config,
-    load_rules,
-)
+from graphlint.choices import ALLOCATIONS, CONFIDENCES, FORMATS
 from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
-from graphlint.finding import Confidence, Report
 from graphlint.paths import lies_in
-from graphlint.progress import progress_on
-from graphlint.report import REPORTERS
-from graphlint.rulebook import Rulebook
-from graphlint.rulebook.page import Rule
+from graphlint.report import reporter
 from graphlint.version import __version__
+
+if TYPE_CHECKING:
+    from graphlint.cache.folder import Folder
+    from graphlint.cache.outcome import Outcome
+    from graphlint.finding import Report
+    from graphlint.rulebook.page import Rule
 
 FOUND = 1
 FAILED = 2
@@ -67,6 +61,8 @@ def main() -> NoReturn:
         status = fail("interrupted", INTERRUPTED)
     except Exception as error:
         if os.environ.get(DEBUG):
+            import traceback
+
             traceback.print_exc()
         about = f"{type(error).__name__}: {error}".splitlines()[0]
         status = fail(f"internal error: {about}; please report it with the output of a run with {DEBUG}=1")
@@ -97,7 +93,7 @@ def codes(_context: click.Context, _option: click.Parameter, values: tuple[str, 
 @commands.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 @click.option("--region", "regions", multiple=True, metavar="MODULE:QUALNAME", help="Declare a capture region.")
-@click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
+@click.option("--format", "style", type=click.Choice(FORMATS), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
 @click.option("--follow-installed", multiple=True, metavar="PACKAGE", help="Follow calls into an installed package.")
@@ -110,42 +106,30 @@ def codes(_context: click.Context, _option: click.Parameter, values: tuple[str, 
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")
 @click.option("--statistics", is_flag=True, help="List the callees that no call could be resolved to.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor keep what was found before.")
+@click.option("--cache-dir", type=DIRECTORY, metavar="DIR", help="Keep it in DIR; else in .graphlint_cache.")
 def check(
     paths: tuple[Path, ...],
     style: str,
     output_file: Path | None,
-    confidence: str | None,
     project: Path | None,
-    baseline: Path | None,
     write_baseline: Path | None,
-    config_file: Path | None,
     statistics: bool,
+    no_cache: bool,
+    cache_dir: Path | None,
     **options: Any,
 ) -> int:
     """Look at all code that a capture region can reach."""
     check_output(output_file)
     paths = paths or (project or Path(),)
-    lowest = Confidence[confidence.upper()] if confidence else None
-    config = extend_config(
-        load_config(project or paths[0], config_file), confidence=lowest, baseline=baseline, **options
-    )
-    rulebook = load_rules(config, options["rules"])
-    check_codes(config, rulebook)
     looked_at = (project,) if project else paths
-    report = look(looked_at, config, rulebook)
     if write_baseline is not None:
-        baselines.write(report, looked_at, write_baseline)
-        click.echo(f"{len(report.findings)} findings are known to {write_baseline} from now on")
-        return 0
-    if config.baseline is not None:
-        report, gone = baselines.apply(report, looked_at, config.baseline)
-        narrowed = lowest or options["select"] or options["ignore"]
-        for known in () if narrowed else gone:
-            click.echo(f"graphlint: {config.baseline}: fixed, and can be removed: {known}", err=True)
+        return take_down(looked_at, write_baseline, options)
+    report = look(looked_at, cache(looked_at[0], cache_dir, no_cache), options)
     if project is not None:
         report = report_on(report, paths)
     color = output_file is None and wants_color()
-    write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
+    write(reporter(style)(report, color=color, base=Path.cwd()), output_file)
     if statistics:
         click.echo(unresolved(report), nl=False, err=style != "text")
     return FOUND if report.findings else 0
@@ -159,22 +143,61 @@ def check_output(file: Path | None) -> None:
 
 def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
     """The report with the findings that lie in or below the paths."""
+    from dataclasses import replace
+
     kept = tuple(finding for finding in report.findings if lies_in(Path(finding.span.path), paths))
-    return dataclasses.replace(report, findings=kept)
+    return replace(report, findings=kept)
 
 
-def look(paths: tuple[Path, ...], config: Config, rulebook: Rulebook) -> Report:
-    from graphlint import static
+def look(paths: tuple[Path, ...], folder: Folder | None, options: dict[str, Any]) -> Report:
+    """What a run on the paths reports, or has reported before; what it says beside that is told."""
+    from graphlint.cache.answers import answer
 
-    with progress_on(sys.stderr) as progress:
-        return static.check(paths, config, rulebook, progress)
+    def find_out() -> Outcome:
+        from graphlint import checking
+
+        return checking.find_out(paths, start=paths[0], **options)
+
+    written = {name: [*map(str, one)] if isinstance(one, tuple) else one and str(one) for name, one in options.items()}
+    report, told = answer({"paths": [*map(str, paths)], **written}, folder, find_out)
+    for line in told:
+        click.echo(f"graphlint: {line}", err=True)
+    return report
+
+
+def take_down(paths: tuple[Path, ...], file: Path, options: dict[str, Any]) -> int:
+    """Write all that a run on the paths finds to a baseline."""
+    from graphlint import baseline, checking
+
+    report, _ = checking.find_out(paths, start=paths[0], with_known=True, **options)
+    baseline.write(report, paths, file)
+    click.echo(f"{len(report.findings)} findings are known to {file} from now on")
+    return 0
+
+
+def cache(start: Path, given: Path | None, is_refused: bool = False) -> Folder | None:
+    """Where answers about the project at `start` are kept, if they are."""
+    from graphlint.cache.folder import cache_folder, is_off
+
+    return None if is_refused or is_off() else cache_folder(start, given)
+
+
+@commands.command()
+@click.argument("folder", type=DIRECTORY, default=".", metavar="[DIR]")
+@click.option("--cache-dir", type=DIRECTORY, metavar="DIR", help="The folder that `check` was given.")
+def clean(folder: Path, cache_dir: Path | None) -> None:
+    """Remove what `check` keeps of a project."""
+    from graphlint.cache.folder import cache_folder, remove
+
+    kept = cache_folder(folder, cache_dir)
+    click.echo(f"removed {kept.path}" if remove(kept) else f"nothing is kept in {kept.path}")
 
 
 @commands.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--on", type=click.Choice(WITNESSES), default="auto", help="Where to capture.")
 @click.option("--shapes-only", is_flag=True, help="Emulate without memory and numbers, for models that do not fit.")
-@click.option("--format", "style", type=click.Choice(list(REPORTERS)), default="text", help="How to report.")
+@click.option("--format", "style", type=click.Choice(FORMATS), default="text", help="How to report.")
 @click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
 @click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
 @click.option("--allocations", type=click.Choice(ALLOCATIONS), help="Which allocations to report.")
@@ -202,6 +225,8 @@ def verify(
 ) -> int:
     """Capture and replay targets: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
     check_output(output_file)
+    from graphlint.config import check_codes, extend_config, load_config, load_rules
+
     config = extend_config(load_config(Path(), config_file), **options)
     rulebook = load_rules(config, options["rules"])
     check_codes(config, rulebook)
@@ -214,7 +239,7 @@ def verify(
         targets, config, rulebook, on=on, runs=runs, shapes_only=shapes_only, deadline=deadline, progress=told
     )
     color = output_file is None and wants_color()
-    write(REPORTERS[style](report, color=color, base=Path.cwd()), output_file)
+    write(reporter(style)(report, color=color, base=Path.cwd()), output_file)
     problems = [target.problem for target in report.targets if target.problem]
     for problem in problems:
         fail(f"error: {problem}")
@@ -230,8 +255,11 @@ def show_step(target: str, step: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff, and write nothing.")
 def init(folder: Path, dry_run: bool) -> None:
     """Look at a project, and add a [tool.graphlint] table with reasons to its pyproject.toml."""
+    from graphlint import initial
+
     initial.change(folder, "")  # a project that has a table is told before it is looked at
     from graphlint import static
+    from graphlint.config import Config
 
     table = initial.propose(static.survey([folder], Config(root=folder.absolute())), folder.absolute())
     file, before, after = initial.change(folder, table)
@@ -248,6 +276,8 @@ def init(folder: Path, dry_run: bool) -> None:
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")
 def rule(code: str | None, everything: bool, rules: tuple[Path, ...]) -> None:
     """Print the page of a rule, or the table of all rules."""
+    from graphlint.config import extend_config, load_config, load_rules
+
     rulebook = load_rules(extend_config(load_config(Path()), rules=rules), rules)
     if everything:
         click.echo("\n".join(rule.text for rule in rulebook.rules), nl=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphlint.choices import ALLOCATIONS, CONFIDENCES
 from graphlint.errors import UsageError, nearest
 from graphlint.finding import Confidence, Finding
 from graphlint.globs import compile_globs, is_valid_glob
@@ -18,8 +19,6 @@ from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
 from graphlint.rulebook.tables import describe
 from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
 
-ALLOCATIONS = ("default", "strict")
-CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
 PROJECT_FILE = "pyproject.toml"
 
 

@@ -48,6 +48,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if PROOFS[item.path.name] in getattr(item, "fixturenames", ())]
 
 
+@pytest.fixture(autouse=True)
+def _without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests find out everything anew, and leave nothing behind in the folders that they look at."""
+    monkeypatch.setenv("GRAPHLINT_NO_CACHE", "1")
+
+
 @pytest.fixture
 def bless(request: pytest.FixtureRequest) -> bool:
     """Whether generated text is written anew; never where CI runs."""

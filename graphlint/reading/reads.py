@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphlint.reading.questions import Answer, Names, Question
-from graphlint.reading.record import Discovery, Record, Seen, Stamp
+from graphlint.reading.record import Record, Seen, Stamp
 
-IGNORED = ".graphlint_cache"  # is written to by the run itself, and holds no sources
+CACHE = ".graphlint_cache"  # is written to by the run itself, and holds no sources
+IGNORE_FILE = ".gitignore"
 
 _kept: Record | None = None
 
@@ -84,15 +85,16 @@ def scan(folder: str) -> list[os.DirEntry[str]]:
 
 
 def listing(entries: Iterable[os.DirEntry[str]]) -> str:
-    """What stands for the entries of a folder: their names, and which are folders."""
+    """What stands for the entries of a folder that may hold sources: folders, sources, and what leaves some out."""
     names = (f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name for entry in entries)
-    return digest("\0".join(sorted(name for name in names if name != f"{IGNORED}/")).encode(errors="surrogateescape"))
+    telling = sorted(name for name in names if name.endswith(("/", ".py", IGNORE_FILE)) and name != f"{CACHE}/")
+    return digest("\0".join(telling).encode(errors="surrogateescape"))
 
 
 def discovered(paths: Iterable[Path], exclude: Iterable[str], root: Path, files: Iterable[str]) -> None:
     """Note which files were found below some paths."""
     if _kept is not None:
-        _kept.discoveries.add(Discovery(tuple(map(str, paths)), tuple(exclude), str(root), frozenset(files)))
+        _kept.discovered[tuple(map(str, paths)), tuple(exclude), str(root)] = frozenset(files)
 
 
 class Folder:

@@ -26,15 +26,6 @@ class Seen(NamedTuple):
     digest: str
 
 
-class Discovery(NamedTuple):
-    """The Python files that were found below some paths."""
-
-    paths: tuple[str, ...]
-    exclude: tuple[str, ...]
-    root: str
-    files: frozenset[str]
-
-
 class Record:
     """What was asked of the disk, with the answers. `is_complete` says that the answer depends on nothing else."""
 
@@ -43,7 +34,8 @@ class Record:
         self.files: dict[str, Seen] = {}
         self.read: set[str] = set()  # the files that were read, and not only searched
         self.folders: dict[str, Seen] = {}
-        self.discoveries: set[Discovery] = set()
+        # The files that were found below some paths, with what was left out, by globs relative to a folder.
+        self.discovered: dict[tuple[tuple[str, ...], tuple[str, ...], str], frozenset[str]] = {}
         self.endings: dict[str, dict[str, list[str]]] = {}  # folder -> suffix -> the names that have it
         self.names: dict[str, dict[str, bool]] = {}  # folder -> name -> whether it is there
         self.kinds: dict[str, str] = {}  # path -> what lies there
@@ -64,7 +56,7 @@ class Record:
             self.see(path, seen)
         self.read |= other.read
         self.folders |= other.folders
-        self.discoveries |= other.discoveries
+        self.discovered |= other.discovered
         for folder, names in other.names.items():
             self.names.setdefault(folder, {}).update(names)
         for folder, endings in other.endings.items():

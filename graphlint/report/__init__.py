@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from graphlint.finding import Report
-from graphlint.report import github, json, sarif, text
+if TYPE_CHECKING:
+    from graphlint.finding import Report
 
 
 class Render(Protocol):
@@ -16,9 +16,7 @@ class Render(Protocol):
     def __call__(self, report: Report, *, color: bool = False, base: Path) -> str: ...
 
 
-REPORTERS: Mapping[str, Render] = {
-    "text": text.render,
-    "json": json.render,
-    "sarif": sarif.render,
-    "github": github.render,
-}
+def reporter(style: str) -> Render:
+    """The reporter of a format; the others are not loaded."""
+    render: Render = importlib.import_module(f"graphlint.report.{style}").render
+    return render

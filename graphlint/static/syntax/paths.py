@@ -14,13 +14,12 @@ from graphlint.globs import compile_globs, is_valid_glob, without_matches
 from graphlint.paths import normal
 from graphlint.reading import reads
 
-IGNORE_FILE = ".gitignore"
 DEFAULT_EXCLUDE = (
     ".bzr",
     ".direnv",
     ".eggs",
     ".git",
-    ".graphlint_cache",
+    reads.CACHE,
     ".hg",
     ".ipynb_checkpoints",
     ".mypy_cache",
@@ -85,7 +84,7 @@ def walk(folder: str, rules: tuple[IgnoreRules, ...]) -> Iterator[str]:
         except OSError:
             yield folder
             continue
-        if any(entry.name == IGNORE_FILE for entry in entries):
+        if any(entry.name == reads.IGNORE_FILE for entry in entries):
             configured, *above = rules
             rules = (configured, ignore_rules(Path(folder), read_ignore_file(Path(folder))), *above)
         for entry in entries:
@@ -132,7 +131,7 @@ def ignore_rules(folder: Path, patterns: tuple[str, ...]) -> IgnoreRules:
 def read_ignore_file(folder: Path) -> tuple[str, ...]:
     """The patterns of the folder's .gitignore; lines that git would skip are skipped."""
     try:
-        text = reads.content(folder / IGNORE_FILE).decode("utf-8-sig", errors="replace")
+        text = reads.content(folder / reads.IGNORE_FILE).decode("utf-8-sig", errors="replace")
     except OSError:
         return ()
     return tuple(line for line in text.splitlines() if is_valid_glob(line))

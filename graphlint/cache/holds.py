@@ -1,0 +1,131 @@
+"""What a run has read in, whether all of it is still there and answers alike out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphlint.reading import reads
+from graphlint.reading.questions import Question
+from graphlint.reading.record import Record, Seen
+
+
+def is_untouched(state: Mapping[str, Any]) -> bool | None:
+    """Whether nothing was written to; None if that takes a look at texts, False if the answer is another one."""
+    asked = (
+        all(reads.kind_of(path) == kind for path, kind in state["kinds"].items())
+        and all(_has(folder, names) for folder, names in state["names"].items())
+        and all(_ends(folder, endings) for folder, endings in state["endings"].items())
+        and all(os.path.realpath(path) == found for path, found in state["links"].items())
+        and all(_is_at(name, found) for name, found in state["packages"].items())
+    )
+    if not asked:
+        return False
+    same = True
+    for path, stamp in (*state["files"], *state["folders"]):
+        try:
+            found = os.stat(path)
+        except OSError:
+            return False
+        same = same and stamp is not None and stamp == list(reads.stamp_of(found))
+    return True if same else None
+
+
+def is_alike(record: Record) -> bool:
+    """Whether what was written to says the same as before; notes in the record how it is now."""
+    return _files_are_alike(record) and _folders_are_alike(record)
+
+
+def is_unchanged(record: Record) -> bool:
+    """Whether no file was written to during the run."""
+    try:
+        return all(reads.stamp_of(os.stat(path)) == seen.stamp for path, seen in record.files.items())
+    except OSError:
+        return False
+
+
+def _has(folder: str, names: Mapping[str, bool]) -> bool:
+    there = reads.names_in(folder)
+    return all((name in there) == found for name, found in names.items())
+
+
+def _ends(folder: str, endings: Mapping[str, list[str]]) -> bool:
+    return all(reads.names_ending(folder, suffix) == names for suffix, names in endings.items())
+
+
+def _is_at(name: str, found: list[str] | None) -> bool:
+    there = reads.installed(name)
+    return (None if there is None else list(there)) == found
+
+
+def _files_are_alike(record: Record) -> bool:
+    for path, seen in record.files.items():
+        try:
+            if seen.stamp == reads.stamp_of(os.stat(path)):
+                continue
+            with open(path, "rb") as file:
+                stamp, text = reads.stamp_of(os.fstat(file.fileno())), file.read()
+        except OSError:
+            return False
+        digest = reads.digest(text)
+        if digest != seen.digest and (path in record.read or not _answers_alike(record, path, text)):
+            return False
+        record.files[path] = Seen(stamp, digest)
+    return True
+
+
+def _answers_alike(record: Record, path: str, text: bytes) -> bool:
+    """Whether another text of a file that was only searched answers all questions of the run as the one before did."""
+    for question, answers in record.answers.items():
+        if question(text) != answers.get(path, _no(question)):
+            return False
+    for question, found in record.lookups.items():
+        names = question(text)
+        assert isinstance(names, frozenset)
+        if any((name.encode() in names) != (path in files) for name, files in found.items()):
+            return False
+    return True
+
+
+def _no(question: Question[object]) -> object:
+    """What a file has answered that nothing was noted of."""
+    return question(b"")
+
+
+def _folders_are_alike(record: Record) -> bool:
+    """Whether the same files are found below the same paths, where the folders on the way do not look the same."""
+    for folder, seen in record.folders.items():
+        try:
+            stamp = reads.stamp_of(os.stat(folder))
+            if seen.stamp == stamp:
+                continue
+            with os.scandir(folder) as entries:
+                digest = reads.listing(entries)
+        except OSError:
+            return False
+        if digest != seen.digest:
+            return _is_found_again(record)
+        record.folders[folder] = Seen(stamp, digest)
+    return True
+
+
+def _is_found_again(record: Record) -> bool:
+    from graphlint.errors import UsageError
+    from graphlint.static.syntax.paths import discover  # loads much, for what happens seldom
+
+    with reads.recorded() as walked:
+        try:
+            for paths, exclude, root in record.discovered:
+                discover([Path(path) for path in paths], exclude, Path(root))
+        except UsageError:
+            return False
+    if not walked.is_complete or walked.discovered != record.discovered:
+        return False
+    record.folders = walked.folders
+    for path, seen in walked.files.items():  # of the patterns that leave files out
+        record.files.setdefault(path, seen)
+    record.read |= walked.read
+    record.kinds |= walked.kinds
+    return True

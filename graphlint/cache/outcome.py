@@ -1,0 +1,95 @@
+"""The report of a run in, plain data out, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from graphlint.finding import (
+    Condition,
+    Confidence,
+    Finding,
+    Fix,
+    Hole,
+    Hop,
+    Region,
+    Report,
+    Severity,
+    Span,
+    Summary,
+)
+
+# What the fields of a class hold that is more than plain data, in an order in which nothing holds what follows it.
+_INSIDE: Mapping[type, Mapping[str, type]] = {
+    Span: {},
+    Hop: {},
+    Region: {},
+    Condition: {},
+    Summary: {},
+    Fix: {"span": Span},
+    Finding: {
+        "severity": Severity,
+        "confidence": Confidence,
+        "span": Span,
+        "regions": Region,
+        "chain": Hop,
+        "when": Condition,
+        "fix": Fix,
+    },
+    Hole: {"span": Span, "region": Region},
+    Report: {"findings": Finding, "summary": Summary, "holes": Hole},
+}
+_FIELDS = {cls: tuple(field.name for field in dataclasses.fields(cls)) for cls in _INSIDE}
+
+
+class Outcome(NamedTuple):
+    """What a run found, and what it says beside its report."""
+
+    report: Report
+    told: tuple[str, ...] = ()
+
+
+class Tables:
+    """Objects by the number of their row in the table of their class; what many findings share stands there once."""
+
+    def __init__(self) -> None:
+        self.rows: dict[type, dict[tuple[object, ...], int]] = {cls: {} for cls in _INSIDE}
+
+    def number(self, value: Any) -> int:
+        """The number of an object. Raises KeyError for one of a class that has no table."""
+        cls = type(value)
+        row = tuple(self._plain(getattr(value, name)) for name in _FIELDS[cls])
+        rows = self.rows[cls]
+        return rows.setdefault(row, len(rows))
+
+    def _plain(self, value: Any) -> object:
+        if isinstance(value, tuple):
+            return tuple(map(self._plain, value))
+        return self.number(value) if dataclasses.is_dataclass(value) else value
+
+
+def write(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON has it. Raises KeyError for a report of another witness."""
+    tables = Tables()
+    tables.number(outcome.report)
+    return {"tables": {cls.__name__: list(rows) for cls, rows in tables.rows.items()}, "told": outcome.told}
+
+
+def read(data: Mapping[str, Any]) -> Outcome:
+    """The outcome that was written. Raises LookupError, TypeError or ValueError for what is none."""
+    made: dict[type, list[Any]] = {Severity: list(Severity), Confidence: list(Confidence)}
+    for cls, inside in _INSIDE.items():
+        kinds = [inside.get(name) for name in _FIELDS[cls]]
+        rows = data["tables"][cls.__name__]
+        made[cls] = [cls(*map(_value, row, kinds, [made] * len(kinds))) for row in rows]
+    (report,) = made[Report]
+    return Outcome(report, tuple(data["told"]))
+
+
+def _value(value: Any, kind: type | None, made: Mapping[type, list[Any]]) -> Any:
+    if isinstance(value, list):
+        return tuple([_value(one, kind, made) for one in value])
+    if kind is None or value is None:
+        return value
+    return kind(value) if kind in (Severity, Confidence) else made[kind][value]

@@ -1,0 +1,42 @@
+"""Paths and the options of `check` in, what there is to report on them out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from graphlint import baseline as baselines
+from graphlint.cache.outcome import Outcome
+from graphlint.config import check_codes, extend_config, load_config, load_rules
+from graphlint.finding import Confidence
+from graphlint.progress import progress_on
+
+
+def find_out(
+    paths: tuple[Path, ...],
+    *,
+    start: Path,
+    config_file: Path | None,
+    confidence: str | None,
+    with_known: bool = False,
+    **options: Any,
+) -> Outcome:
+    """Look at the paths, configured from `start` or a file. Raises UsageError.
+
+    What a baseline knows is left out, or not, `with_known`.
+    """
+    lowest = Confidence[confidence.upper()] if confidence else None
+    config = extend_config(load_config(start, config_file), confidence=lowest, **options)
+    rulebook = load_rules(config, options["rules"])
+    check_codes(config, rulebook)
+    from graphlint import static
+
+    with progress_on(sys.stderr) as progress:
+        report = static.check(paths, config, rulebook, progress)
+    if config.baseline is None or with_known:
+        return Outcome(report)
+    report, gone = baselines.apply(report, paths, config.baseline)
+    narrowed = lowest or options["select"] or options["ignore"]
+    told = (f"{config.baseline}: fixed, and can be removed: {known}" for known in gone)
+    return Outcome(report, () if narrowed else tuple(told))

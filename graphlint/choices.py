@@ -1,0 +1,7 @@
+"""What options and configuration may be, for the command to tell before it loads what reads them."""
+
+from __future__ import annotations
+
+ALLOCATIONS = ("default", "strict")
+CONFIDENCES = ("low", "medium", "high")
+FORMATS = ("text", "json", "sarif", "github")
