@@ -19,6 +19,7 @@ from graphlint.reading import reads
 from graphlint.version import __version__
 
 _SUFFIX = ".answer"
+_CODE_FILE = "lowered.code"
 _CODE = ("graphlint", "libcst", "pathspec")  # the packages that decide what is found
 _VERSIONS = ("_version.py", "_meta.py", "version.py")  # say which release of a package is there
 
@@ -44,7 +45,7 @@ def answer(options: Mapping[str, object], folder: Folder | None, find_out: Calla
         return known._replace(report=replace(known.report, summary=summary))
     folder.prepare()
     with reads.recorded() as record:
-        found = find_out()
+        found = _found_out(folder, find_out)
         _note_code()
     if record.is_complete and is_unchanged(record):
         try:
@@ -52,6 +53,17 @@ def answer(options: Mapping[str, object], folder: Folder | None, find_out: Calla
         except KeyError:
             return found
         folder.tidy(_SUFFIX)
+    return found
+
+
+def _found_out(folder: Folder, find_out: Callable[[], Outcome]) -> Outcome:
+    """What is found out with what was lowered before, which is kept for the next time."""
+    from graphlint.static.syntax import store
+
+    with store.used(store.Store(store.head(), folder.read(_CODE_FILE) or "")) as used:
+        found = find_out()
+    if used.collect():
+        folder.write(_CODE_FILE, used.text())
     return found
 
 
@@ -82,7 +94,7 @@ def _note_code() -> None:
         if file is not None and file.endswith(".py"):
             reads.content(Path(file))
     for name in _CODE:
-        file = getattr(sys.modules.get(name), "__file__", None) or ""
+        file = (reads.package(name) or ("",))[0]  # it may have been found out without it
         for version in _VERSIONS if file else ():
             if reads.is_file(path := Path(file).with_name(version)):
                 reads.content(path)

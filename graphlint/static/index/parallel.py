@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphlint.reading import reads
+from graphlint.static.syntax.store import current
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -33,13 +34,15 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
 
     def result() -> Result:
         try:
-            succeeded, value, record = receiver.recv()
+            succeeded, value, record, lowered = receiver.recv()
         except EOFError:
             process.join()
             raise RuntimeError(f"a process of the analysis ended with status {process.exitcode}") from None
         process.join()
         if record is not None and (kept := reads.kept()) is not None:
             kept.merge(record)
+        if lowered and (store := current()) is not None:
+            store.added |= lowered
         if not succeeded:
             raise value
         return value  # type: ignore[no-any-return]
@@ -48,8 +51,10 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def _send(work: Callable[[], Any], sender: Connection) -> None:
+    outcome: tuple[bool, Any, object, object]
     try:
-        outcome = True, work(), reads.kept()
+        value, store = work(), current()
+        outcome = True, value, reads.kept(), store.collect() if store is not None else None
     except BaseException as error:  # a KeyboardInterrupt reaches both processes; the other one tells of it
-        outcome = False, error, None
+        outcome = False, error, None, None
     sender.send(outcome)

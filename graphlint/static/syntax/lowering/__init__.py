@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.store import current
 
 
 class UnparsableSource(Exception):
@@ -16,7 +17,12 @@ class UnparsableSource(Exception):
 
 @cache
 def lower_segment(text: str) -> ir.Block:
-    """The statements of a segment of whole source lines, indented or not."""
+    """The statements of a segment of whole source lines, indented or not; of a store, where one is used."""
+    store = current()
+    return _lower(text) if store is None else store.find(text, _lower)
+
+
+def _lower(text: str) -> ir.Block:
     # Imported here because a tree without a region needs no libcst, which takes longer to load than all the rest.
     from libcst import ParserSyntaxError
 

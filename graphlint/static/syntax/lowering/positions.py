@@ -22,6 +22,11 @@ class Positions:
         self._tree: tuple[cst.Module, int] | None = (module, first_line)
         self._found: Mapping[int, Pos] = {}
 
+    @property
+    def is_known(self) -> bool:
+        """Whether they need not be worked out any more."""
+        return self._tree is None
+
     def __getitem__(self, number: int, /) -> Pos:
         if self._tree is not None:
             self._found, self._tree = positions(*self._tree), None
