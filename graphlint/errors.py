@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -12,5 +11,7 @@ class UsageError(Exception):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known words closest to `word`, as the end of a sentence; empty where none is close."""
+    import difflib  # an error may wait for it, and nothing else does
+
     matches = difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(f'`{match}`' for match in matches)}?" if matches else ""

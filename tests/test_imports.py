@@ -247,3 +247,20 @@ def test_nothing_heavy_is_loaded_before_it_is_used(module: str) -> None:
         [sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
     assert "[]\n" == done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"]])
+def test_what_a_command_does_not_need_is_not_loaded(arguments: list[str]) -> None:
+    """Nothing of graphlint but the command itself, and no library but that of commands."""
+    program = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
+    program += f"sys.argv[1:] = {arguments}; from graphlint import cli; cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    loaded = set(done.stderr.split())
+    expected = {
+        "graphlint",
+        *(f"graphlint.{name}" for name in ["cli", "choices", "deadline", "errors", "paths", "report", "version"]),
+    }
+    assert expected == {name for name in loaded if within(name, "graphlint")}
+    assert set() == {"libcst", "pathspec", "tomllib", "json", "hashlib", "difflib"} & loaded
