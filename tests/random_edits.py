@@ -171,9 +171,8 @@ class Tree:
         return path
 
     def other(self) -> Path:
-        path = self.any_file().with_name(
-            self.chance.choice(["README.md", "data.json", ".x.py.swp", "__pycache__/a.pyc"])
-        )
+        names = ["README.md", "data.json", ".x.py.swp", "__pycache__/a.pyc"]
+        path = self.any_file().parent / self.chance.choice(names)
         self.change(path, str(self.number))
         return path
 
@@ -230,6 +229,8 @@ def main() -> None:
             if kept != anew:
                 differing += 1
                 print(f"differs after {edit}", flush=True)
+            if sum(made.values()) % 10 == 0:
+                print(f"{sum(made.values())} edits, {differing} differ, {back} read back", flush=True)
     print(f"{given.number} edits ({', '.join(f'{count} {name}' for name, count in sorted(made.items()))})")
     print(f"{differing} differ, {back} read back; {spent[0]:.0f} s with what is kept, {spent[1]:.0f} s without")
     sys.exit(bool(differing))
