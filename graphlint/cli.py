@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -230,6 +232,7 @@ def verify(
     config = extend_config(load_config(Path(), config_file), **options)
     rulebook = load_rules(config, options["rules"])
     check_codes(config, rulebook)
+    end_in_order()
     from graphlint import runtime
     from graphlint.runtime.examine.target import Runs
 
@@ -244,6 +247,13 @@ def verify(
     for problem in problems:
         fail(f"error: {problem}")
     return FAILED if problems else FOUND if report.findings else 0
+
+
+def end_in_order() -> None:
+    """Whoever ends this process by a signal has it clean up, unless it was told to ignore that signal."""
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is signal.SIG_DFL and threading.current_thread() is threading.main_thread():
+            signal.signal(number, lambda number, _frame: sys.exit(128 + number))
 
 
 def show_step(target: str, step: str) -> None:

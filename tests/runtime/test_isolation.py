@@ -17,7 +17,8 @@ import pytest
 pytest.importorskip("torch")
 
 from graphlint.runtime.session import isolation
-from graphlint.runtime.session.isolation import Ending, run_isolated, server
+from graphlint.runtime.session.guard import Ending
+from graphlint.runtime.session.isolation import run_isolated, server
 
 Send = Callable[[Any], None]
 LONG = 60.0  # seconds; none of the work comes near it

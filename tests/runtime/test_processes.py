@@ -11,7 +11,8 @@ from proof.processes import LOADED
 
 pytest.importorskip("torch")
 
-from graphlint.runtime.session.isolation import Ending, run_isolated, server
+from graphlint.runtime.session.guard import Ending
+from graphlint.runtime.session.isolation import run_isolated, server
 
 DEADLINE = 60.0
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_catalogue
-from graphlint.runtime.session.isolation import Ending, Work, run_isolated
+from graphlint.runtime.session.guard import Ending
+from graphlint.runtime.session.isolation import Work, run_isolated
 from graphlint.runtime.session.session import Send, emulate
 
 if TYPE_CHECKING:

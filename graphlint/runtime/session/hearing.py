@@ -11,7 +11,7 @@ from graphlint.finding import Finding, Span
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.judge.findings import Findings
-from graphlint.runtime.session.isolation import Ending
+from graphlint.runtime.session.guard import Ending
 from graphlint.runtime.session.session import Found, Measured, Stage, Unseen, Unusable, Witness
 from graphlint.runtime.trace.places import is_user_code
 

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import faulthandler
+import functools
 import multiprocessing
 import os
-import re
 import signal
-import sys
-import tempfile
-import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any
 
+from graphlint.runtime.session.guard import Ending, died, guarded
+
 GRACE = 5.0  # seconds between the deadline, when the process is asked where it is, and its end
-_WHERE = signal.SIGUSR2  # asks for that
-_FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+) in (?P<function>.+)')
 
 Work = Callable[[Callable[[Any], None]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a process ended: `how` is empty where it did all its work; `frames` are where it was, innermost first."""
-
-    how: str = ""
-    frames: tuple[tuple[str, int, str], ...] = ()
 
 
 def server() -> Any:
@@ -45,88 +31,58 @@ def server() -> Any:
 def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any], None]) -> Ending:
     """Do the work in a process of its own and hear what it sends, which is not lost if it dies.
 
-    It ends with whoever waits for it here, and after `deadline` seconds, of which 0 stands for no deadline.
+    It ends with whoever waits for it here, however that ends, and after `deadline` seconds, of which 0 stands for no
+    deadline. So does whatever it has started.
     """
     receiver, sender = context.Pipe(duplex=False)
-    with tempfile.TemporaryDirectory(prefix="graphlint-") as folder, receiver:
-        crash = Path(folder, "crash")
-        process = context.Process(target=_work, args=(work, sender, crash), daemon=False)
+    ended, ends = context.Pipe(duplex=False)
+    with receiver, ended:
+        process = context.Process(target=_guard, args=(work, sender, ends, deadline, GRACE), daemon=False)
         with warnings.catch_warnings():  # the threads of this process do not run in a fork of it, as is well known
             warnings.filterwarnings("ignore", ".*is multi-threaded, use of fork", DeprecationWarning)
             process.start()
         sender.close()
+        ends.close()
         try:
-            done, late = _listen(process, receiver, deadline, heard)
+            if _listen(process, receiver, heard):
+                process.join(GRACE)
+                return Ending()
+            process.join()
+            return ended.recv() if ended.poll() else Ending(died(process.exitcode))
         finally:
             _end(process)
-        frames = _frames(crash)
-    if done:
-        return Ending()
-    if late:
-        return Ending(f"it was not done after {deadline:g} seconds", frames)
-    return Ending(_died(process.exitcode), frames)
 
 
-def _listen(process: Any, receiver: Connection, deadline: float, heard: Callable[[Any], None]) -> tuple[bool, bool]:
-    """Hear what the process sends until it ends or is late; whether it did all its work, and whether it was late."""
-    last, asked = time.monotonic() + deadline if deadline else None, False
-    while True:
-        ready = wait([receiver, process.sentinel], last and max(0.0, last - time.monotonic()))
-        if not ready and asked:
-            return False, True
-        if not ready:
-            asked, last = True, time.monotonic() + GRACE
-            os.kill(process.pid, _WHERE)
-            continue
-        if receiver not in ready:  # a child of the process may keep the connection open beyond its end
-            break
+def _listen(process: Any, receiver: Connection, heard: Callable[[Any], None]) -> bool:
+    """Hear what the process sends until it ends; whether it did all its work."""
+    while receiver in wait([receiver, process.sentinel]):  # a child of the process may keep the connection open
         try:
             message = receiver.recv()
         except EOFError:
             break
         if message is None:
-            process.join(GRACE)
-            return True, False
+            return True
         heard(message)
-    process.join(GRACE)
-    return False, asked  # where it is asked in a bad moment, the answer ends it
+    return False
 
 
-def _work(work: Work, sender: Connection, crash: Path) -> None:
-    """The process: what the target prints goes to stderr, since stdout is the report's."""
-    with contextlib.suppress(OSError):
-        os.setsid()  # so that its children end with it
-    os.dup2(2, 1)
-    with crash.open("w", encoding="utf-8") as file:
-        faulthandler.enable(file, all_threads=False)
-        # The thread itself writes where it is: another one would read frames that change, and may crash.
-        faulthandler.register(_WHERE, file, all_threads=False)
-        work(sender.send)
-        sender.send(None)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)  # a context that a target has broken may abort the way out
+def _guard(work: Work, sender: Connection, ends: Connection, deadline: float, grace: float) -> None:
+    """The process that stands between: it forks the one that works, and says how that one ended."""
+    ends.send(guarded(functools.partial(_work, work, sender), deadline, grace))
+    os._exit(0)
+
+
+def _work(work: Work, sender: Connection) -> None:
+    work(sender.send)
+    sender.send(None)
 
 
 def _end(process: Any) -> None:
-    """End the process if it lives, and the children that it has left."""
+    """End the process if it lives, which ends what the work has left before it goes."""
+    process.terminate()
+    process.join(GRACE)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     if process.is_alive():
         process.kill()
         process.join()
-
-
-def _died(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"its process was ended by {signal.Signals(-code).name}"
-    return f"its process ended with status {code}"
-
-
-def _frames(crash: Path) -> tuple[tuple[str, int, str], ...]:
-    """The lines where the process was when it crashed or was late."""
-    try:
-        found = _FRAME.findall(crash.read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return ()
-    return tuple((path, int(line), function) for path, line, function in found)
