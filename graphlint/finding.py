@@ -104,7 +104,8 @@ class Fix:
 class Finding:
     """One rule at one place, with every region that reaches it, and the way there from the first of them.
 
-    It is the way with the fewest conditions, which are in `when`, and of these the shortest.
+    It is the way with the fewest conditions, which are in `when`, and of these the shortest. `targets` are those of
+    `verify` that reach it.
     """
 
     code: str
@@ -120,6 +121,7 @@ class Finding:
     chain: tuple[Hop, ...] = ()
     when: tuple[Condition, ...] = ()
     fix: Fix | None = None
+    targets: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +158,15 @@ class Summary:
 class TargetReport:
     """A target of `verify` and what was measured on it: times in seconds, memory in bytes, and counts, by name.
 
-    `problem` says why it could not be looked at at all, `unseen` what the witness cannot see where it ran.
+    `problem` says why it could not be looked at at all, `unseen` what the witness cannot see where it ran. The
+    `verdict` is `safe`, `refused`, `differs` or `cannot tell`.
     """
 
     name: str
     measured: Mapping[str, float] = field(default_factory=dict)
     problem: str = ""
     unseen: str = ""
+    verdict: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
         ],
         "when": [{"text": one.text, "path": shown_path(one.path, base), "line": one.line} for one in finding.when],
         "fix": fix_entry(finding.fix, base) if finding.fix else None,
+        **({"targets": list(finding.targets)} if finding.targets else {}),
     }
 
 

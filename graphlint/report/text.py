@@ -38,13 +38,19 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
     paint = colored if color else plain
     read = functools.cache(source_lines)
     blocks = []
-    for finding in sorted(report.findings, key=lambda finding: finding.when[:1]):  # those of one condition together
+    for finding in ordered(report):
         frame = code_frame(finding.span, read(base / finding.span.path))
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
     head = [HEADS[report.witness]] if report.witness in HEADS else []
     head += dict.fromkeys(one.unseen for one in report.targets if one.unseen)
     head += ["\n".join(hole_lines(report.holes, paint, base))] if report.holes else []
     return "\n\n".join([*head, *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+
+
+def ordered(report: Report) -> list[Finding]:
+    """Those of one target together, and those of one condition."""
+    places = {target.name: number for number, target in enumerate(report.targets)}
+    return sorted(report.findings, key=lambda one: ([places[name] for name in one.targets[:1]], one.when[:1]))
 
 
 def hole_lines(holes: Sequence[Hole], paint: Paint, base: Path) -> Iterator[str]:
@@ -87,6 +93,8 @@ def notes(finding: Finding, base: Path) -> Iterator[tuple[str, list[str]]]:
     """What stands below the frame: a label and its lines."""
     if finding.why:
         yield "why", [one_line(finding.why)]
+    if len(finding.targets) > 1:
+        yield "targets", [cells(name) for name in finding.targets]
     if finding.regions:
         reached, *others = finding.regions
         yield "region", [cells(shown_region(reached, base)) + softness(reached)]
@@ -132,9 +140,13 @@ def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
     if unseen:
         result += f", and {counted(unseen, 'call')} not looked into"
     yield f"{paint(result, BOLD)}: {', '.join(looked_at(report))}"
+    width = max((len(target.verdict) for target in report.targets), default=0)
     for target in report.targets:
-        if not target.problem:
-            yield f"{cells(target.name)}: {', '.join(measurements(target)) or 'no graph to measure'}"
+        said = ", ".join(reasons(target, report.findings))
+        if target.verdict:
+            yield f"{paint(target.verdict.ljust(width), BOLD)}  {cells(target.name)}: {said}"
+        elif not target.problem:
+            yield f"{cells(target.name)}: {said}"
     if report.witness == "static" and not report.summary.regions:
         yield UNDECLARED
 
@@ -151,6 +163,18 @@ def looked_at(report: Report) -> Iterator[str]:
         yield counted(summary.unresolved_calls, "unresolved call")
     yield f"{summary.suppressed} suppressed"
     yield f"{summary.seconds:.1f} s"
+
+
+def reasons(target: TargetReport, findings: Sequence[Finding]) -> Iterator[str]:
+    """Why the verdict is what it is: what is wrong, the worst first, or what was measured."""
+    found = sorted((one for one in findings if target.name in one.targets), key=lambda one: -one.severity)
+    for code, times in list(Counter(one.code for one in found).items())[:NAMED_REGIONS]:
+        yield code if times == 1 else f"{code} at {times} places"
+    if target.problem:
+        yield one_line(target.problem.removeprefix(f"target `{target.name}`: "))
+    yield from measurements(target)
+    if not (found or target.problem or target.measured):
+        yield "no graph to measure"
 
 
 def measurements(target: TargetReport) -> Iterator[str]:

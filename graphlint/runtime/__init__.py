@@ -44,6 +44,7 @@ from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, parse
 from graphlint.runtime.session.hearing import Hearing
 from graphlint.runtime.session.isolation import run_isolated, server
 from graphlint.runtime.session.session import CUDA, Session, Stage, Witness, require_torch
+from graphlint.runtime.session.verdicts import FAILURE, judged
 
 
 def verify(
@@ -85,7 +86,7 @@ def verify(
         session = Session(spec, rulebook, on, runs, shapes_only)
         report, found = _look(context, session, rulebook, deadline, told)
         reports.append(report)
-        findings += [one for one in found if one.code in selected and config.shows(one)]
+        findings += [replace(one, targets=(spec.name,)) for one in found if one.code in selected and config.shows(one)]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))
     kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
     summary = Summary(
@@ -104,15 +105,17 @@ def _look(
     hearing = Hearing(lambda message: told(spec.name, message))
     ending = run_isolated(context, session, deadline, hearing)
     hearing.end(ending, spec.name, Span(str(spec.path or spec.module), 1), rulebook)
-    return TargetReport(spec.name, hearing.measured, hearing.problem, hearing.unseen), hearing.findings
+    report = TargetReport(spec.name, hearing.measured, hearing.problem, hearing.unseen)
+    return judged(report, hearing.findings, rulebook), hearing.findings
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """Two targets may reach the same line."""
+    """Two targets may reach the same line; but how each of them fails is its own."""
     kept: dict[object, Finding] = {}
     for one in findings:
-        known = kept.setdefault((one.code, one.span), one)
+        key = one.code, one.span, one.targets if one.rule == FAILURE else ()
+        known = kept.setdefault(key, one)
         if known is not one:
             regions = tuple(sorted({*known.regions, *one.regions}))
-            kept[one.code, one.span] = replace(known, regions=regions)
+            kept[key] = replace(known, regions=regions, targets=(*known.targets, *one.targets))
     return list(kept.values())

@@ -568,3 +568,64 @@ def test_a_later_snapshot_shares_what_has_not_changed() -> None:
         one.fill_(7)
     second.restore()
     assert [[1, 1], [0, 0]] == [one.tolist() for one in held.values()]
+
+
+class Strict:
+    """Whoever asks it for anything runs its code."""
+
+    def __eq__(self, other: object) -> bool:
+        raise LookupError
+
+    __hash__ = None  # type: ignore[assignment]
+
+    __slots__ = ("__dict__", "empty")
+
+    def __getattr__(self, name: str) -> Any:
+        raise LookupError(name)
+
+
+class Irregular(tuple[Any, ...]):
+    """It counts and gives something else than it holds."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __iter__(self) -> Any:
+        raise NotImplementedError
+
+    def __getitem__(self, place: Any) -> Any:
+        raise NotImplementedError
+
+
+class Logged(list[Any]):
+    """It may be filled by its maker alone."""
+
+    def extend(self, _values: Any) -> None:
+        raise LookupError
+
+    def clear(self) -> None:
+        raise LookupError
+
+    def __iter__(self) -> Any:
+        raise LookupError
+
+    def __len__(self) -> int:
+        raise LookupError
+
+
+def test_looking_at_objects_runs_none_of_their_code() -> None:
+    """Neither what they count, nor how they compare, nor how they are filled; what they hold is seen all the same."""
+    x = torch.ones(2)
+    holder = SimpleNamespace(strict=Strict(), irregular=Irregular([x, 1]), logged=Logged([1, 2]))
+
+    def step() -> object:
+        return holder.strict, holder.irregular, holder.logged
+
+    state = reachable(step, (), {})
+    before = state.snapshot()
+    list.append(holder.logged, 3)
+    x.add_(1)
+    changes = {(one.name, one.kind) for one in before.changes(state.snapshot())}
+    assert {("holder.irregular[0]", "value"), ("len(holder.logged)", "host")} <= changes
+    before.restore()
+    assert [1, 2] == list.__getitem__(holder.logged, slice(None)) and x.tolist() == [1, 1]

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphlint.runtime.compare.comparison import attributes
+from graphlint.runtime.compare.comparison import attributes, elements
 from graphlint.runtime.trace.values import module_of
 
 ABSENT = object()
@@ -31,9 +31,9 @@ def parts_of(holder: Any) -> dict[Any, Any]:
         case dict():
             return dict(dict.items(holder))  # past a subclass that makes its values when they are asked for
         case list() | deque():
-            return dict(enumerate(holder))
+            return dict(enumerate(elements(holder)))
         case set():
-            return dict.fromkeys(holder)
+            return dict.fromkeys(elements(holder))
         case Scope():
             return {name: holder.namespace[name] for name in holder.names & holder.namespace.keys()}
         case CellType():
@@ -54,12 +54,10 @@ def put_back(holder: Any, parts: dict[Any, object]) -> None:
     now = parts_of(holder)
     if list(now) == list(parts) and all(part is parts[key] for key, part in now.items()):
         return
-    if isinstance(holder, (list, deque)):
-        holder.clear()
-        holder.extend(parts.values())
-    elif isinstance(holder, (dict, set)):
-        holder.clear()
-        holder.update(parts)
+    kind: Any = next((one for one in (list, deque, dict, set) if isinstance(holder, one)), None)
+    if kind is not None:  # past what a subclass does when it is filled
+        kind.clear(holder)
+        kind.extend(holder, parts.values()) if kind in (list, deque) else kind.update(holder, parts)
     else:
         for key in now | parts:
             if now.get(key, ABSENT) is not parts.get(key, ABSENT):

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphlint.runtime.compare.comparison import entries
+from graphlint.runtime.compare.comparison import elements, entries
 from graphlint.runtime.compare.generators import default_sources, is_source
 from graphlint.runtime.compare.holders import Scope, is_array, is_installed, parts_of
 from graphlint.runtime.trace.values import module_of
@@ -61,7 +61,7 @@ class Walk:
         if isinstance(value, Tensor):
             self.tensors.append(value)
         elif isinstance(value, (list, dict, set, deque)):
-            self.lengths[f"len({name})"] = len(value)
+            self.lengths[f"len({name})"] = len(elements(value))
         elif is_source(value):
             self.sources[name] = value
         if is_plain(value):
@@ -145,6 +145,6 @@ def is_atom(value: object) -> bool:
 
 def is_plain(value: Any) -> bool:
     """Whether an object is compared as a whole: an array, a set, or a long row of host values such as a vocabulary."""
-    if isinstance(value, (list, dict, tuple)) and len(value) > _LONG:
-        return all(map(is_atom, dict.values(value) if isinstance(value, dict) else value))
+    if isinstance(value, (list, dict, tuple)) and len(held := elements(value)) > _LONG:
+        return all(map(is_atom, held))
     return isinstance(value, (set, frozenset)) or is_array(value)

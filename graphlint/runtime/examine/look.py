@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from graphlint.errors import UsageError
@@ -9,30 +10,33 @@ from graphlint.runtime.examine.examine import Examination, Progress
 from graphlint.runtime.examine.runner import examine_runner
 from graphlint.runtime.examine.target import Runs, Spec, Target, load
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.watch.watch import Watch, raised
+from graphlint.runtime.watch.watch import Watch, raised, told
 
 
 def run_target(spec: Spec, runs: Runs, watch: Watch, reporting: Reporting, step: Progress) -> dict[str, float]:
     """Load a target and look at it; what was measured."""
-    with watch.watching():
+
+    def loaded() -> Target:
         step("load")
-        return look_at(replace(load(spec), runs=runs), watch, reporting, step)
+        return replace(load(spec), runs=runs)
+
+    with watch.watching():
+        return look_at(loaded, watch, reporting, step)
 
 
-def look_at(target: Target, watch: Watch, reporting: Reporting, step: Progress) -> dict[str, float]:
+def look_at(loaded: Callable[[], Target], watch: Watch, reporting: Reporting, step: Progress) -> dict[str, float]:
     """Take a target apart; how it fails is a finding, where nothing else explains it."""
     measured: dict[str, float] = {}
     has_failed = False
     try:
-        measured = examine(target, watch, reporting, step)
+        measured = examine(loaded(), watch, reporting, step)
     except UsageError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         has_failed = True
         if not reporting.findings.explain_failure:
-            cause = raised(error)
-            stack = cause.stack or watch.opening
-            reporting.findings.add("target-failure", stack, operation=type(error).__name__, said=cause.said)
+            stack = raised(error).stack or watch.opening
+            reporting.findings.add("target-failure", stack, operation=type(error).__name__, said=told(error))
     reporting.ended(has_failed=has_failed)
     return measured
 

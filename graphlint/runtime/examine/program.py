@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphlint.errors import UsageError
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.watch.watch import Watch, raised
+from graphlint.runtime.watch.watch import Watch, raised, told
 
 
 def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
@@ -39,4 +39,4 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
         if isinstance(failure, AssertionError):
             reporting.check_failed(cause.said)
         if not findings.explain_failure:
-            findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=cause.said)
+            findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=told(failure))

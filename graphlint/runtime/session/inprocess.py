@@ -33,6 +33,7 @@ from graphlint.runtime.session.session import (
     watch_for,
     witness,
 )
+from graphlint.runtime.session.verdicts import judged
 
 
 def verify(
@@ -65,10 +66,13 @@ def verify(
     if hearing.problem:
         raise UsageError(hearing.problem)
     summary = Summary(regions=int(hearing.measured.get("captures", 0)), seconds=time.perf_counter() - started)
-    findings = [one for one in hearing.findings if one.code in reported]
+    findings = [dataclasses.replace(one, targets=(name,)) for one in hearing.findings if one.code in reported]
     ordered = tuple(sorted(findings, key=lambda one: (one.span, one.code)))
     witnessed = "emulator" if where == EMULATOR else "capture"
-    return Report(witnessed, ordered, summary, targets=(TargetReport(name, hearing.measured, unseen=hearing.unseen),))
+    about = judged(TargetReport(name, hearing.measured, unseen=hearing.unseen), hearing.findings, rulebook)
+    if about.problem:
+        raise UsageError(about.problem)
+    return Report(witnessed, ordered, summary, targets=(about,))
 
 
 def _look(target: Target, where: str, findings: Findings, send: Send) -> None:
@@ -80,7 +84,7 @@ def _look(target: Target, where: str, findings: Findings, send: Send) -> None:
     if where == EMULATOR:
         _settle(target)
     with watch.watching():
-        measured = look_at(target, watch, reporting, lambda _step: None)
+        measured = look_at(lambda: target, watch, reporting, lambda _step: None)
     send(Measured(measured | counts(watch)))
 
 

@@ -13,6 +13,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from graphlint.runtime.trace.frames import MISSING
+from graphlint.runtime.trace.values import own_attributes
 
 SCALARS = (bool, int, float, complex, str, type(None))
 CONTAINERS = (list, tuple, dict, set, deque)
@@ -80,7 +81,7 @@ def describe(value: object) -> Description:
         }
     if isinstance(value, type | types.ModuleType):
         return {}
-    owned = [(name, one) for name, one in _own_attributes(value).items() if isinstance(one, torch.Tensor | None)]
+    owned = [(name, one) for name, one in own_attributes(value).items() if isinstance(one, torch.Tensor | None)]
     return {f".{name}": None if one is None else TensorMemory.of(one) for name, one in owned}
 
 
@@ -97,7 +98,7 @@ def _attribute(owner: object, name: str) -> object:
         for store in (owner._parameters, owner._buffers, owner._modules):
             if name in store:
                 return store[name]
-    found = _own_attributes(owner)
+    found = own_attributes(owner)
     if name in found:
         return found[name]
     shared = inspect.getattr_static(owner, name, MISSING)
@@ -107,12 +108,3 @@ def _attribute(owner: object, name: str) -> object:
         except AttributeError:
             return MISSING
     return shared if isinstance(shared, (torch.Tensor, list, dict, set, *SCALARS)) else MISSING
-
-
-def _own_attributes(owner: object) -> Mapping[str, object]:
-    """What is stored in an object, without asking its class for it, which may run any code."""
-    try:
-        found: Mapping[str, object] = object.__getattribute__(owner, "__dict__")
-    except AttributeError:
-        return {}
-    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable
+from collections.abc import Mapping as Attributes
 from types import ModuleType
 
 import torch
@@ -55,6 +56,15 @@ def qualified(thing: object) -> str:
     name = str(getattr(thing, "__qualname__", getattr(thing, "__name__", "")))
     module = getattr(thing, "__module__", None)
     return f"{module}.{name}" if module else name
+
+
+def own_attributes(owner: object) -> Attributes[str, object]:
+    """What is stored in an object, without asking its class for it, which may run any code."""
+    try:
+        found: Attributes[str, object] = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return {}
+    return found
 
 
 def module_of(kind: type) -> str:

@@ -214,10 +214,24 @@ class Watch:
             self.recorder.refuse(text, waiting_frame(own, capture.thread), is_from_driver=True)
 
 
-def raised(error: BaseException, outer: Stack = ()) -> Refusal:
-    """An exception as a refusal: the first of a chain is the cause, the later ones tell of its consequences."""
+def first_of(error: BaseException) -> BaseException:
+    """The first of a chain of exceptions is the cause, the later ones tell of its consequences."""
     while (earlier := error.__cause__ or error.__context__) is not None:
         error = earlier
+    return error
+
+
+def told(error: BaseException) -> str:
+    """An exception in words, with the line that raised it."""
+    error = first_of(error)
+    said = f"{type(error).__name__}: {first_line(error)}"
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{said}; raised at {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else said
+
+
+def raised(error: BaseException, outer: Stack = ()) -> Refusal:
+    """An exception as a refusal."""
+    error = first_of(error)
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     inner = itertools.takewhile(lambda frame: not is_user_code(frame.f_code.co_filename), reversed(frames))
     names = tuple(f"{frame.f_globals.get('__name__')}:{frame.f_code.co_qualname}" for frame in inner)
