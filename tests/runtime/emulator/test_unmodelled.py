@@ -85,7 +85,7 @@ def test_what_has_no_kernel_is_one_line_and_no_verdict(folder: Path, capsys: pyt
     lines = [LINES.splitlines().index(next(one for one in LINES.splitlines() if "opaque = " in one)) + 1, 8]
     for begins, line, found in zip(said, lines, err.splitlines(), strict=True):
         assert found.startswith(f"{begins}:{line}: not modelled: the emulator has no kernel for `mine.opaque.default`")
-    assert status == 2 and out.splitlines()[-1].startswith("nothing found")
+    assert status == 2 and [line.split("  ")[0] for line in out.splitlines()[-2:]] == ["cannot tell"] * 2
 
 
 def test_a_fake_kernel_is_enough_for_shapes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,3 +100,44 @@ def test_inference_mode_hides_no_wait(folder: Path, capsys: pytest.CaptureFixtur
     """There, torch does not take operators apart by itself."""
     status, out, _ = verified(capsys, f"{folder}/targets.py:inference", "--on", "emulator")
     assert status == 1 and "error[GL101] scalar-readback: `x.max().item()`" in out
+
+
+ASKING = """
+import inspect
+import torch
+
+def answered():
+    for name in dir(torch.cuda):
+        call = getattr(torch.cuda, name)
+        if name.startswith("_") or not inspect.isroutine(call) or name in dir(torch.cuda.nvtx):
+            continue
+        try:
+            inspect.signature(call).bind()
+        except (TypeError, ValueError):
+            continue
+        try:
+            call()
+        except ModuleNotFoundError:  # of a library that torch asks for the health of a card
+            pass
+    torch.cuda.set_per_process_memory_fraction(0.5)
+    assert torch.cuda.get_per_process_memory_fraction() == 0.5
+    major, minor = map(int, torch.version.cuda.split("."))
+    assert torch._C._cuda_getCompiledVersion() == major * 1000 + minor * 10
+    return (lambda x: x * 2), (torch.ones(2, device="cuda"),)
+
+def unanswered():
+    torch._C._cuda_customAllocator(1, 2)
+    return answered()
+"""
+
+
+def test_every_function_of_torch_cuda_works_or_says_that_it_is_not_modelled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That is no failure of the target."""
+    (tmp_path / "asking.py").write_text(ASKING)
+    status, out, err = verified(capsys, f"{tmp_path}/asking.py:answered", "--on", "emulator")
+    assert (status, err) == (0, "") and "safe" in out
+
+    status, out, err = verified(capsys, f"{tmp_path}/asking.py:unanswered", "--on", "emulator")
+    assert status == 2 and "asking.py:25: not modelled: the emulator has no `torch._C._cuda_customAllocator`" in err

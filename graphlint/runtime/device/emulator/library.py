@@ -16,7 +16,7 @@ from torch.jit._builtins import _find_builtin, _register_builtin
 
 from graphlint.rulebook import builtin_catalogue
 from graphlint.rulebook.operations import Catalogue
-from graphlint.runtime.device.emulator import legacy, memory
+from graphlint.runtime.device.emulator import legacy, memory, settings
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators
 from graphlint.runtime.device.emulator.graph import GraphBase, new_pool
@@ -82,6 +82,9 @@ class Emulator:
             setattr(_C, name, type(name, (base,), parts))
         for name, value in self._functions().items():
             setattr(_C, name, value)
+        for name, value in list(settings.unmodelled(_C)):
+            setattr(_C, name, value)
+        torch.version.cuda = settings.release()
         self._fill_cuda()
         self._fill_accelerator()
         self._fill_unseen(self.device.refusals.catalogue)
@@ -133,11 +136,11 @@ class Emulator:
             "_cuda_get_sync_debug_mode": lambda: streams.sync_mode,
             "_cuda_getStreamFromExternal": lambda handle, _device=None: (handle, 0, _CUDA_TYPE),
             "_cuda_canDeviceAccessPeer": lambda _device, _peer: False,
-            "_cuda_tunableop_is_enabled": lambda: False,
             "_cuda_sleep": lambda _cycles: streams.launch("spin"),
             "_graph_pool_handle": new_pool,
             "_set_sdp_use_math": _nothing,  # it stays: what a program chooses instead has no kernel of the CPU
             **memory.functions(),
+            **settings.functions(),
         }
 
     def _fill_cuda(self) -> None:
@@ -165,7 +168,7 @@ class Emulator:
             "get_device_capability": lambda _device=None: (_PROPERTIES.major, _PROPERTIES.minor),
             "get_device_name": lambda _device=None: _PROPERTIES.name,
             "mem_get_info": lambda _device=None: (_MEMORY, _MEMORY),
-            "is_bf16_supported": lambda *_: True,
+            "is_bf16_supported": lambda *_, **__: True,
             "MemPool": type("MemPool", (), {"__init__": _nothing}),
             **legacy.types(),
         }

@@ -21,7 +21,6 @@ def functions() -> dict[str, Any]:
         "_cuda_memorySnapshot": lambda *_: {"segments": []},
         "_cuda_resetPeakMemoryStats": _nothing,
         "_cuda_resetAccumulatedMemoryStats": _nothing,
-        "_cuda_setMemoryFraction": _nothing,
         "_cuda_getAllocatorBackend": lambda: "native",
         "_cuda_cudaCachingAllocator_raw_alloc": lambda size, _stream: next(_addresses),
         "_cuda_cudaCachingAllocator_raw_delete": _nothing,
