@@ -185,6 +185,8 @@ def measurements(target: TargetReport) -> Iterator[str]:
     ]
     if nodes:
         yield f"nodes: {', '.join(nodes)}"
+    elif measured.get("captures"):
+        yield f"{counted(int(measured['captures']), 'capture')}, {counted(int(measured['replays']), 'replay')}"
     if "replay_seconds" in measured:
         eager, replay = measured["eager_seconds"], measured["replay_seconds"]
         yield f"eager {eager * 1e3:.3f} ms, replay with its copies {replay * 1e3:.3f} ms"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from graphlint.errors import UsageError
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.watch.watch import Watch, raised, told
+from graphlint.runtime.trace.capture import Refusal
+from graphlint.runtime.watch.watch import Watch, chain, raised, told
 
 
 def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
@@ -17,6 +18,7 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
     sys.argv = [str(path)]
     sys.path[0] = str(path.parent)
     failure: BaseException | None = None
+    watch.awaits_failure = True
     with watch.watching():
         try:
             runpy.run_path(str(path), run_name="__main__")
@@ -28,8 +30,16 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
         if unfinished is not None:
             if failure is not None and not isinstance(failure, UsageError) and not unfinished.refusals:
                 unfinished.refusals.append(raised(failure, unfinished.stack))
+            if not unfinished.refusals:
+                said = "it is never ended"
+                unfinished.refusals.append(Refusal("", said, unfinished.stack, effect="capture-protocol"))
             unfinished.is_healthy = False
             reporting.capture_ended(unfinished)
+        passed = list(chain(failure))
+        for raising, capture, refusal in watch.failures:
+            if raising in passed:
+                capture.refusals.append(refusal)
+                reporting.capture_ended(capture)
         reporting.ended(has_failed=failure is not None)
         if isinstance(failure, UsageError):
             raise failure

@@ -7,6 +7,8 @@ import gc
 from collections.abc import Container, Iterator
 from types import CodeType
 
+import torch
+
 from graphlint.finding import Span
 from graphlint.runtime.trace.bindings import Binding
 from graphlint.runtime.trace.capture import Capture, Trouble
@@ -40,12 +42,13 @@ def _in_caches(capture: Capture) -> Iterator[Trouble]:
         code = getattr(cache.__wrapped__, "__code__", None) if type(cache) is _CACHE else None
         if code is None or not is_user_code(code.co_filename):
             continue
-        kept = {storage_key(one) for part in gc.get_referents(cache) for one in tensors(part)}
+        held = [one for part in gc.get_referents(cache) for one in tensors(part)]
+        kept = {storage_key(one) for one in held}
         for key in kept & capture.internals.keys():
             stack = capture.internals[key].stack
             depth = next((depth for depth, place in enumerate(stack) if place.code is code), -1)
             yield Trouble("escaping-allocation", stack[depth + 1 :], f"`{code.co_name}` keeps it")
-        used = kept & capture.externals.keys()
+        used = {storage_key(one) for one in held if storage_key(one) in capture.externals and not _is_owned(one, cache)}
         if used and cache.cache_parameters()["maxsize"] is not None:
             place = Place(code, 0, cache.__module__)
             span = Span(code.co_filename, code.co_firstlineno)
@@ -53,6 +56,13 @@ def _in_caches(capture: Capture) -> Iterator[Trouble]:
             yield evictable
             for key in used:
                 capture.externals[key].cached = evictable
+
+
+def _is_owned(tensor: torch.Tensor, cache: object) -> bool:
+    """Whether something besides the cache keeps a tensor: an object, or a container that is no frame's."""
+    own = gc.get_referents(cache)
+    holders = (one for one in gc.get_referrers(tensor) if one is not cache and not any(one is part for part in own))
+    return any(hasattr(one, "__dict__") or (isinstance(one, dict) and "__name__" not in one) for one in holders)
 
 
 def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
@@ -67,6 +77,8 @@ def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
             if key == LENGTH:  # a cache that grows is no value that changes
                 continue
             if isinstance(before, TensorMemory):
+                if not binding.access.steps and after == binding.left.get(key, before):
+                    continue  # the region itself gives the name another tensor, at capture as in eager
                 is_state = bool(binding.access.steps) and not binding.is_local
                 yield from _moved(capture, before, after, is_state)
             elif isinstance(after, TensorMemory) or binding.access.how == "call":

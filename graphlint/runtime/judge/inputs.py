@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from dataclasses import dataclass, field
 
 import torch
@@ -79,7 +80,8 @@ class Inputs:
         is_new = any(one.written for one in refreshed)
         is_other = any(replayed.offered.get(key, one) != one for key, one in offered.items())
         is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
-        if not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
+        is_seen = threading.active_count() == 1  # what other threads write is not
+        if is_seen and not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
         left_out = next((one.stack for one in refreshed if is_new and one.reach and not one.written), ())
         for one in refreshed:

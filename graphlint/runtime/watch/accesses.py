@@ -57,6 +57,9 @@ def _among(pending: list[ast.AST]) -> Iterator[Access]:
         node = pending.pop()
         if isinstance(node, _FUNCTIONS | ast.ClassDef):
             continue
+        if isinstance(node, ast.For | ast.AsyncFor):
+            pending += [node.iter, *node.body, *node.orelse, *_stored(node.target)]
+            continue
         if isinstance(node, _COMPREHENSIONS):
             yield from _in_comprehension(node)
             continue
@@ -77,6 +80,13 @@ def _among(pending: list[ast.AST]) -> Iterator[Access]:
             pending += [inner] if inner is not node else ast.iter_child_nodes(node)
         elif isinstance(inner, ast.Subscript) and not isinstance(inner.slice, ast.Constant):
             pending.append(inner.slice)
+
+
+def _stored(target: ast.expr) -> list[ast.expr]:
+    """What a loop gives its values to, but for names: each run of it begins with those anew."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return [one for part in target.elts for one in _stored(part)]
+    return [] if isinstance(target, ast.Name) else [target]
 
 
 def _in_comprehension(node: ast.AST) -> Iterator[Access]:

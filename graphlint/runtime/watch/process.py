@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import gc
 import sys
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import torch
@@ -54,7 +56,8 @@ class Process:
         def listened(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
             is_capturing = self._is_capturing()
-            if is_user_code(frame.f_code.co_filename) and (is_capturing or len(user_stack(frame)) > _OUTERMOST):
+            is_deep = len(user_stack(frame)) > _OUTERMOST or _sets_back(frame.f_code, name)
+            if is_user_code(frame.f_code.co_filename) and (is_capturing or is_deep):
                 self._set[name] = user_stack(frame)
             if name == "set_sync_debug_mode":
                 (mode,) = (*args, *kwargs.values())
@@ -64,3 +67,11 @@ class Process:
             return setter(*args, **kwargs)
 
         return listened
+
+
+def _sets_back(code: CodeType, setter: str) -> bool:
+    """Whether a function calls a setter more than once, as who sets a state for a while does."""
+    if code.co_name == "<module>":
+        return False
+    loaded = [one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD_")]
+    return loaded.count(setter) > 1

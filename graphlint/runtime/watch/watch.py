@@ -50,6 +50,8 @@ class Watch:
         self.refusals: list[tuple[Region, Refusal]] = []  # of captures that could not begin
         self.replaying: list[Callable[[Capture], None]] = []
         self.ended: list[Callable[[Capture], None]] = []
+        self.awaits_failure = False  # a program may catch what its own code raises in a region, which then harms nobody
+        self.failures: list[tuple[BaseException, Capture, Refusal]] = []
         self.opening: Stack = ()  # what a region is called by that no line of user code opens
         self.openings = Openings()
         self.driver = device(self._read_log)
@@ -135,7 +137,12 @@ class Watch:
             if isinstance(failing, UsageError):  # it is not the capture that fails
                 capture.is_healthy = False
             elif failing is not None and not capture.refusals:
-                capture.refusals.append(raised(failing, capture.stack))
+                refusal = raised(failing, capture.stack)
+                if self.awaits_failure and _is_own(failing):
+                    capture.is_healthy = False
+                    self.failures.append((failing, capture, refusal))
+                else:
+                    capture.refusals.append(refusal)
             capture.is_healthy &= self.driver.capture(capture.stream)[0] == ACTIVE
             if capture.is_healthy and capture.graph:
                 capture.nodes = self.driver.nodes(capture.graph)
@@ -216,9 +223,20 @@ class Watch:
 
 def first_of(error: BaseException) -> BaseException:
     """The first of a chain of exceptions is the cause, the later ones tell of its consequences."""
-    while (earlier := error.__cause__ or error.__context__) is not None:
-        error = earlier
-    return error
+    return list(chain(error))[-1]
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and those that led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_own(error: BaseException) -> bool:
+    """Whether code of the program raised it, and not a library that it calls."""
+    frames = traceback.extract_tb(first_of(error).__traceback__)
+    return bool(frames) and is_user_code(frames[-1].filename)
 
 
 def told(error: BaseException) -> str:
