@@ -21,6 +21,7 @@ from graphlint.runtime.trace.values import module_of
 _LONG = 100
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _INTERNALS = frozenset(vars(torch.nn.Module())) - {"training"}
+_OURS = "graphlint.runtime."
 _COMPILERS = ("torch._dynamo", "torch._functorch", "torch._inductor", "torch.fx")
 _ATOMS = (bool, int, float, complex, str, bytes, NoneType, Enum, torch.dtype, torch.device, torch.Size)
 
@@ -53,7 +54,7 @@ class Walk:
         if isinstance(value, Tensor) or is_atom(value):
             self.slots.setdefault(name, value)
         key = value.key if isinstance(value, Scope) else id(value)
-        if is_atom(value) or key in self.seen:
+        if is_atom(value) or key in self.seen or _is_ours(value):
             return
         self.seen.add(key)
         self.holders.append(value)
@@ -137,6 +138,12 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
+
+
+def _is_ours(value: object) -> bool:
+    """Whether an object belongs to who looks: what stands in for a function of torch is known by the program, too."""
+    module = value.__globals__.get("__name__") if isinstance(value, FunctionType) else module_of(type(value))
+    return not isinstance(value, Scope) and str(module).startswith(_OURS)
 
 
 def is_atom(value: object) -> bool:

@@ -159,3 +159,29 @@ def test_a_capture_is_taken_in_the_mode_that_is_asked_for(mode: str, codes: list
     rulebook, runs = load_rulebook(builtin_rules()), Runs(capture_error_mode=mode)
     report = runtime.verify([f"{file}:relaxed"], load_config(tmp_path, None), rulebook, on="emulator", runs=runs)
     assert codes == [one.code for one in report.findings]
+
+
+NAMED = """
+import torch
+from torch import tensor
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(tensor([1.0, 2.0]))
+
+    def forward(self, x):
+        return tensor(x) if x is None else x * self.weight
+
+def target():
+    return Scaled().cuda(), (torch.ones(2, device="cuda"),)
+"""
+
+
+def test_a_name_that_a_program_takes_from_torch_leads_to_nothing_of_the_emulator(tmp_path: Path) -> None:
+    """Where tensors lie is no state of the program, and is not put back."""
+    (tmp_path / "named.py").write_text(NAMED)
+    report = runtime.verify(
+        [f"{tmp_path}/named.py:target"], load_config(tmp_path, None), load_rulebook(builtin_rules()), on="emulator"
+    )
+    assert ([], "safe") == ([one.why for one in report.findings], report.targets[0].verdict)
