@@ -24,6 +24,7 @@ _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain wor
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 _STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
 _OWN = re.compile(rb"\bself\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+_QUOTED = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 _METHOD = re.compile(rb"def (\w+)\(")
 
 
@@ -93,14 +94,14 @@ class Imports(Question[list[list[str]]]):
 
 
 class Names(Question[frozenset[bytes]]):
-    """The names that stand in a file in one role: `bases` of classes, or attributes that it `stores` or `owns`.
+    """The names that stand in a file in one role: `bases` of classes, attributes that it `stores` or `owns`, texts.
 
     They are looked up one at a time, and who looks one up depends on no other.
     """
 
     def __init__(self, role: str) -> None:
         super().__init__(role)
-        self._pattern = {"bases": _BASE, "stores": _STORE, "owns": _OWN}[role]
+        self._pattern = {"bases": _BASE, "stores": _STORE, "owns": _OWN, "says": _QUOTED}[role]
         self._is_of_classes = role == "bases"
 
     def __call__(self, text: bytes) -> frozenset[bytes]:

@@ -19,7 +19,7 @@ EFFECT = ("effect", "when", "confidence", "help", "message", "proof", "assumed",
 CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
 # What the words mean stands at `Operation` and `Condition`.
 RETURNS = frozenset({
-    "tensor", "elementwise", "promoted", "same-shape", "bool-tensor", "int-tensor", "indices", "scalar-tensor",
+    "tensor", "elementwise", "promoted", "same-shape", "copy", "bool-tensor", "int-tensor", "indices", "scalar-tensor",
     "reduction", "bool-reduction", "int-reduction", "extremum", "where", "unique", "loss", "factory", "like", "moved",
     "self", "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
     "number", "str", "list", "groups", "states", "shape", "device", "dtype", "none", "object", "instance",

@@ -25,7 +25,8 @@ _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what 
 class Assumption:
     """What a test of a function came to, where it was not known what: true or false, or what `form` says of it.
 
-    `known` are the parts of it that are known all the same.
+    `known` are the parts of it that are known all the same. `is_named` is false of what the program would have to name
+    to choose it, and does not.
     """
 
     function: Function = field(compare=False)
@@ -33,6 +34,7 @@ class Assumption:
     outcome: bool = True
     form: str = _AS_IT_IS
     known: Mapping[ir.Expr, bool] = field(default_factory=dict, compare=False)
+    is_named: bool = field(default=True, compare=False)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -69,7 +71,7 @@ class Assumption:
             words = self.form.format(_said(function, test, outcome))
             line = function.first_line + test.pos[0]
             is_test = self.form == _AS_IT_IS
-            is_default = not is_test or by_default(function, test) in (None, outcome)
+            is_default = by_default(function, test) in (None, outcome) if is_test else self.is_named
             opposite = _said(function, test, not outcome) if is_test else ""
             yield Condition(words, str(function.module.path), line, is_default, opposite)
 

@@ -272,13 +272,19 @@ class Frame:
         return self.function.span_of(node)
 
 
-def dispatched(values: Sequence[Value], node: ir.Expr | None, frame: Frame) -> Iterator[Value]:
-    """What a callee or a receiver may be, one by one: while each is looked at, it is assumed to be that one."""
+def dispatched(
+    values: Sequence[Value], node: ir.Expr | None, frame: Frame, unnamed: Collection[Value] = ()
+) -> Iterator[Value]:
+    """What a callee or a receiver may be, one by one: while each is looked at, it is assumed to be that one.
+
+    For those that are `unnamed`, nothing speaks.
+    """
     before = frame.assumed
     for value in values:
         form = _is_that(value)
         if node is not None and form is not None and len(values) > 1:
-            frame.assumed = (*before, Assumption(frame.function, node, form=form))
+            is_named = (Class(value.cls) if isinstance(value, Instance) else value) not in unnamed
+            frame.assumed = (*before, Assumption(frame.function, node, form=form, is_named=is_named))
         yield value
         frame.assumed = before
 

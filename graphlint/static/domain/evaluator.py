@@ -83,6 +83,9 @@ class Evaluator(Protocol):
     def held(self, instance: Instance) -> dict[str, Value]:
         """What an object holds."""
 
+    def lacks(self, instance: Instance, name: str) -> bool:
+        """Whether nothing in the source gives an object an attribute."""
+
     def write_attribute(self, instance: Instance, name: str, value: Value, target: ir.Expr, frame: Frame) -> None:
         """An assignment to an attribute, seen by whoever reads it later; `target` is what says so."""
 

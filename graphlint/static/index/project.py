@@ -111,6 +111,22 @@ class Project:
     def _owning(self) -> _Named:
         return _Named(self, Names("owns"))
 
+    @cached_property
+    def _saying(self) -> _Named:
+        return _Named(self, Names("says"))
+
+    @cached_property
+    def _checked(self) -> Set[Path]:
+        return frozenset(self.files)
+
+    def is_checked(self, module: Module) -> bool:
+        """Whether a module is one of the program, and not of a package that is followed."""
+        return module.path in self._checked
+
+    def says(self, text: str) -> bool:
+        """Whether a text stands somewhere in the checked files, by itself and between quotes."""
+        return bool(self._saying.files(text))
+
     def sharing(self, module: Module, name: str, is_attribute: bool) -> Iterator[tuple[Module, str]]:
         """Who may have what a module has under a name, and how it is spelt there, with a dot before an attribute.
 

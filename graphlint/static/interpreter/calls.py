@@ -67,16 +67,16 @@ class Calls:
 
     def call(self, target: Value, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """The result of calling a value."""
+        interpreter = self.interpreter
         targets = list(members(target))
         if len(targets) > 1:
             functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))]
             # A candidate that does not take these arguments is not what is called here.
             functions = ([t for t in functions if self._takes(t, arguments)] or functions)[:MAX_TARGETS]
             callee = node.func if node is not None else None
-            each = dispatched(functions, callee, frame)
+            each = dispatched(functions, callee, frame, interpreter.unnamed)
             return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
         target = targets[0]
-        interpreter = self.interpreter
         region = interpreter.capture.awaiting(target, frame) if frame.around else None
         if region is not None:
             frame.enter((region,))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 MAX_SITES = 12  # a class that is made at more places is a building block, and its parts are as different as its uses
-BUDGET = 300  # contexts that the call sites of one class may take
+BUDGET = 1000  # contexts that the call sites of one class may take
 _OBJECTS = (Bound, Class, ExternalObject, Function, Instance, Partial)
 
 

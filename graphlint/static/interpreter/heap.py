@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
 PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
+_EMPTY = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})  # bases without attributes
 
 
 class Heap:
@@ -165,6 +166,28 @@ class Heap:
             if name in attributes:
                 return attributes[name]
         return attributes.get(ANY, UNKNOWN)
+
+    def lacks(self, instance: Instance, name: str) -> bool:
+        """Whether nothing in the source gives an object an attribute: no class that it is of, and nothing else.
+
+        What is set under names that are not known, such as those of a file, is nothing that the source gives.
+        """
+        classes = self.interpreter.classes
+        if name in self.attributes(instance) or self.attributes(instance).get(ANY, UNKNOWN) != UNKNOWN:
+            return False
+        if not _EMPTY.issuperset(classes.external_bases(instance.cls)) or classes.find(instance.cls, name) is not None:
+            return False
+        if classes.find(instance.cls, "__getattr__") is not None or self.interpreter.project.is_set_from_outside(name):
+            return False
+        derived = classes.subclasses(instance.cls) if instance.arguments is None else ()
+        related = {base for one in (instance.cls, *derived) for base in classes.order(one)}
+        own = [base for base in related if isinstance(base, ClassDefinition)]
+        methods = {definition for base in own for found in base.methods.values() for definition in found}
+        return all(classes.find(one, name) is None for one in derived) and not any(
+            part.definition in methods and part.is_own(store)
+            for module in {base.module for base in own}
+            for part, store in stores(module, name)
+        )
 
     def member(self, instance: Instance, name: str, frame: Frame, after: ClassDefinition | None = None) -> Value | None:
         """A member of the object's class: a bound method, a property's value, or a class attribute."""

@@ -101,6 +101,7 @@ class Interpreter:
         self.statements = Statements(self)
 
         self.contexts: dict[tuple[object, ...], Context] = {}
+        self.unnamed: set[Value] = set()  # what may be chosen by a key that the program does not name
         self.ran_outside: set[Function] = set()  # what ran before a region since then
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
@@ -132,6 +133,7 @@ class Interpreter:
         self.static_value = self.names.static_value
         self.instance = self.heap.instance
         self.held = self.heap.attributes
+        self.lacks = self.heap.lacks
         self.write_attribute = self.assignment.write
         self.outlives_region = self.assignment.outlives_region
         self.put_back = self.assignment.put_back

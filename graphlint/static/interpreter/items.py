@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import CONTENT, Instance
+from graphlint.static.interpreter import registries
 from graphlint.static.models.containers import item
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -49,6 +50,9 @@ class Items:
                     self.interpreter.tensors.check_list_index(node, index, frame)
                     bounds = node.index if isinstance(node.index, ir.Slice) else None
                     results.append(item(member, index) if bounds is None else self._sliced(member, bounds, frame))
+                case Mapping():
+                    registries.note_unnamed(self.interpreter, member, index, frame)
+                    results.append(item(member, index))
                 case _ if member != NONE:
                     results.append(item(member, index))
         return union(results) if results else UNKNOWN

@@ -45,7 +45,7 @@ class Methods:
             targets = [replace(m, sure=min(m.sure, Confidence.MEDIUM)) if isinstance(m, Tensor) else m for m in targets]
         known = [m for m in targets if not isinstance(m, Unknown)]
         asked = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
-        for member in dispatched(targets[:MAX_TARGETS], asked, frame):
+        for member in dispatched(targets[:MAX_TARGETS], asked, frame, self.interpreter.unnamed):
             if isinstance(member, Unknown) and known and name not in self.interpreter.catalogue.telling:
                 results.append(UNKNOWN)
             else:
@@ -86,7 +86,7 @@ class Methods:
                 promised = {heap.promised(cls): method for method, cls in overriding.items()}
                 return union(
                     self.interpreter.calls.call(promised[instance], arguments.prepend(instance), node, frame)
-                    for instance in dispatched(list(promised), asked, frame)
+                    for instance in dispatched(list(promised), asked, frame, self.interpreter.unnamed)
                 )
         # An attribute that stands for the object itself would go round in circles.
         target = without(heap.load(receiver, name, frame), receiver)

@@ -1,4 +1,7 @@
-"""A module-level dict in, the same dict with what the decorators of its module put into it out."""
+"""A module-level dict in, the same dict with what the decorators of its module put into it out.
+
+And a dict and a key in, what of it the program does not choose out.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.traversal import names_in
-from graphlint.values import Mapping, Value, members
+from graphlint.values import Const, Mapping, Value, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -67,3 +70,16 @@ def keep(interpreter: Interpreter, container: ir.Expr, key: Value, value: Value,
     known = interpreter.names.globals.get((frame.module, container.id))
     if isinstance(known, Mapping) and container.id not in frame.env:
         interpreter.names.globals[(frame.module, container.id)] = with_item(known, key, value)
+
+
+def note_unnamed(interpreter: Interpreter, registry: Mapping, key: Value, frame: Frame) -> None:
+    """Remember what a package that is followed may choose by a key that nobody knows, and that the program never names.
+
+    Whoever uses a package says what it is to choose, or gets what it chooses by itself.
+    """
+    project = interpreter.project
+    if all(isinstance(member, Const) for member in members(key)) or project.is_checked(frame.module):
+        return
+    for name, held in registry.items:
+        if isinstance(name, Const) and isinstance(name.value, str) and not project.says(name.value):
+            interpreter.unnamed.update(member for member in members(held) if isinstance(member, (Class, Function)))

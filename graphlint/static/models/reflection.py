@@ -109,6 +109,8 @@ class Reflection:
                 return TRUE
             case Tensor() if evaluator.catalogue.method(name) is not None:
                 return TRUE
+            case Instance() if evaluator.lacks(value, name):
+                return FALSE
         return Host("bool")
 
     def getattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -118,7 +120,7 @@ class Reflection:
         results = list(values[2:3])
         for name in members(values[1]):
             if isinstance(name, Const) and isinstance(name.value, str):
-                results.append(self.evaluator.attribute(values[0], name.value, frame))
+                results += self._named(values[0], name.value, len(values) > 2, frame)
             elif isinstance(values[0], Instance):
                 held = self.evaluator.held(values[0])
                 results.append(held.get(ANY, UNKNOWN))
@@ -127,6 +129,13 @@ class Reflection:
             else:
                 results.append(UNKNOWN)
         return union(results)
+
+    def _named(self, value: Value, name: str, has_default: bool, frame: Frame) -> list[Value]:
+        """The attribute of that name; nothing of an object that lacks it, where there is a default."""
+        kept = [
+            m for m in members(value) if not (has_default and isinstance(m, Instance) and self.evaluator.lacks(m, name))
+        ]
+        return [self.evaluator.attribute(member, name, frame) for member in kept]
 
     def setattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         receiver, name, value, *_ = *arguments.positional, UNKNOWN, UNKNOWN, UNKNOWN

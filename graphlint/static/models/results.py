@@ -12,6 +12,7 @@ from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import Factory, Lexicon
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.program import Bound, Instance, Method, Partial
+from graphlint.static.models.copies import copied
 from graphlint.values import (
     FALSE,
     NONE,
@@ -386,7 +387,7 @@ _PLAIN: dict[str, Value] = {
 RESULTS: dict[str, Callable[[Application], Value]] = {
     **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN}, "shape": _shape,
     "tensor": _tensor, "elementwise": _elementwise, "promoted": _promoted, "bool-tensor": _bool_tensor, "where": _where,
-    "loss": _loss,
+    "loss": _loss, "copy": lambda call: copied(call.facts.first(), RESULTS["same-shape"](call)),
     "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)),
     "int-tensor": lambda call: _computed(call, _kept_rank(call), INTEGER),
     "indices": lambda call: _computed(call, None, INTEGER), "scalar-tensor": lambda call: _computed(call, 0),

@@ -1,0 +1,124 @@
+"""What a program chooses of a package that it uses, and what objects do not have, decides which code is reached."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+from graphlint.finding import Confidence
+
+PACKAGE = """
+def plain(x):
+    return x * 2
+
+def packed(x):
+    return x[x > 0]
+
+KERNELS = {"plain": plain, "packed": packed}
+
+class Layer:
+    def __init__(self, options):
+        self.options = options
+
+    def run(self, x):
+        return KERNELS[self.options.kernel](x)
+"""
+PROGRAM = """
+import torch, vendor.layers
+NAME = {name}
+def main(options, x):
+    layer = vendor.layers.Layer(options)
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        layer.run(x)
+"""
+
+
+@pytest.mark.parametrize(("name", "confidence"), [('"other"', Confidence.LOW), ('"packed"', Confidence.MEDIUM)])
+def test_what_a_package_may_choose_and_the_program_never_names_is_told_in_a_low_voice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, confidence: Confidence
+) -> None:
+    """The key comes from options that nobody knows; the program has to name what it does not get by itself."""
+    folder = tmp_path / "site" / "vendor"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "layers.py").write_text(PACKAGE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    (tmp_path / "project").mkdir()
+    options = {"follow_installed": ("vendor",), "confidence": Confidence.LOW}
+    report = analyse(tmp_path / "project", PROGRAM.format(name=name), **options).report
+    told = [(finding.confidence, [condition.text for condition in finding.when]) for finding in report.findings]
+    assert [(confidence, ["KERNELS[self.options.kernel] is packed"])] == told
+
+
+def test_what_the_program_itself_may_choose_needs_no_name(tmp_path: Path) -> None:
+    """A registry in the files that are checked is theirs, whatever else they name."""
+    main = PROGRAM.format(name='"other"').replace("vendor.layers", "layers")
+    report = analyse(tmp_path, f"{main}\n# file: layers.py\n{PACKAGE}").report
+    assert [Confidence.MEDIUM] == [finding.confidence for finding in report.findings]
+
+
+LACKING = """
+import torch
+{around}
+class Options:
+    width = 4
+{inside}
+def step(options: Options, x):
+    if getattr(options, "window", None) is not None:
+        x.item()
+    if hasattr(options, "window"):
+        x.item()
+
+def main(options: Options, key, value):
+    x = torch.ones(4, device="cuda")
+    {before}
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(options, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("around", "inside", "before", "is_reached"),
+    [
+        ("", "", "pass", False),
+        ("", "    depth: int = 2", "pass", False),
+        ("", "    def fill(self, key, value):\n        setattr(self, key, value)", "options.fill(key, value)", False),
+        ("", "    window: int | None = None", "pass", True),
+        ("", "    def open(self):\n        self.window = 2", "pass", True),
+        ("", "    def __getattr__(self, name):\n        return 1", "pass", True),
+        ("", "", "options.window = 3", True),
+        ("class Other:\n    def open(self):\n        self.window = 2", "", "pass", False),
+    ],
+)
+def test_an_attribute_that_nothing_gives_an_object_is_not_there(
+    tmp_path: Path, around: str, inside: str, before: str, is_reached: bool
+) -> None:
+    """`getattr` gives its default then, and `hasattr` is false; a class that derives from it may have it, too."""
+    program = LACKING.format(around=around, inside=inside, before=before)
+    assert is_reached is bool(analyse(tmp_path, program).shown)
+    derived = f"{program}\nclass Wider(Options):\n    window = 2\n"
+    assert analyse(tmp_path, derived).shown
+
+
+def test_a_copy_of_an_object_is_the_same_object(tmp_path: Path) -> None:
+    """What `copy` and `deepcopy` give of anything but a tensor is of the same class, with the same attributes."""
+    program = """
+        import copy, torch
+        class Options:
+            def __init__(self):
+                self.wide = False
+        class Table:
+            def read(self, x):
+                return x.item()
+        def main():
+            x = torch.ones(4, device="cuda")
+            table, options = Table(), Options()
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                copy.deepcopy(table).read(x)
+                if copy.copy(options).wide:
+                    x.item()
+        """
+    assert [8] == [line for _, line, code in analyse(tmp_path, program).shown if code == "GL101"]
