@@ -100,7 +100,7 @@ def test_a_finding_tells_the_conditions_on_its_way(tmp_path: Path, body: str, co
         ('if keywords.get("debug", False):\n    x.item()', "low"),
         ('if not keywords.get("debug", False):\n    x.item()', "medium"),
         ('if keywords.get("debug"):\n    x.item()', "medium"),
-        ('if getattr(options, "debug", False):\n    x.item()', "low"),
+        ('if getattr(keywords["options"], "debug", False):\n    x.item()', "low"),
         ('kind = keywords.get("kind", "plain")\nif options.kind == "dynamic":\n    x.item()', "low"),
         ('kind = keywords.get("kind", "plain")\nif options.kind == "plain":\n    x.item()', "medium"),
         ('keywords.get("kind", keywords.get("type", "plain"))\nif "dyn" in keywords["kind"]:\n    x.item()', "low"),

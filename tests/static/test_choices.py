@@ -122,3 +122,23 @@ def test_a_copy_of_an_object_is_the_same_object(tmp_path: Path) -> None:
                     x.item()
         """
     assert [8] == [line for _, line, code in analyse(tmp_path, program).shown if code == "GL101"]
+
+
+def test_a_declared_function_behind_a_decorator_that_may_wrap_it_is_told_by_its_name(tmp_path: Path) -> None:
+    """Which of the two runs is a condition like any other, and does not show the whole definition."""
+    program = """
+        import os, torch
+        def logged(function):
+            if os.environ.get("LOG"):
+                return function
+            def wrapper(*given):
+                return function(*given)
+            return wrapper
+
+        @logged
+        def step(x: torch.Tensor, y: torch.Tensor, more: torch.Tensor):
+            return x.item()
+        """
+    report = analyse(tmp_path, program, regions=("main:step",)).report
+    said = [condition.text for finding in report.findings for condition in finding.when]
+    assert said and all(text.startswith("step is ") for text in said)

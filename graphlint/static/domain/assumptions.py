@@ -106,7 +106,7 @@ def _within(test: ir.Expr) -> Iterator[ir.Expr]:
 def _said(function: Function, node: ir.Expr, outcome: bool) -> str:
     """An expression, or its negation, as one would write it."""
     if outcome:
-        return function.source(node)
+        return (isinstance(node, ir.Name) and node.id) or function.source(node)
     if isinstance(node, ir.Unary) and node.operator == "not":
         return function.source(node.operand)
     if isinstance(node, ir.Compare) and len(node.comparisons) == 1:

@@ -38,7 +38,7 @@ def run_declared(interpreter: Interpreter, named: Named) -> None:
     method, receiver = named.callee(interpreter)
     arguments = entry_arguments(interpreter, signature, receiver)
     code = signature.code
-    call = ir.Call(code.mark, ir.Name(code.mark, ""), ())
+    call = ir.Call(code.mark, ir.Name(code.mark, code.name), ())
     interpreter.begin()
     interpreter.calls.call(method, arguments, call, frame)
 
