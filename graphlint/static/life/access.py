@@ -168,6 +168,9 @@ class Access:
                 return owner.attributes[name] if name in owner.attributes else MethodOf(owner, name)
             case Thing():
                 if name not in owner.attributes:
+                    member = self.of_presumed(owner, name, frame)
+                    if member is not None:
+                        return member
                     owner.attributes[name] = Thing(made_in=owner.made_in, source=(owner,), argument=owner.argument)
                 return self.passed(owner, name, owner.attributes[name])
         return MethodOf(owner, name)
@@ -265,6 +268,9 @@ class Access:
     def of_class(self, cls: Any, name: str, receiver: Instance | None, frame: Frame) -> Object: ...
 
     @abstractmethod
+    def of_presumed(self, owner: Thing, name: str, frame: Frame) -> Object: ...
+
+    @abstractmethod
     def block(self, block: ir.Block, frame: Frame) -> None: ...
 
     @abstractmethod
@@ -307,7 +313,7 @@ class Access:
         """Decide the truth of a value that nobody knows, for the rest of the run."""
         if isinstance(value, Opposite):
             return not self.decide_on(value.negated, place, not likely)
-        outcome = self.decide(place, likely)
+        outcome = self.decide(place, likely if getattr(value, "likely", None) is None else value.likely)
         match value:
             case Question():
                 self.outcomes[value.asked] = outcome

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphlint import values
 from graphlint.finding import Hop
 from graphlint.static.domain.program import Function
-from graphlint.static.index.module import ClassDefinition, Definition
+from graphlint.static.domain.program import Instance as Promised
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.builtins import Builtins
 from graphlint.static.life.frames import Returned
@@ -21,10 +23,13 @@ from graphlint.static.life.objects import (
     MethodOf,
     Object,
     Outside,
+    Symbol,
+    Tensor,
     Thing,
 )
 from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
+from graphlint.values import UNKNOWN, members
 
 MAX_DEPTH = 14  # calls that nest
 
@@ -79,6 +84,10 @@ class Calls(Builtins):
                 return self.call_outside(callee.name, given, node, frame)
             case Made():
                 return self.call_made(callee, given, node, frame)
+            case Thing():
+                method = self.of_presumed(callee, "__call__", frame)
+                if method is not None:
+                    return self.call(method, given, node, frame)
         return self.unknown_call(callee, given, node, frame)
 
     def unknown_call(self, callee: Object, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -117,6 +126,15 @@ class Calls(Builtins):
             receiver.attributes[name] = concrete
         return concrete
 
+    def of_presumed(self, owner: Thing, name: str, frame: Frame) -> Object:
+        """A method of something that an annotation says the class of; None for what is none, or computes a model."""
+        found = self.interpreter.classes.find(owner.presumed, name) if owner.presumed is not None else None
+        if found is None or owner.presumed is None or name == "forward":
+            return None
+        if name == "__call__" and self._is_module(owner.presumed):
+            return None
+        return self.bound_method(*found, owner, frame)
+
     def bound_method(self, owner: Base, member: object, receiver: Object, frame: Frame) -> Object | None:
         """A method that a class of the project defines, bound to an object; None if a member is none."""
         if not isinstance(owner, ClassDefinition) or not isinstance(member, list) or not member:
@@ -150,8 +168,9 @@ class Calls(Builtins):
     def run(self, closure: Closure, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """Call a function of the project."""
         function = closure.function
-        if len(frame.way) >= MAX_DEPTH or sum(f.function.code is function.code for f in frame.stack()) > 1:
-            return self.unknown_call(None, given, node, frame)
+        is_too_deep = len(frame.way) >= MAX_DEPTH or sum(f.function.code is function.code for f in frame.stack()) > 1
+        if is_too_deep or _is_left_open(function.code):
+            return self.unknown_call(closure.receiver, given, node, frame)
         place = frame.place(node)
         inner = Frame(
             function,
@@ -190,13 +209,43 @@ class Calls(Builtins):
                 keyed = {identity(key): (key, value) for key, value in keywords.items()}
                 inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open)
             elif parameter.kind == "positional" and positional:
-                inner.env[name] = positional.pop(0)
+                inner.env[name] = self._annotated(positional.pop(0), parameter, function.module)
             elif name in keywords:
-                inner.env[name] = keywords.pop(name)
+                inner.env[name] = self._annotated(keywords.pop(name), parameter, function.module)
             elif parameter.default is not None and not given.is_open:
                 inner.env[name] = self.eval(parameter.default, inner.scope or self.global_frame(inner))
             else:
                 inner.env[name] = Thing()
+
+    def _annotated(self, value: Object, parameter: ir.Parameter, module: Module) -> Object:
+        """An argument; of what nobody knows, an annotation may say the class."""
+        if type(value) is Thing and value.presumed is None and parameter.annotation is not None:
+            promised = self.interpreter.annotations.promised(parameter.annotation, module)
+            value.presumed = next((one.cls for one in members(promised) if isinstance(one, Promised)), None)
+        return value
+
+    def unknown_arguments(self, function: Function, skip: int = 0) -> Arguments:
+        """Something unknown for each parameter that has no default; flags that have one are tried both ways."""
+        made = Arguments()
+        code = function.code
+        for parameter in [p for p in code.parameters if p.kind in ("positional", "keyword")][skip:]:
+            default = parameter.default
+            if default is None:
+                made.keywords[parameter.name] = self._argument(parameter, function.module)
+            elif isinstance(default, ir.Literal) and isinstance(default.value, bool) and code.name == "__init__":
+                made.keywords[parameter.name] = Symbol(likely=default.value)
+        return made
+
+    def _argument(self, parameter: ir.Parameter, module: Module) -> Thing:
+        """What a stranger gives for a parameter."""
+        annotation = parameter.annotation
+        promised = UNKNOWN if annotation is None else self.interpreter.annotations.promised(annotation, module)
+        if all(isinstance(one, values.Tensor) for one in members(promised)):
+            return Tensor(argument=parameter.name)
+        return Thing(argument=parameter.name)
+
+    def _is_module(self, cls: ClassDefinition) -> bool:
+        return bool({*self.interpreter.classes.external_bases(cls)} & self.interpreter.lexicon.modules["base"])
 
     def construct(self, cls: ClassDefinition, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """An object of a class of the project."""
@@ -204,8 +253,7 @@ class Calls(Builtins):
         place = frame.place(node)
         if any(self.interpreter.entries.opens_context(base) for base in bases):
             return Made(place, self.ledger.capture, cls=next(iter(bases)), given=dict(enumerate(given.all())))
-        modules = self.interpreter.lexicon.modules["base"]
-        made = Instance(place, self.ledger.capture, cls=cls, is_module=bool({*bases} & modules))
+        made = Instance(place, self.ledger.capture, cls=cls, is_module=self._is_module(cls))
         return self.initialised(made, given, node, frame)
 
     def initialised(self, made: Instance, given: Arguments, node: ir.Node, frame: Frame) -> Instance:
@@ -244,6 +292,18 @@ class Calls(Builtins):
         made = self.interpreter.names.module_frame(frame.function.module, frame.function.first_line)
         made.function = frame.function
         return made
+
+
+def _is_left_open(code: ir.Code) -> bool:
+    """Whether a function leaves what it does to those that override it."""
+    first = next((one for one in code.body if not _is_text(one)), None)
+    raised = first.value if isinstance(first, ir.Raise) else None
+    raised = raised.func if isinstance(raised, ir.Call) else raised
+    return isinstance(raised, ir.Name) and raised.id == "NotImplementedError"
+
+
+def _is_text(statement: ir.Stmt) -> bool:
+    return isinstance(statement, ir.Evaluate) and isinstance(statement.value, ir.Literal)
 
 
 def _prepended(given: Arguments, value: Object) -> Arguments:

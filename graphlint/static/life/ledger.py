@@ -356,5 +356,5 @@ def _tensors(value: Object) -> Iterator[Thing]:
     elif isinstance(value, list):
         for held in value:
             yield from _tensors(held)
-    elif is_tensor(value) or (isinstance(value, Thing) and not isinstance(value, (Instance, Made))):
+    elif isinstance(value, Thing) and not isinstance(value, (Instance, Made)) and value.presumed is None:
         yield value

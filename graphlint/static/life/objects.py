@@ -90,9 +90,13 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Symbol:
-    """A host value that nobody knows; `of` are the arguments that it was computed from."""
+    """A host value that nobody knows; `of` are the arguments that it was computed from.
+
+    `likely` is the truth that is tried first, if it has a default.
+    """
 
     of: frozenset[Thing] = frozenset()
+    likely: bool | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -100,6 +104,7 @@ class Thing:
     """Something of which little is known: an argument, what an unknown call gave, an attribute of such a one.
 
     `made_in` is the capture that was open when it came to be. `source` are the things that it was computed from.
+    `presumed` is the class of the project that an annotation says it is of.
     """
 
     made: Place | None = None
@@ -109,6 +114,7 @@ class Thing:
     source: tuple[Thing, ...] = ()
     argument: str | None = None  # the parameter of a run's first function that it was given for
     truth: bool | None = None
+    presumed: ClassDefinition | None = None
 
     @property
     def root(self) -> Thing:
@@ -267,7 +273,7 @@ def held_by(owner: object, name: str) -> Object:
 
 def is_tensor(value: Object) -> bool:
     """Whether something may be a tensor."""
-    return isinstance(value, Tensor) or type(value) is Thing
+    return isinstance(value, Tensor) or (type(value) is Thing and value.presumed is None)
 
 
 def things_in(value: Object) -> Iterator[Thing]:

@@ -41,6 +41,8 @@ from graphlint.static.syntax.traversal import walk
 _PAIR = HoldsPair("capture", "replay")
 Program = Callable[[Machine], None]
 MAX_METHODS = 8  # of a class that replay
+MAX_CALLS = 5  # of a method that captures once it has warmed up
+CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
 _NODE = ir.Literal(ir.NOWHERE, None)
 
 
@@ -66,7 +68,8 @@ class Programs:
             for owner in classes_of(module):
                 if _holds(owner.segment, lines):
                     replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
-                    for name in replaying[:MAX_METHODS] or [""]:
+                    called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
+                    for name in called or [""]:
                         yield partial(self.of_class, owner=owner, name=name)
 
     def pairs(self, files: Iterable[Path]) -> Iterator[Program]:
@@ -114,15 +117,12 @@ class Programs:
             is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
             if is_needed and self._captures(machine, owner, capturing):
                 self._call(machine, made, capturing, frame)
-        for _ in range(2 if name else 0):
-            self._call(machine, made, name, frame)
+        if name:
+            again(machine, lambda: self._call(machine, made, name, frame))
 
     def _unknown_arguments(self, machine: Machine, owner: ClassDefinition) -> Arguments:
-        found = machine.interpreter.classes.find(owner, "__init__")
-        if found is None or isinstance(found[0], str) or not isinstance(found[1], list):
-            return Arguments()
-        code = found[1][-1].code
-        return unknown_arguments(code, skip=1) if code is not None else Arguments()
+        method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
+        return machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
 
     def _captures(self, machine: Machine, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region."""
@@ -150,7 +150,7 @@ class Programs:
     def _call(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
         method = machine.of_class(made.cls, name, made, frame)
         if isinstance(method, Closure):
-            given = unknown_arguments(method.function.code, skip=1 if method.is_bound else 0)
+            given = machine.unknown_arguments(method.function, skip=1 if method.is_bound else 0)
             call_freely(machine, method, given, frame)
 
 
@@ -180,10 +180,19 @@ def of_function(machine: Machine, definition: Definition) -> None:
         return
     frame = outer_frame(machine, definition.module, definition.line)
     function = Function(code, definition.module, definition.qualname, definition.segment.first)
-    result = call_freely(machine, Closure(function), unknown_arguments(code), frame)
+    result = call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)
     if isinstance(result, Closure):
-        for _ in range(2):
-            call_freely(machine, result, unknown_arguments(result.function.code), frame)
+        again(machine, lambda: call_freely(machine, result, machine.unknown_arguments(result.function), frame))
+
+
+def again(machine: Machine, call: Callable[[], object]) -> None:
+    """Call something twice, and as often before as it takes until there is a graph."""
+    for _ in range(MAX_CALLS - 2):
+        if machine.ledger.captures:
+            break
+        call()
+    for _ in range(2):
+        call()
 
 
 def call_freely(machine: Machine, closure: Closure, given: Arguments, frame: Frame) -> Object:
@@ -192,16 +201,6 @@ def call_freely(machine: Machine, closure: Closure, given: Arguments, frame: Fra
         return machine.run(closure, given, _NODE, frame)
     except Leave:
         return None
-
-
-def unknown_arguments(code: ir.Code, skip: int = 0) -> Arguments:
-    """Something unknown for each parameter that has no default."""
-    made = Arguments()
-    parameters = [p for p in code.parameters if p.kind in ("positional", "keyword")]
-    for parameter in parameters[skip:]:
-        if parameter.default is None:
-            made.keywords[parameter.name] = Thing(argument=parameter.name)
-    return made
 
 
 def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
