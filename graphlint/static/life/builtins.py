@@ -9,11 +9,13 @@ from graphlint.static.life.captures import Captures
 from graphlint.static.life.frames import MAX_ROUNDS, UNKNOWN_ROUNDS
 from graphlint.static.life.objects import (
     Arguments,
+    ClassRef,
     Container,
     Frame,
     Instance,
     Made,
     Object,
+    Outside,
     Place,
     Symbol,
     Tensor,
@@ -91,6 +93,8 @@ class Builtins(Captures):
                 return self._next(first, place)
             case "enumerate" | "zip" | "map" | "filter":
                 return self._combined_iterators(name, given, frame, node)
+            case "isinstance" if (known_kind := self._is_instance(first, given.get(1))) is not None:
+                return known_kind
             case "isinstance" | "callable" | "hasattr" | "issubclass" | "id" | "type" | "hash":
                 return Symbol()
             case "float" if isinstance(first, str) and first.strip("+-") in ("nan", "inf"):
@@ -106,6 +110,20 @@ class Builtins(Captures):
         if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
             return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)))
         return Thing(place, self.ledger.capture, source=tuple(v for v in given.all() if isinstance(v, Thing)))
+
+    def _is_instance(self, value: Object, cls: Object) -> bool | None:
+        """Whether a value is of a class, or of one of several; None where nobody knows."""
+        if isinstance(cls, Container) and not cls.is_open:
+            known = [self._is_instance(value, one) for one in cls.elements]
+            return True if True in known else None if None in known else False
+        match value:
+            case bool() | int() | float() | str() | None if isinstance(cls, Outside):
+                return any(cls.name == f"builtins.{one.__name__}" for one in type(value).__mro__)
+            case Tensor() if isinstance(cls, Outside):
+                return True if cls.name in self.interpreter.lexicon.tensor_classes else None
+            case Instance() if isinstance(cls, ClassRef):
+                return cls.definition in self.interpreter.classes.order(value.cls)
+        return None
 
     def _super(self, frame: Frame, place: Place) -> Object:
         method = next((f for f in frame.stack() if isinstance(f.owner, ClassDefinition)), None)

@@ -34,6 +34,7 @@ from graphlint.static.life.questions import identity
 from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 
+_IDENTITY = "functools.wraps()"  # what it gives: a decorator that changes nothing that matters here
 _HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
 
 
@@ -91,6 +92,10 @@ class Operations(Expressions):
             return Made(place, cls=name)
         if name in ("copy.copy", "copy.deepcopy"):
             return duplicate(given.get(0))
+        if name in ("functools.wraps", "functools.update_wrapper"):
+            return Outside(_IDENTITY) if name.endswith("wraps") else given.get(0)
+        if name == _IDENTITY:
+            return given.get(0)
         if not self.interpreter.lexicon.is_catalogued(name) or name.startswith(OPERATORS):
             self.ledger.may_write(given.all(), place)  # it may share memory with what it gives, or write to it
         if name in self.interpreter.lexicon.tensors["parameters"]:

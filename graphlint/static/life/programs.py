@@ -7,14 +7,14 @@ and what it returns is called twice if it is a function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from graphlint.finding import Region
-from graphlint.reading.questions import HoldsPair
+from graphlint.reading.questions import Holds, HoldsPair
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -41,6 +41,8 @@ from graphlint.static.syntax.traversal import walk
 _PAIR = HoldsPair("capture", "replay")
 Program = Callable[[Machine], None]
 MAX_METHODS = 8  # of a class that replay
+MAX_USERS = 20  # of what opens regions
+MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
 CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
 _NODE = ir.Literal(ir.NOWHERE, None)
@@ -51,7 +53,9 @@ class Programs:
     """The programs around the regions of a project."""
 
     interpreter: Interpreter
+    files: list[Path]
     replays: frozenset[str] = field(init=False)
+    helpers: set[str] = field(default_factory=set)  # names of what opens regions
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
@@ -63,18 +67,57 @@ class Programs:
             lines = {line for where, line in places if where == path}
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
                 yield partial(script, module=module)
-            for definitions in module.index.functions.values():
-                yield from (partial(of_function, definition=d) for d in definitions if _holds(d.segment, lines))
+            for definition in functions_of(module):
+                if _holds(definition.segment, lines):
+                    self.helpers.add(definition.name)
+                    yield partial(of_function, definition=definition)
             for owner in classes_of(module):
                 if _holds(owner.segment, lines):
-                    replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
-                    called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
-                    for name in called or [""]:
-                        yield partial(self.of_class, owner=owner, name=name)
+                    self.helpers.add(owner.name)
+                    yield from self._of_class(owner)
+        yield from self._users(places)
 
-    def pairs(self, files: Iterable[Path]) -> Iterator[Program]:
+    def _of_class(self, owner: ClassDefinition) -> Iterator[Program]:
+        replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
+        called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
+        for name in called or [""]:
+            yield partial(self.of_class, owner=owner, name=name)
+
+    def _users(self, places: set[tuple[str, int]]) -> Iterator[Program]:
+        """The programs that use what opens regions, here or in other files."""
+        names = sorted(name for name in self.helpers if len(name) >= MIN_NAME)
+        if not names:
+            return
+        number = 0
+        for path in self.interpreter.project.answering(Holds(names)):
+            if number >= MAX_USERS:
+                return
+            module = self.interpreter.project.module_at(path)
+            known = {name for name in names if name in module.index.imports or self._opens(module, name, places)}
+            if not known:
+                continue
+            for owner in classes_of(module):
+                if owner.name not in self.helpers and self._mentions(owner, known):
+                    number += 1
+                    yield from self._of_class(owner)
+            for definition in functions_of(module):
+                if definition.name not in self.helpers and _names(definition, known):
+                    number += 1
+                    yield partial(of_function, definition=definition)
+
+    def _opens(self, module: Module, name: str, places: set[tuple[str, int]]) -> bool:
+        """Whether a file defines something by this name that opens a region."""
+        held = {line for path, line in places if path == str(module.path)}
+        owners = (owner.segment for owner in classes_of(module) if owner.name == name)
+        functions = (one.segment for one in functions_of(module) if one.name == name)
+        return any(_holds(segment, held) for segment in (*owners, *functions))
+
+    def _mentions(self, owner: ClassDefinition, names: set[str]) -> bool:
+        return any(_names(one, names) for definitions in owner.methods.values() for one in definitions)
+
+    def pairs(self) -> Iterator[Program]:
         """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
-        for path in files:
+        for path in self.files:
             if not self.interpreter.project.ask(path, _PAIR):
                 continue
             for owner in classes_of(self.interpreter.project.module_at(path)):
@@ -125,7 +168,9 @@ class Programs:
         return machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
 
     def _captures(self, machine: Machine, owner: ClassDefinition, name: str) -> bool:
-        """Whether a method opens a region."""
+        """Whether a method opens a region, itself or by what does."""
+        if owner.name not in self.helpers and any(_names(one, self.helpers) for one in owner.methods[name]):
+            return True
         lines = {line for path, line in machine.interpreter.places_of_regions if path == str(owner.module.path)}
         return any(_holds(one.segment, lines) for one in owner.methods[name])
 
@@ -152,6 +197,18 @@ class Programs:
         if isinstance(method, Closure):
             given = machine.unknown_arguments(method.function, skip=1 if method.is_bound else 0)
             call_freely(machine, method, given, frame)
+
+
+def functions_of(module: Module) -> Iterator[Definition]:
+    for definitions in module.index.functions.values():
+        yield from definitions
+
+
+def _names(definition: Definition, names: set[str]) -> bool:
+    """Whether a function speaks of something by one of these names."""
+    code = definition.code
+    parts = walk(code.body) if code is not None else ()
+    return any(isinstance(part, ir.Name) and part.id in names for part in parts)
 
 
 def _calls(block: ir.Block) -> bool:

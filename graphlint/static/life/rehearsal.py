@@ -53,8 +53,8 @@ class Rehearsal:
 
     def run(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> list[Told]:
         """Rehearse what is around the regions at these places, and what prepares for those of others in these files."""
-        programs = Programs(self.interpreter)
-        for program in (*programs.around(set(places)), *programs.pairs(files)):
+        programs = Programs(self.interpreter, list(files))
+        for program in (*programs.around(set(places)), *programs.pairs()):
             for _ in runs(self.interpreter, program, self._listen):
                 pass
         return list(self.found.values())
