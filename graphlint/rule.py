@@ -38,6 +38,7 @@ from graphlint.events.around import (
 )
 from graphlint.events.host_state import (
     CaptureBranch,
+    ExampleValue,
     HostCount,
     HostDraw,
     HostStateRead,
@@ -62,6 +63,7 @@ from graphlint.events.protocol import (
     PinnedTouched,
     RandomState,
     SettingLeft,
+    SharedPool,
     WorkOutside,
 )
 from graphlint.events.region import (
@@ -125,6 +127,7 @@ __all__ = [
     "DeviceName",
     "EagerBeside",
     "Event",
+    "ExampleValue",
     "External",
     "ExternalObject",
     "FirstCall",
@@ -169,6 +172,7 @@ __all__ = [
     "RepeatedState",
     "Sequence",
     "SettingLeft",
+    "SharedPool",
     "StaleMemo",
     "StaleReplay",
     "StateWrite",

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import CaptureBranch, Confidence, Hit, HostDraw, HostStateRead, IncompleteKey, StaleMemo
+from graphlint.rule import (
+    CaptureBranch,
+    Confidence,
+    ExampleValue,
+    Hit,
+    HostDraw,
+    HostStateRead,
+    IncompleteKey,
+    StaleMemo,
+)
 
 _DECIDES = {
     "bound": "bounds a slice",
@@ -19,12 +28,17 @@ _DECIDES = {
 _MAX_PLACES = 3
 
 
-def detect(event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo) -> Iterator[Hit]:
+def detect(
+    event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo | ExampleValue,
+) -> Iterator[Hit]:
     match event:
         case HostStateRead():
             yield _of_state(event)
         case HostDraw(kind="next"):
             yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
+        case ExampleValue():
+            message = "`{operation}` is of the data that the capture is made with, and bounds what every replay reads"
+            yield Hit(Confidence.MEDIUM, message, "capture with the largest size that a replay may have")
         case CaptureBranch(is_flag=True):
             message = "`{operation}` is asked once, under capture, and every replay does without what eager mode does"
             yield Hit(Confidence.HIGH, message)

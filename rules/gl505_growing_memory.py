@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, GraphCollected, Growth, Hit, StateWrite, fresh_tensor
+from graphlint.rule import Confidence, GraphCollected, Growth, Hit, SharedPool, StateWrite, fresh_tensor
 
 _BOUND = "keep a fixed set of sizes, share one pool, and drop graphs with `reset()`"
 
 
-def detect(event: StateWrite | Growth | GraphCollected) -> Iterator[Hit]:
+def detect(event: StateWrite | Growth | GraphCollected | SharedPool) -> Iterator[Hit]:
+    if isinstance(event, SharedPool):
+        said = "`{operation}` is another stream for each capture, and memory of the pool that they share stays with one"
+        yield Hit(Confidence.MEDIUM, said, "make one stream for all captures that share a pool")
+        return
     if isinstance(event, GraphCollected):
         by_key = "`{operation}` keeps one more graph, with its memory, for each new key, and nothing bounds how many"
         anew = "`{operation}` keeps each graph that is captured anew, with its memory, and resets none"

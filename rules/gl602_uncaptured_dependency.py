@@ -14,6 +14,7 @@ _SAID = {
     "parallel": "`{operation}` ties the gradients of its parameters to the default stream, and a region reduces them",
     "forward": "`{operation}` runs on the stream of its forward pass, which was not captured",
     "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward is captured",
+    "warm-up": "`{operation}` warms up on the stream of its caller, to which a captured backward pass would be tied",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
     "input": "`{operation}` reads what was written on another stream, without waiting for it",
 }
@@ -21,6 +22,7 @@ _HELP = {
     "parallel": "make it inside `with torch.cuda.stream(side):`, and warm up there, eleven iterations or more",
     "forward": "capture the forward pass together with the backward pass",
     "backward": "warm up on a side stream, or keep `loss.detach()`",
+    "warm-up": "warm up inside `with torch.cuda.stream(side):`, or without gradients",
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
 }
@@ -29,4 +31,6 @@ _UNSURE = ("output", "input", "backward", "parallel")
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:
     confidence = Confidence.MEDIUM if event.how in _UNSURE else Confidence.HIGH
+    if event.how == "warm-up":
+        confidence = Confidence.LOW  # harmless for a region without a backward pass
     yield Hit(confidence, _SAID[event.how], _HELP.get(event.how))

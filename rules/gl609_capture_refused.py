@@ -11,6 +11,7 @@ _SAID = {
     "kernel": "`{operation}` launches a kernel for the first time{shape}, which compiles it during capture",
     "benchmark": "`{operation}` runs a convolution for the first time{shape}, which times algorithms during capture",
     "library": "`{operation}` is the first to need a library of the device, which sets itself up during capture",
+    "callable": "`{operation}` captures a call that nothing here has made before, so it sets itself up during capture",
     "group": "`{operation}` is the first collective of its group, which sets up its communicator during capture",
     "backend": "`{operation}` runs on a backend that works on the host, and cannot be captured",
 }
@@ -27,4 +28,7 @@ def detect(event: FirstCall | InferenceTensor) -> Iterator[Hit]:
         yield Hit(Confidence.HIGH, said, "warm up under `torch.no_grad()`, or capture in inference mode as well")
         return
     said = _SAID[event.what].replace("{shape}", " with this shape" if event.is_other_shape else "")
+    if event.what == "callable":  # whoever captures may have run it somewhere else
+        yield Hit(Confidence.LOW, said)
+        return
     yield Hit(Confidence.MEDIUM if event.what in _UNSURE else Confidence.HIGH, said, _HELP.get(event.what))

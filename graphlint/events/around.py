@@ -49,9 +49,13 @@ class InputReplaced(Event):
 
 @dataclass(frozen=True, slots=True)
 class InputFreed(Event):
-    """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more."""
+    """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more.
+
+    Where `by` is a name, the region called that with nothing, and nobody holds it: what it read may be gone with it.
+    """
 
     line: int
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

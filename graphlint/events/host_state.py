@@ -80,6 +80,11 @@ class IncompleteKey(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleValue(Event):
+    """What prepares for a capture reads a number out of the data of the example, and inputs of the graph end there."""
+
+
+@dataclass(frozen=True, slots=True)
 class StaleMemo(Event):
     """The region computes a tensor where none is kept yet, and something drops the one that is kept, at `written`."""
 

@@ -21,8 +21,8 @@ class OutsideDependency(Event):
     `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to
     wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
     `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
-    without it), `backward` (of a loss that the capture finds alive), or `parallel` (a wrapper of the default stream
-    reduces gradients in the region).
+    without it), `backward` (of a loss that the capture finds alive), `parallel` (a wrapper of the default stream
+    reduces gradients in the region), or `warm-up` (of what is captured, on the stream of whoever calls).
     """
 
     how: str
@@ -83,12 +83,18 @@ class ActivationsOverwritten(Event):
 class FirstCall(Event):
     """A region is the first to call something that sets itself up, or the first to call it with another shape.
 
-    `what` is `compiled` (a function), `kernel`, `benchmark` (of convolutions), `library`, `group` (of processes), or
-    `backend`, for a collective that runs on the host and cannot be captured at all.
+    `what` is `compiled` (a function), `kernel`, `benchmark` (of convolutions), `library`, `group` (of processes),
+    `callable` (of which nobody knows more), or `backend`, for a collective that runs on the host and cannot be captured
+    at all.
     """
 
     what: str
     is_other_shape: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPool(Event):
+    """Captures share a pool of memory, and each of them is made on a stream of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
 )
+from graphlint.static.life.operations import read_in
 from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
 
@@ -108,7 +109,7 @@ class Builtins(Captures):
                 return copied
         self.ledger.read(given.all(), place)
         if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
-            return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)))
+            return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)), read=read_in(given.all()))
         return Thing(place, self.ledger.capture, source=tuple(v for v in given.all() if isinstance(v, Thing)))
 
     def _is_instance(self, value: Object, cls: Object) -> bool | None:

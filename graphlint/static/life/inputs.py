@@ -126,9 +126,9 @@ class Inputs(Listener):
         for root, writes in since.items():
             if not writes or not all(write.is_sure and not write.is_whole for write in writes):
                 continue
-            if any(_goes_to_the_end(write) for write in writes):
+            if any(goes_to_the_end(write) or _has_tail(write) for write in writes):
                 continue
-            cut = next(((write, end) for write in writes if (end := _bound(write)) is not None), None)
+            cut = next(((write, end) for write in writes if (end := bound_of(write)) is not None), None)
             if cut is None:
                 continue
             write, (bound, number) = cut
@@ -214,7 +214,7 @@ class Inputs(Listener):
 
     def _freed(self, capture: Capture, frame: Frame) -> None:
         """Tell of inputs that were made in a call which is over, and that nobody holds any more."""
-        alive = set(_alive(frame))
+        alive = set(alive_after(frame))
         if capture.graph not in alive:
             return
         for root, place in capture.reads.items():
@@ -224,9 +224,9 @@ class Inputs(Listener):
                 self.tell(InputFreed(root.made.line), place, capture)
 
 
-def _alive(frame: Frame) -> Iterator[Thing]:
-    """What somebody holds once a function is over."""
-    held: list[Object] = [frame.receiver, *frame.results, *frame.given]
+def alive_after(frame: Frame, with_given: bool = True) -> Iterator[Thing]:
+    """What somebody holds once a function is over: what it was given, too, if that is not made for the call."""
+    held: list[Object] = [frame.receiver, *frame.results, *(frame.given if with_given else ())]
     for outer in frame.stack():
         if outer is not frame:
             held += [*outer.env.values(), outer.receiver]
@@ -247,7 +247,12 @@ def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
     sources = {root, *root.source} if _is_copied(root) else {root}
     parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
     names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
-    mine = root.made is not None and root.made.function.code is owner.function.code and root.made.way == owner.way
+    mine = (
+        isinstance(root, Tensor)
+        and root.made is not None
+        and root.made.function.code is owner.function.code
+        and root.made.way == owner.way
+    )
     return tuple(name for name in names if (root.source if mine else name in parameters))
 
 
@@ -282,11 +287,25 @@ def _is_reset(write: Write) -> bool:
     return write.is_sure and write.is_whole and constant and write.method in _RESETTING
 
 
-def _goes_to_the_end(write: Write) -> bool:
+def goes_to_the_end(write: Write) -> bool:
     """Whether a write fills what lies behind a place: `buffer[n:].zero_()`."""
     index = write.target.index if isinstance(write.target, Tensor) else None
     parts = walk(index) if index is not None else ()
     return any(isinstance(p, ir.Slice) and p.bounds[0] is not None and p.bounds[1] is None for p in parts)
+
+
+def _has_tail(write: Write) -> bool:
+    """Whether the function fills the rest on one of its ways: `if n < size: buffer[n:].zero_()`."""
+    index = next((part for part in walk(write.place.node) if isinstance(part, ir.Subscript)), None)
+    if index is None:
+        return False
+    spelt = write.place.function.source(index.value)
+    for part in walk(write.place.function.code.body):
+        if isinstance(part, ir.Subscript) and write.place.function.source(part.value) == spelt:
+            slices = [one for one in walk(part.index) if isinstance(one, ir.Slice)]
+            if any(one.bounds[1] is None and not _is_start(one.bounds[0]) for one in slices):
+                return True
+    return False
 
 
 def _is_inner(write: Write) -> bool:
@@ -305,17 +324,21 @@ def _leaves_undefined(write: Write) -> bool:
     return any(isinstance(value, float) and not math.isfinite(value) for value in write.values)
 
 
-def _bound(write: Write) -> tuple[str, Object] | None:
+def bound_of(write: Write) -> tuple[str, Object] | None:
     """What says where a write ends, as it is written and its value: `n` in `buffer[:n].copy_(x)`."""
     target: Thing | None = write.target
     while isinstance(target, Tensor):
         for part in walk(target.index) if target.index is not None else ():
             if isinstance(part, ir.Slice):
                 lower, upper, _ = part.bounds
-                if upper is not None and lower is None and not isinstance(upper, ir.Literal):
+                if upper is not None and _is_start(lower) and not isinstance(upper, ir.Literal):
                     return write.place.function.source(upper), target.bounds.get(upper)
         target = target.base
     return None
+
+
+def _is_start(lower: ir.Expr | None) -> bool:
+    return lower is None or (isinstance(lower, ir.Literal) and lower.value == 0)
 
 
 def _data_of(loop: Loop) -> str | None:

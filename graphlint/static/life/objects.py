@@ -92,11 +92,12 @@ class Frame:
 class Symbol:
     """A host value that nobody knows; `of` are the arguments that it was computed from.
 
-    `likely` is the truth that is tried first, if it has a default.
+    `likely` is the truth that is tried first, if it has a default. `read` is where it was read out of a tensor.
     """
 
     of: frozenset[Thing] = frozenset()
     likely: bool | None = None
+    read: Place | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -35,6 +35,7 @@ from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 
 _IDENTITY = "functools.wraps()"  # what it gives: a decorator that changes nothing that matters here
+READING = frozenset({"item", "tolist"})
 _HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
 
 
@@ -56,10 +57,10 @@ class Operations(Expressions):
     @abstractmethod
     def _finish(self, inner: Frame) -> Object: ...
 
-    def operated(self, values: Iterable[Object], place: Place, name: str = "") -> Object:
+    def operated(self, values: Iterable[Object], place: Place, name: str = "", is_sure: bool = True) -> Object:
         """What an operation gives of values: a tensor if one of them is, something of the host if all are."""
         values = tuple(values)
-        self.ledger.read(list(values), place)
+        self.ledger.read(list(values), place, is_sure)
         source = tuple(value for value in values if isinstance(value, Thing))
         if any(isinstance(value, Tensor) for value in values) or (source and name):
             return Tensor(place, self.ledger.capture, source=source, factory=name)
@@ -67,7 +68,8 @@ class Operations(Expressions):
             return Tensor(place, self.ledger.capture, source=source, factory=name)
         if source:
             return Thing(place, self.ledger.capture, source=source)
-        return Symbol(frozenset(thing for value in values if isinstance(value, Symbol) for thing in value.of))
+        symbols = [value for value in values if isinstance(value, Symbol)]
+        return Symbol(frozenset(thing for one in symbols for thing in one.of), read=read_in(symbols))
 
     # Functions and classes
 
@@ -106,7 +108,7 @@ class Operations(Expressions):
             if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or _is_class(name):
                 return self.made(name, given, place)
             if self.interpreter.lexicon.is_familiar(name) and not name.startswith(OPERATORS):
-                return self.operated(given.all(), place)
+                return self.operated(given.all(), place, is_sure=False)
             return self.unknown_call(Outside(name), given, node, frame)
         if "." in operation.returns:
             return self.made(operation.returns, given, place)
@@ -256,7 +258,8 @@ class Operations(Expressions):
         is_host = operation.returns in _HOST_KINDS or operation.returns == "none"
         self.ledger.read([owner, *values], place, is_sure=not is_host or name in self.interpreter.catalogue.telling)
         if is_host:
-            return None if operation.returns == "none" else Symbol(frozenset({owner}))
+            read = place if name in READING else None
+            return None if operation.returns == "none" else Symbol(frozenset({owner}), read=read)
         source = (owner, *(value for value in values if isinstance(value, Thing)))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
 
@@ -384,6 +387,11 @@ class Operations(Expressions):
     def call_entry(
         self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
     ) -> Object: ...
+
+
+def read_in(values: Iterable[Object]) -> Place | None:
+    """Where the first of some values was read out of a tensor."""
+    return next((value.read for value in values if isinstance(value, Symbol) and value.read is not None), None)
 
 
 def _several(view: Tensor) -> Container:

@@ -14,6 +14,7 @@ from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -31,6 +32,7 @@ from graphlint.static.life.programs import Programs, runs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
+from graphlint.static.life.warmups import Examples, Pools, WarmUps
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,14 @@ class Rehearsal:
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Outputs(self._tell, replays),
+            Borrowed(self._tell),
             Gradients(self._tell, self.interpreter.lexicon.is_module),
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
+            WarmUps(self._tell, streams, self.interpreter.project.raw),
+            Pools(self._tell),
+            Examples(self._tell),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], life["generators"]),
             Callables(self._tell, self.makers),

@@ -1,0 +1,107 @@
+"""Whether what a region calls was called before it, on which stream, and what a graph shares with other ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graphlint.rule import ExampleValue, FirstCall, OutsideDependency, SharedPool
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
+from graphlint.static.syntax import ir
+
+_WITHOUT_GRADIENTS = ("no_grad", "inference_mode")
+
+
+@dataclass
+class WarmUps(Listener):
+    """Follows one run, as far as it calls what comes from outside of the program: models, mostly."""
+
+    tell: Tell
+    streams: Streams
+    source: Callable[[Path], bytes | None]
+    eager: dict[Thing, list[Place]] = field(default_factory=dict)  # calls outside of captures
+    tied: dict[Thing, Place] = field(default_factory=dict)  # those on the stream of the caller, with gradients
+    captured: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)
+    silenced: list[Object] = field(default_factory=list)  # managers without gradients
+
+    def surrounded(self, manager: Object, place: Place) -> None:
+        call = self.ledger.origin(manager)
+        if call is not None and call.last in _WITHOUT_GRADIENTS:
+            self.silenced.append(manager)
+
+    def exited(self, manager: Object, place: Place) -> None:
+        self.silenced = [one for one in self.silenced if one is not manager]
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        if type(callee) is not Thing or not given:
+            return
+        capture = self.ledger.capture
+        if capture is not None:
+            self.captured.setdefault(capture, {}).setdefault(callee, place)
+            return
+        self.eager.setdefault(callee, []).append(place)
+        is_silent = self.silenced or any(_is_silent(frame) for frame in self.ledger.frames)
+        if not is_silent and self.streams.now in (DEFAULT, CALLERS):
+            self.tied[callee] = place
+
+    def ended(self, capture: Capture) -> None:
+        called = self.captured.pop(capture, {})
+        for callee in called:
+            if callee in self.tied:
+                self.tell(OutsideDependency("warm-up"), self.tied[callee], capture)
+        is_cold = called and not self.ledger.is_whole and not self.eager.keys() & called.keys()
+        if is_cold and all(self._is_only_captured(place, capture) for place in called.values()):
+            self.tell(FirstCall("callable", False), capture.place, capture)
+
+    def _is_only_captured(self, place: Place, capture: Capture) -> bool:
+        """Whether what is called is called nowhere else in its file, by the same words."""
+        node = place.node
+        if not isinstance(node, ir.Call):
+            return False
+        spelt = place.function.source(node.func)
+        source = self.source(place.function.module.path) or b""
+        lines = [number for number, line in enumerate(source.splitlines(), 1) if f"{spelt}(".encode() in line]
+        return all(number >= min(capture.place.line, place.line) for number in lines)
+
+
+def _is_silent(frame: Frame) -> bool:
+    """Whether a function runs without gradients, by what it is decorated with."""
+    spelt = [frame.function.source(one) for one in frame.function.code.decorators]
+    return any(name in one for one in spelt for name in _WITHOUT_GRADIENTS)
+
+
+@dataclass
+class Pools(Listener):
+    """Follows one run: memory of a pool that several captures share is only used again on the stream that took it."""
+
+    tell: Tell
+
+    def began(self, capture: Capture) -> None:
+        if not isinstance(capture.manager, Made) or not isinstance(capture.owner, Frame):
+            return
+        given, owner = capture.manager.given, capture.owner
+        pool, stream = given.get(1, given.get("pool")), given.get(2, given.get("stream"))
+        if not isinstance(pool, Thing) or not isinstance(stream, Made) or stream.made is None:
+            return
+        is_new = stream.made.function.code is owner.function.code and stream.made.way == owner.way and owner.way
+        made = pool.made
+        is_own = made is not None and made.function.code is owner.function.code
+        if is_new and not is_own and owner.function.code.name != "__init__":
+            self.tell(SharedPool(), stream.made, capture)
+
+
+@dataclass
+class Examples(Listener):
+    """Follows one run: where inputs end that are kept for the graph."""
+
+    tell: Tell
+
+    def ended(self, capture: Capture) -> None:
+        for (owner, _), value in capture.paths.items():
+            bounds = value.bounds.values() if isinstance(value, Tensor) and not isinstance(owner, Frame) else ()
+            for bound in bounds:
+                if isinstance(bound, Symbol) and bound.read is not None:
+                    self.tell(ExampleValue(), bound.read, capture)

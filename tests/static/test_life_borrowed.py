@@ -1,0 +1,289 @@
+"""What a region is handed by others: models that nobody warmed up, callables, helpers, pools and example data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import Analysis
+from analysis import analyse as analysed
+
+from graphlint.finding import Confidence
+
+
+def analyse(folder: Path, program: str) -> Analysis:
+    """What is said of a program, hints too."""
+    return analysed(folder, program, confidence=Confidence.LOW)
+
+
+def of_code(analysis: Analysis, code: str, at_least: Confidence = Confidence.LOW) -> list[int]:
+    """The lines of a rule, in order."""
+    findings = analysis.report.findings
+    return sorted(f.span.line for f in findings if f.code == code and f.confidence >= at_least)
+
+
+def lines(program: str, mark: str) -> list[int]:
+    """The lines with a mark."""
+    return [number for number, line in enumerate(program.splitlines(), 1) if f"# {mark}" in line]
+
+
+RUNNER = """
+import contextlib
+import torch
+
+class Runner:
+    def __init__(self, model, size):
+        self.model = model
+        self.x = torch.zeros(size, 8, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def capture(self):
+        {warm}
+        with torch.cuda.graph(self.graph):  # cold
+            self.y = self.model(self.x)
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+{more}
+"""
+COLD = RUNNER.format(warm="pass", more="")
+
+
+def test_a_model_that_only_the_region_calls(tmp_path: Path) -> None:
+    """Its first call is the capture, as far as the file says; that is a hint and no more."""
+    analysis = analyse(tmp_path, COLD)
+    assert of_code(analysis, "GL609") == lines(COLD, "cold")
+    assert of_code(analysis, "GL609", Confidence.MEDIUM) == []
+
+
+@pytest.mark.parametrize(
+    ("warm", "more"),
+    [
+        ("self.model(self.x)", ""),
+        ("[self.model(self.x) for _ in range(3)]", ""),
+        ("pass", "\n    def eager(self, x):\n        return self.model(x)"),
+    ],
+    ids=["before the capture", "three times", "in another method"],
+)
+def test_a_model_that_is_called_before(tmp_path: Path, warm: str, more: str) -> None:
+    """Whoever calls it elsewhere may have warmed it up."""
+    program = RUNNER.format(warm=warm, more=more).replace("def eager", "def aeager")
+    before = program if not more else program.replace("    def capture", more.strip("\n") + "\n\n    def capture", 1)
+    assert of_code(analyse(tmp_path, before), "GL609") == []
+
+
+def test_a_warm_up_on_the_stream_of_the_caller(tmp_path: Path) -> None:
+    """It matters to gradients alone, so a side stream or a mode without them silences."""
+    plain = RUNNER.format(warm="self.model(self.x)  # tied", more="")
+    assert of_code(analyse(tmp_path / "plain", plain), "GL602") == lines(plain, "tied")
+    for name, warm in (
+        ("side", "with torch.cuda.stream(torch.cuda.Stream()): self.model(self.x)"),
+        ("silent", "with torch.no_grad(): self.model(self.x)"),
+    ):
+        assert of_code(analyse(tmp_path / name, RUNNER.format(warm=warm, more="")), "GL602") == []
+    decorated = plain.replace("    def capture", "    @torch.inference_mode()\n    def capture")
+    assert of_code(analyse(tmp_path / "decorated", decorated), "GL602") == []
+
+
+LAZY = """
+import functools
+import torch
+
+class Graphed:
+    def __init__(self, module, warm_up: int = 2):
+        self.module, self.warm_up, self.calls = module, warm_up, 0
+
+        def call(x):
+            if self.calls < self.warm_up:
+                self.calls += 1
+                return self.module(x)  # tied
+            if self.calls == self.warm_up:
+                self.x, self.graph = x.clone(), torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.module(self.x)
+                self.calls += 1
+            else:
+                self.x.copy_(x)
+            self.graph.replay()
+            return self.y.clone()
+
+        self.call = functools.wraps(module)(call)
+
+    def __call__(self, x):
+        return self.call(x)
+"""
+
+
+def test_a_class_that_captures_at_its_third_call(tmp_path: Path) -> None:
+    """It is called until there is a graph, through the function that its constructor made."""
+    assert of_code(analyse(tmp_path, LAZY), "GL602") == lines(LAZY, "tied")
+
+
+POOL = """
+import torch
+
+class Graphs:
+    def __init__(self, model, share: bool = False):
+        self.model, self.entries = model, {{}}
+        self.pool = torch.cuda.graph_pool_handle() if share else None
+        {early}
+
+    def build(self, x):
+        {late}
+        x = x.clone()
+        with torch.cuda.stream(stream):
+            self.model(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream, pool=self.pool):
+            y = self.model(x)
+        return graph, x, y
+
+    def run(self, x):
+        if x.shape not in self.entries:
+            self.entries[x.shape] = self.build(x)
+        graph, held, y = self.entries[x.shape]
+        held.copy_(x)
+        graph.replay()
+        return y.clone()
+"""
+
+
+def test_a_pool_that_captures_on_several_streams_share(tmp_path: Path) -> None:
+    """Its memory is only used again on one stream; a flag that has a default is tried both ways."""
+    bad = POOL.format(early="pass", late="stream = torch.cuda.Stream()  # another")
+    assert [line for line in of_code(analyse(tmp_path / "bad", bad), "GL505") if line in lines(bad, "another")]
+    good = POOL.format(early="self.stream = torch.cuda.Stream()", late="stream = self.stream")
+    told = of_code(analyse(tmp_path / "good", good), "GL505", Confidence.MEDIUM)
+    assert [line for line in told if "Stream()" in good.splitlines()[line - 1]] == []
+
+
+BACKEND = """
+import torch
+
+class Backend:
+    def __init__(self):
+        self.graphs, self.outputs, self.inputs = {{}}, {{}}, {{}}
+
+    def capture(self, key, forward):
+        for _ in range(2):
+            forward()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = forward()
+        self.graphs[key] = graph  # kept
+        self.outputs[key] = out
+        {held}
+
+    def replay(self, key):
+        self.graphs[key].replay()
+        return self.outputs[key].clone()
+"""
+
+
+def test_a_callable_that_nobody_keeps(tmp_path: Path) -> None:
+    """What it closes over is what the graph reads."""
+    bad = BACKEND.format(held="pass")
+    assert of_code(analyse(tmp_path / "bad", bad), "GL507") == lines(bad, "kept")
+    good = BACKEND.format(held="self.inputs[key] = forward")
+    assert of_code(analyse(tmp_path / "good", good), "GL507") == []
+
+
+STATE = """
+import torch
+
+class State:
+    def refill(self, other):
+        for name, value in vars(other).items():
+            if isinstance(value, torch.Tensor):
+                {fill}
+
+class Graphs:
+    def __init__(self, step):
+        self.step, self.graphs = step, {{}}
+
+    def capture(self, size, x, state: State):
+        self.step(x, state)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.step(x, state)
+        self.graphs[size] = graph, x, state, y
+
+    def replay(self, size, x, state: State):
+        graph, held, held_state, y = self.graphs[size]
+        held.copy_(x)
+        held_state.refill(state)
+        graph.replay()
+        return y.clone()
+"""
+
+
+def test_an_object_that_fills_its_own_tensors(tmp_path: Path) -> None:
+    """An annotation says whose method it is; the tail of what a region was handed stays as it was."""
+    bad = STATE.format(fill="getattr(self, name)[: other.size].copy_(value)  # tail")
+    assert of_code(analyse(tmp_path / "bad", bad), "GL511") == lines(bad, "tail")
+    good = STATE.format(fill="getattr(self, name).copy_(value)")
+    assert of_code(analyse(tmp_path / "good", good), "GL511") == []
+
+
+EXAMPLE = """
+import torch
+
+class Metadata:
+    def __init__(self, table):
+        self.table = table
+
+class Backend:
+    def __init__(self, rows, columns):
+        self.columns = columns
+        self.table = torch.zeros(rows, columns, dtype=torch.int32, device="cuda")
+
+    def prepare_capture_metadata(self, size: int, lengths: torch.Tensor):
+        width = {width}
+        self.metadata = Metadata(self.table[:size, :width])
+
+    def prepare_replay_metadata(self, size: int, table: torch.Tensor):
+        self.table[:size].copy_(table)
+"""
+
+
+def test_a_width_that_the_example_has(tmp_path: Path) -> None:
+    """A number out of the data of the capture bounds what each replay reads; the size of a buffer does not change."""
+    bad = EXAMPLE.format(width="lengths.max().item() + 1  # example")
+    assert of_code(analyse(tmp_path / "bad", bad), "GL402") == lines(bad, "example")
+    assert of_code(analyse(tmp_path / "good", EXAMPLE.format(width="self.columns")), "GL402") == []
+
+
+USED = """
+# file: helper.py
+import torch
+
+def record(model, x):
+    graph = torch.cuda.CUDAGraph()
+    model(x)
+    with torch.cuda.graph(graph):
+        y = model(x)
+    return graph, y
+# file: server.py
+import torch
+from helper import record
+
+class Server:
+    def __init__(self, model):
+        self.x = torch.zeros(64, 8, device="cuda")
+        self.graph, self.y = record(model, self.x)
+
+    def serve(self, x, n):
+        {fill}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+def test_a_helper_in_another_file(tmp_path: Path) -> None:
+    """Who uses what opens a region is rehearsed as well."""
+    bad = analyse(tmp_path / "bad", USED.format(fill="self.x[:n].copy_(x)"))
+    assert [(name, code) for name, _, code in bad.found if code == "GL511"] == [("server.py", "GL511")]
+    for name, fill in (("whole", "self.x.copy_(x)"), ("tail", "self.x[:n].copy_(x); self.x[n:].zero_()")):
+        assert "GL511" not in {code for _, _, code in analyse(tmp_path / name, USED.format(fill=fill)).found}
