@@ -21,8 +21,7 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
 )
-from graphlint.static.life.operations import read_in
-from graphlint.static.life.questions import identity
+from graphlint.static.life.questions import identity, read_in
 from graphlint.static.syntax import ir
 
 _COPYING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "dict"})

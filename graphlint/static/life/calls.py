@@ -1,4 +1,7 @@
-"""The calls of a rehearsed run: functions and classes of the project, and what Python's own functions do."""
+"""The calls of a rehearsed run: functions and classes of the project, and what Python's own functions do.
+
+Long, because what an argument is depends on its call: bound, annotated, or made up for a caller that nobody knows.
+"""
 
 from __future__ import annotations
 

@@ -30,12 +30,10 @@ from graphlint.static.life.objects import (
     things_in,
     wrapper,
 )
-from graphlint.static.life.questions import identity
+from graphlint.static.life.questions import identity, read_in
 from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 
-_IDENTITY = "functools.wraps()"  # what it gives: a decorator that changes nothing that matters here
-READING = frozenset({"item", "tolist"})
 _HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
 
 
@@ -94,9 +92,9 @@ class Operations(Expressions):
             return Made(place, cls=name)
         if name in ("copy.copy", "copy.deepcopy"):
             return duplicate(given.get(0))
-        if name in ("functools.wraps", "functools.update_wrapper"):
-            return Outside(_IDENTITY) if name.endswith("wraps") else given.get(0)
-        if name == _IDENTITY:
+        if name == "functools.wraps":  # a decorator that changes nothing that matters here
+            return Outside(f"{name}()")
+        if name == "functools.wraps()":
             return given.get(0)
         if not self.interpreter.lexicon.is_catalogued(name) or name.startswith(OPERATORS):
             self.ledger.may_write(given.all(), place)  # it may share memory with what it gives, or write to it
@@ -258,7 +256,7 @@ class Operations(Expressions):
         is_host = operation.returns in _HOST_KINDS or operation.returns == "none"
         self.ledger.read([owner, *values], place, is_sure=not is_host or name in self.interpreter.catalogue.telling)
         if is_host:
-            read = place if name in READING else None
+            read = place if name in ("item", "tolist") else None
             return None if operation.returns == "none" else Symbol(frozenset({owner}), read=read)
         source = (owner, *(value for value in values if isinstance(value, Thing)))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
@@ -387,11 +385,6 @@ class Operations(Expressions):
     def call_entry(
         self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
     ) -> Object: ...
-
-
-def read_in(values: Iterable[Object]) -> Place | None:
-    """Where the first of some values was read out of a tensor."""
-    return next((value.read for value in values if isinstance(value, Symbol) and value.read is not None), None)
 
 
 def _several(view: Tensor) -> Container:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphlint.static.life.objects import PLAIN, ClassRef, Container, Object, Outside, Symbol, Thing
+from collections.abc import Iterable
+
+from graphlint.static.life.objects import PLAIN, ClassRef, Container, Object, Outside, Place, Symbol, Thing
 
 
 class Question(Symbol):
@@ -57,3 +59,8 @@ def holds(container: Container, value: Object) -> bool | None:
 def positive(sign: str) -> tuple[str, bool]:
     """A comparison without its negation, and whether it had one."""
     return {"is not": ("is", True), "not in": ("in", True), "!=": ("==", True)}.get(sign, (sign, False))
+
+
+def read_in(values: Iterable[Object]) -> Place | None:
+    """Where the first of some values was read out of a tensor."""
+    return next((value.read for value in values if isinstance(value, Symbol) and value.read is not None), None)
