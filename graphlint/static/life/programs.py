@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from graphlint.finding import Region
-from graphlint.reading.questions import Holds, HoldsPair
+from graphlint.reading.questions import HoldsAny, HoldsPair
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -89,7 +89,7 @@ class Programs:
         if not names:
             return
         number = 0
-        for path in self.interpreter.project.answering(Holds(names)):
+        for path in self.interpreter.project.answering(HoldsAny(names)):
             if number >= MAX_USERS:
                 return
             module = self.interpreter.project.module_at(path)

@@ -95,7 +95,7 @@ class Rehearsal:
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            WarmUps(self._tell, streams, self.interpreter.project.raw),
+            WarmUps(self._tell, streams),
             Pools(self._tell),
             Examples(self._tell),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from graphlint.rule import ExampleValue, FirstCall, OutsideDependency, SharedPool
+from graphlint.static.domain.program import Function
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 _WITHOUT_GRADIENTS = ("no_grad", "inference_mode")
 
@@ -21,7 +21,6 @@ class WarmUps(Listener):
 
     tell: Tell
     streams: Streams
-    source: Callable[[Path], bytes | None]
     eager: dict[Thing, list[Place]] = field(default_factory=dict)  # calls outside of captures
     tied: dict[Thing, Place] = field(default_factory=dict)  # those on the stream of the caller, with gradients
     captured: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)
@@ -57,14 +56,21 @@ class WarmUps(Listener):
             self.tell(FirstCall("callable", False), capture.place, capture)
 
     def _is_only_captured(self, place: Place, capture: Capture) -> bool:
-        """Whether what is called is called nowhere else in its file, by the same words."""
+        """Whether what is called is called nowhere before in its file, by the same words."""
         node = place.node
         if not isinstance(node, ir.Call):
             return False
-        spelt = place.function.source(node.func)
-        source = self.source(place.function.module.path) or b""
-        lines = [number for number, line in enumerate(source.splitlines(), 1) if f"{spelt}(".encode() in line]
-        return all(number >= min(capture.place.line, place.line) for number in lines)
+        spelt, module = place.function.source(node.func), place.function.module
+        definitions = [one for several in module.index.functions.values() for one in several]
+        definitions += [one for owner in module.index.classes.values() for one in owner.functions()]
+        for definition in definitions:
+            code, first = definition.code, definition.segment.first
+            for part in walk(code.body) if code is not None else ():
+                if isinstance(part, ir.Call) and first + part.pos[0] < min(capture.place.line, place.line):
+                    function = Function(code, module, definition.qualname, first)
+                    if function.source(part.func) == spelt:
+                        return False
+        return True
 
 
 def _is_silent(frame: Frame) -> bool:
