@@ -65,7 +65,9 @@ class WarmUps(Listener):
         definitions += [one for owner in module.index.classes.values() for one in owner.functions()]
         for definition in definitions:
             code, first = definition.code, definition.segment.first
-            for part in walk(code.body) if code is not None else ():
+            if code is None:
+                continue
+            for part in walk(code.body):
                 if isinstance(part, ir.Call) and first + part.pos[0] < min(capture.place.line, place.line):
                     function = Function(code, module, definition.qualname, first)
                     if function.source(part.func) == spelt:
