@@ -96,7 +96,7 @@ class Rehearsal:
             streams,
             Backward(self._tell, streams),
             WarmUps(self._tell, streams),
-            Pools(self._tell),
+            Pools(self._tell, streams),
             Examples(self._tell),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], life["generators"]),

@@ -86,6 +86,7 @@ class Pools(Listener):
     """Follows one run: memory of a pool that several captures share is only used again on the stream that took it."""
 
     tell: Tell
+    streams: Streams
 
     def began(self, capture: Capture) -> None:
         if not isinstance(capture.manager, Made) or not isinstance(capture.owner, Frame):
@@ -94,6 +95,8 @@ class Pools(Listener):
         pool, stream = given.get(1, given.get("pool")), given.get(2, given.get("stream"))
         if not isinstance(pool, Thing) or not isinstance(stream, Made) or stream.made is None:
             return
+        if stream in self.streams.aliases:
+            return  # the current one, or that of the device
         is_new = stream.made.function.code is owner.function.code and stream.made.way == owner.way and owner.way
         made = pool.made
         is_own = made is not None and made.function.code is owner.function.code
