@@ -172,9 +172,16 @@ def reasons(target: TargetReport, findings: Sequence[Finding]) -> Iterator[str]:
         yield code if times == 1 else f"{code} at {times} places"
     if target.problem:
         yield one_line(target.problem.removeprefix(f"target `{target.name}`: "))
-    yield from measurements(target)
-    if not (found or target.problem or target.measured):
-        yield "no graph to measure"
+    measured = list(measurements(target))
+    yield from measured
+    if not (found or target.problem or measured):
+        yield counts(target)
+
+
+def counts(target: TargetReport) -> str:
+    """How often a program that captures by itself did so."""
+    captures, replays = (int(target.measured.get(name, 0)) for name in ("captures", "replays"))
+    return f"{counted(captures, 'capture')}, {counted(replays, 'replay')}" if captures else "no graph to measure"
 
 
 def measurements(target: TargetReport) -> Iterator[str]:
@@ -185,8 +192,6 @@ def measurements(target: TargetReport) -> Iterator[str]:
     ]
     if nodes:
         yield f"nodes: {', '.join(nodes)}"
-    elif measured.get("captures"):
-        yield f"{counted(int(measured['captures']), 'capture')}, {counted(int(measured['replays']), 'replay')}"
     if "replay_seconds" in measured:
         eager, replay = measured["eager_seconds"], measured["replay_seconds"]
         yield f"eager {eager * 1e3:.3f} ms, replay with its copies {replay * 1e3:.3f} ms"
