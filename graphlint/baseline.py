@@ -80,7 +80,7 @@ def read(file: Path) -> Baseline:
         return Baseline(known, tuple(file.absolute().parent / path for path in document["paths"]))
     except OSError as error:
         raise UsageError(f"cannot read the baseline {file}: {error.strerror}; {_HINT}") from error
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(f"{file} is not a baseline; {_HINT}") from error
 
 

@@ -59,7 +59,9 @@ def load_config(start: Path, file: Path | None = None) -> Config:
     """The configuration of `file`, else of the nearest pyproject.toml at or above `start`, else the defaults."""
     start = start.absolute()
     folder = start if reads.is_folder(start) else start.parent
-    found = file or next((p for parent in (folder, *folder.parents) if reads.is_file(p := parent / PROJECT_FILE)), None)
+    found = file or next(
+        (p for parent in (folder, *folder.parents) if reads.kind(p := parent / PROJECT_FILE) in ("file", "other")), None
+    )
     if found is None:
         return Config(root=folder)
     table = read_table(found, required=file is not None)
@@ -143,6 +145,8 @@ def find_table(file: Path) -> Mapping[str, object] | None:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"{file} is not valid TOML: {error}") from error
+    except RecursionError:
+        raise UsageError(f"{file} nests too deep to be read as TOML") from None
     tool = document.get("tool", {})
     table = tool.get("graphlint") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):

@@ -6,6 +6,7 @@ Each function is one way of reading. What `check` reads past them, a record woul
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -188,10 +189,19 @@ def incomplete() -> None:
         _kept.is_complete = False
 
 
+LARGEST = 64 << 20  # bytes; what is larger was not written by hand
+
+
 def _read(path: Path) -> bytes:
     try:
-        with open(path, "rb", buffering=0) as file:
-            stamp = None if _kept is None else stamp_of(os.fstat(file.fileno()))
+        # Not to block is what opening a pipe without a writer takes; files never do.
+        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb", buffering=0) as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise OSError(errno.EINVAL, "it is a pipe or a device, and not a file", str(path))
+            if about.st_size > LARGEST:
+                raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB", str(path))
+            stamp = None if _kept is None else stamp_of(about)
             text = file.readall()
     except OSError as problem:
         if isinstance(problem, FileNotFoundError):

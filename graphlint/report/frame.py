@@ -29,14 +29,14 @@ class Row:
 def source_lines(path: Path) -> tuple[str, ...]:
     """The lines of a source file, as far as they can be decoded; none where the file cannot be read."""
     try:
-        data = path.read_bytes()
+        data = path.read_bytes() if path.is_file() else b""
     except OSError:
         return ()
     try:
         encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
-    except SyntaxError:
-        encoding = "utf-8"
-    text = data.decode(encoding, errors="replace")
+        text = data.decode(encoding, errors="replace")
+    except (SyntaxError, LookupError, UnicodeError):
+        text = data.decode("utf-8", errors="replace")
     return tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
 

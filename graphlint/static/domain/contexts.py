@@ -159,8 +159,9 @@ Env: TypeAlias = "dict[Key, Value]"
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """The environments that leave a loop early."""
+    """The environments that leave a loop early; `runs` is how often its body runs, with the loops around it."""
 
+    runs: int = 1
     breaks: list[Env] = field(default_factory=list)
     continues: list[Env] = field(default_factory=list)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from graphlint.reading import reads
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.lowering import UnparsableSource, lower_segment
+from graphlint.static.syntax.lowering import EndlessSource, UnparsableSource, lower_segment
 from graphlint.static.syntax.outline import outline
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -44,7 +44,7 @@ class Module:
             return read_source(self.path)
         except OSError as problem:
             self.problem = (f"cannot be read: {problem.strerror or problem}", 1)
-        except (UnicodeError, SyntaxError) as problem:
+        except (UnicodeError, SyntaxError, LookupError) as problem:
             self.problem = (f"cannot be decoded: {problem}", 1)
         return ""
 
@@ -77,7 +77,11 @@ class Module:
             with contextlib.suppress(*UNPARSABLE):
                 return index_module(self, parse(short))
         tree = self._whole_tree()
-        return Index() if tree is None else index_module(self, tree)
+        try:
+            return Index() if tree is None else index_module(self, tree)
+        except RecursionError:
+            self.problem = ("nests too deep to be read", 1)
+            return Index()
 
     def check_syntax(self) -> None:
         """Note what is wrong anywhere in the file, for the engine to report: an index looks past functions."""
@@ -115,9 +119,12 @@ class Module:
         """The compact form of a segment; empty if libcst does not accept it."""
         try:
             return lower_segment(self.source_of(segment))
+        except EndlessSource as problem:
+            said = f"{problem} here, and the function or statement around it is not judged"
+            self.problem = self.problem or (said, segment.first + problem.line)
         except UnparsableSource:
             self.check_syntax()
-            return ()
+        return ()
 
     def source_of(self, segment: Segment) -> str:
         """The lines of a segment."""

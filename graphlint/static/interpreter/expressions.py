@@ -12,6 +12,7 @@ from graphlint.static.models import texts
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.values import (
+    MAX_DEPTH,
     NONE,
     UNKNOWN,
     Arguments,
@@ -22,6 +23,7 @@ from graphlint.values import (
     Sequence,
     Tensor,
     Value,
+    limit_depth,
     members,
     union,
 )
@@ -68,7 +70,7 @@ class Expressions:
         prefix: tuple[Value, ...] | None = None  # before the first that is unpacked and whose length is not known
         for element in node.elements:
             if not isinstance(element, ir.Starred):
-                elements.append(self.eval(element, frame))
+                elements.append(limit_depth(self.eval(element, frame), MAX_DEPTH - 1))
                 continue
             value = self.eval(element.value, frame)
             if isinstance(value, Sequence) and value.elements is not None:
@@ -83,7 +85,7 @@ class Expressions:
     def _dict(self, node: ir.DictDisplay, frame: Frame) -> Value:
         mapping = Mapping()
         for key, item in node.items:
-            value = self.eval(item, frame)
+            value = limit_depth(self.eval(item, frame), MAX_DEPTH - 1)
             if key is not None:
                 mapping = with_item(mapping, self.eval(key, frame), value)
                 continue
@@ -131,12 +133,13 @@ class Expressions:
     def _comprehension(self, node: ir.Comprehension, frame: Frame) -> Value:
         before, assumed = frame.env, frame.assumed
         frame.env = dict(before)
-        known = self._known_comprehension(node, frame)
+        first = self.eval(node.clauses[0][1], frame)
+        known = self._known_comprehension(node, first, frame)
         if known is not None:
             frame.env = before
             return known
-        for target, iterable, tests in node.clauses:
-            value = self.eval(iterable, frame)
+        for number, (target, iterable, tests) in enumerate(node.clauses):
+            value = self.eval(iterable, frame) if number else first
             self.interpreter.loops.assume_filled(iterable, frame)
             self.interpreter.assignment.store(target, self.iterate(iterable, value, frame), frame)
             for test in tests:
@@ -150,12 +153,11 @@ class Expressions:
             return Mapping((), element)
         return Sequence(node.kind, None, element)
 
-    def _known_comprehension(self, node: ir.Comprehension, frame: Frame) -> Value | None:
+    def _known_comprehension(self, node: ir.Comprehension, value: Value, frame: Frame) -> Value | None:
         """A comprehension over constants, element by element: what registries are made of."""
-        target, iterable, tests = node.clauses[0]
+        target, _, tests = node.clauses[0]
         if len(node.clauses) > 1 or node.kind == "iterator":
             return None
-        value = self.eval(iterable, frame)
         if not isinstance(value, Sequence) or value.elements is None or len(value.elements) > MAX_KNOWN:
             return None
         if not value.elements or not all(_is_constant(element) for element in value.elements):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS = 3  # of a loop body; values have settled by then, or are cut by the limits on containers
 MAX_UNROLLED = 12  # loops over known constants that are run as they would run
+MAX_RUNS = 2000  # of a body, with the loops around it: beyond, rounds are left out
 
 
 class Loops:
@@ -41,7 +42,8 @@ class Loops:
 
     def _run_over(self, node: ir.For, iterable: Value, frame: Frame) -> bool:
         elements = iterable.elements if isinstance(iterable, Sequence) else None
-        if elements is not None and len(elements) <= MAX_UNROLLED and all(map(_is_plain, elements)):
+        most = min(MAX_UNROLLED, MAX_RUNS // _runs(frame))
+        if elements is not None and len(elements) <= most and all(map(_is_plain, elements)):
             return self._unrolled(node, elements, frame)
         element = self.interpreter.expressions.iterate(node.iterable, iterable, frame)
 
@@ -55,7 +57,7 @@ class Loops:
 
     def _unrolled(self, node: ir.For, elements: tuple[Value, ...], frame: Frame) -> bool:
         """Run a loop over a few known constants as it would run."""
-        loop, assumed = Loop(), frame.assumed
+        loop, assumed = Loop(max(len(elements), 1) * _runs(frame)), frame.assumed
         frame.loops.append(loop)
         goes_on = True
         for element in elements:
@@ -98,9 +100,10 @@ class Loops:
     ) -> bool:
         """Run a body until its environment settles."""
         env, assumed = frame.env, frame.assumed
-        loop = Loop()
+        rounds = max(1, min(MAX_ROUNDS, MAX_RUNS // _runs(frame)))
+        loop = Loop(rounds * _runs(frame))
         frame.loops.append(loop)
-        for _ in range(MAX_ROUNDS):
+        for _ in range(rounds):
             frame.env, frame.assumed = dict(env), assumed
             if not enter():
                 break
@@ -126,6 +129,11 @@ class Loops:
             loop = frame.loops[-1]
             (loop.breaks if node.kind == "break" else loop.continues).append(frame.env)
         return False
+
+
+def _runs(frame: Frame) -> int:
+    """How often the loops around what stands here run it."""
+    return frame.loops[-1].runs if frame.loops else 1
 
 
 def _is_plain(value: Value) -> bool:

@@ -32,6 +32,8 @@ from graphlint.static.life.questions import (
     same,
 )
 from graphlint.static.syntax import ir
+from graphlint.values import MAX_ELEMENTS
+from graphlint.values.bounds import is_small
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
@@ -40,7 +42,6 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_LIMIT = 1 << 40  # numbers beyond are not worked out
 
 
 class Expressions(Access):
@@ -142,10 +143,12 @@ class Expressions(Access):
         """What an operator gives."""
         if isinstance(left, PLAIN) and isinstance(right, PLAIN) and sign in _ARITHMETIC:
             with suppress(TypeError, ValueError, ArithmeticError):
-                if all(not isinstance(side, (int, float)) or abs(side) < _LIMIT for side in (left, right)):
+                if is_small(sign, left, right):
                     return _ARITHMETIC[sign](left, right)
         if isinstance(left, Container) and sign == "+":
             more = right.elements if isinstance(right, Container) else []
+            if len(left.elements) + len(more) > MAX_ELEMENTS:
+                return Container(frame.place(node), kind=left.kind, elements=left.elements[:1], is_open=True)
             return Container(frame.place(node), kind=left.kind, elements=[*left.elements, *more], is_open=not more)
         return self.operated((left, right), frame.place(node))
 
@@ -156,7 +159,8 @@ class Expressions(Access):
             self.ledger.wrote(before, (before, value), frame.place(node))
             return before
         if isinstance(before, Container) and before.kind != "tuple":
-            before.elements += value.elements if isinstance(value, Container) else [Thing()]
+            if len(before.elements) < MAX_ELEMENTS:
+                before.elements += value.elements[:MAX_ELEMENTS] if isinstance(value, Container) else [Thing()]
             return before
         return None
 

@@ -11,6 +11,8 @@ from graphlint.static.models.modules import gives_itself
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
 from graphlint.values import (
+    MAX_DEPTH,
+    MAX_ELEMENTS,
     NONE,
     UNKNOWN,
     Arguments,
@@ -22,9 +24,11 @@ from graphlint.values import (
     Union,
     Value,
     join,
+    limit_depth,
     members,
     union,
 )
+from graphlint.values.bounds import MAX_TEXT, is_narrow, is_small
 from graphlint.values.queries import fresh_tensor
 
 _STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
@@ -64,6 +68,8 @@ class Containers:
             for value in arguments.all_values():
                 if node is not None:
                     self.tensors.check_printed(node, value, frame)
+            if isinstance(receiver, Const) and not is_narrow(str(receiver.value)):
+                return Host("str")
             if not arguments.keywords and arguments.star is None:
                 return texts.combined(str.format, (receiver, *arguments.positional))
         if isinstance(receiver, Const) and isinstance(receiver.value, str) and name in _PURE:
@@ -80,13 +86,16 @@ class Containers:
 
     @staticmethod
     def _folded(text: str, name: str, given: list[object]) -> Value:
+        if any(not is_small("+", text, one) for one in given):
+            return Host("str")
         try:
             result = getattr(text, name)(*given)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return UNKNOWN
         if isinstance(result, (list, tuple)):
             return Sequence(type(result).__name__, tuple(Const(part) for part in result))
-        return Const(result)
+        is_long = isinstance(result, str) and len(result) > MAX_TEXT
+        return Host("str") if is_long else Const(result)
 
     def _sequence(
         self, receiver: Sequence, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame
@@ -96,13 +105,15 @@ class Containers:
             name, values = "append", values[1:]
         if name in ("append", "add", "appendleft") and values:
             self._grow(node, frame, values[0])
-            elements = (*receiver.elements, values[0]) if receiver.elements is not None else None
+            is_short = receiver.elements is not None and len(receiver.elements) < MAX_ELEMENTS
+            elements = (*receiver.first, limit_depth(values[0], MAX_DEPTH - 1)) if is_short else None
             return self._replace(Sequence(receiver.kind, elements, self._with(receiver, values[0])), node, frame)
         if name in ("extend", "update") and values:
             added = values[0]
             self._grow(node, frame, added)
-            if isinstance(added, Sequence) and added.elements is not None and receiver.elements is not None:
-                return self._replace(Sequence(receiver.kind, receiver.elements + added.elements), node, frame)
+            both = len(receiver.first) + len(added.first) if isinstance(added, Sequence) else 0
+            if isinstance(added, Sequence) and None not in (added.elements, receiver.elements) and both <= MAX_ELEMENTS:
+                return self._replace(Sequence(receiver.kind, receiver.first + added.first), node, frame)
             element = self._with(receiver, self.evaluator.element(added))
             return self._replace(Sequence(receiver.kind, None, element), node, frame)
         if name == "insert" and len(values) == 2:

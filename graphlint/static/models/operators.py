@@ -11,7 +11,21 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.models import texts
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
-from graphlint.values import UNKNOWN, Arguments, Const, Host, Mapping, Sequence, Tensor, Value, join, members, union
+from graphlint.values import (
+    MAX_ELEMENTS,
+    UNKNOWN,
+    Arguments,
+    Const,
+    Host,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    join,
+    members,
+    union,
+)
+from graphlint.values.bounds import MAX_TEXT, is_narrow, is_small
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "/": operator.truediv,
@@ -46,6 +60,8 @@ class Operators:
                 return given
         if sign == "%" and (left == Host("str") or (isinstance(left, Const) and isinstance(left.value, str))):
             self.tensors.check_printed(node, right, frame)
+            if isinstance(left, Const) and not is_narrow(str(left.value)):
+                return Host("str")
             many = right.elements if isinstance(right, Sequence) and right.kind == "tuple" else None
             return texts.combined(lambda text, *given: text % given, (left, *((right,) if many is None else many)))
         for repeated, times in ((left, right), (right, left)) if sign == "*" else ():
@@ -55,7 +71,9 @@ class Operators:
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
             return self.tensors.binary(node, sign, left, right, frame)
         if isinstance(left, Const) and isinstance(right, Const) and sign in _ARITHMETIC:
-            return folded(_ARITHMETIC[sign], left.value, right.value)
+            if is_small(sign, left.value, right.value):
+                return folded(_ARITHMETIC[sign], left.value, right.value)
+            left, right = _kind(left), _kind(right)
         if sign == "+" and texts.is_text(left) and texts.is_text(right):
             return texts.combined(texts.joined, (left, right))
         if sign in "|&" and Const(sign == "|") in (left, right):  # whatever the other side is, if it is a bool
@@ -76,8 +94,9 @@ class Operators:
             return Sequence(left.kind, None, left.any_element)
         if not isinstance(right, Sequence):
             return Sequence(left.kind, None, join(left.any_element, UNKNOWN), left.first)
-        if left.elements is not None and right.elements is not None:
-            return Sequence(left.kind, left.elements + right.elements)
+        is_known = left.elements is not None and right.elements is not None
+        if is_known and len(left.first) + len(right.first) <= MAX_ELEMENTS:
+            return Sequence(left.kind, left.first + right.first)
         prefix = left.prefix if left.elements is None else left.elements + right.prefix
         parts = [s.any_element for s in (left, right) if s.elements is None or s.elements]
         return Sequence(left.kind, None, union(parts), prefix)
@@ -101,9 +120,14 @@ def folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Value:
         result = function(left, right)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         return UNKNOWN
-    if isinstance(result, (str, bytes)) and len(result) > 1000:
+    if isinstance(result, (str, bytes)) and len(result) > MAX_TEXT:
         return Host("str")
     return Const(result) if isinstance(result, (bool, int, float, str)) else UNKNOWN
+
+
+def _kind(value: Const) -> Value:
+    """What is left of a constant that is not worked with."""
+    return Host(type(value.value).__name__) if isinstance(value.value, (bool, int, float, str)) else UNKNOWN
 
 
 def _is_repeatable(value: Value) -> bool:

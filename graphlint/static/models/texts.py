@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 from graphlint.values import MAX_MEMBERS, UNKNOWN, Const, Host, Value, members, union
+from graphlint.values.bounds import MAX_TEXT
 
-MAX_LENGTH = 1000  # characters; longer ones are no names
 _PARTS = (str, int)
 
 
@@ -20,9 +20,9 @@ def combined(make: Callable[..., object], values: Sequence[Value]) -> Value:
     for chosen in product(*choices):
         try:
             text = make(*chosen)
-        except (TypeError, ValueError, LookupError, AttributeError):
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError, MemoryError):
             return Host("str")
-        if not isinstance(text, str) or len(text) > MAX_LENGTH or len(made) >= MAX_MEMBERS:
+        if not isinstance(text, str) or len(text) > MAX_TEXT or len(made) >= MAX_MEMBERS:
             return Host("str")
         made[Const(text)] = None
     return union(made)

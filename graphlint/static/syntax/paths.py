@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,9 @@ def discover(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> list[
         what = reads.kind(given)
         if what == "folder":
             found.update(walk(str(given), rules_above(given, exclude, normal(root))))
-        elif what:
+        elif what == "other" and not given.is_symlink():
+            raise UsageError(f"`{path}` is a pipe or a device, and not a file")
+        elif what or given.is_symlink():
             found.add(str(given))
         else:
             raise UsageError(f"`{path}` does not exist")
@@ -97,7 +100,19 @@ def walk(folder: str, rules: tuple[IgnoreRules, ...]) -> Iterator[str]:
 
 def is_file(entry: os.DirEntry[str]) -> bool:
     """Whether it is a file, or a link to one, which may come to lead elsewhere."""
-    return reads.is_file(Path(entry.path)) if entry.is_symlink() else entry.is_file()
+    if not entry.is_symlink():
+        return entry.is_file()
+    path = Path(entry.path)
+    return reads.is_file(path) or (not reads.exists(path) and _leads_round(path))
+
+
+def _leads_round(path: Path) -> bool:
+    """Whether a link leads back to itself, which its reader tells."""
+    try:
+        path.stat()
+    except OSError as problem:
+        return problem.errno == errno.ELOOP
+    return False
 
 
 def is_excluded(path: str, rules: tuple[IgnoreRules, ...]) -> bool:

@@ -9,6 +9,7 @@ from functools import cache
 
 from graphlint.static.index.module import UNPARSABLE, Definition, Module, Segment, parse
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.nesting import too_deep
 
 # Methods of containers that change what they hold.
 MUTATORS = frozenset({
@@ -118,6 +119,8 @@ def stores_to(module: Module, name: str, is_attribute: bool) -> Iterator[Written
 def tree_of(source: str) -> ast.stmt | None:
     """The statement of a segment, with lines that count from 1 where it begins; None if it cannot be parsed."""
     is_indented = source[:1] in (" ", "\t")
+    if too_deep(source):
+        return None
     try:
         tree = parse(_WRAPPER + source if is_indented else source)
     except UNPARSABLE:

@@ -8,11 +8,20 @@ from __future__ import annotations
 from functools import cache
 
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.nesting import too_deep
 from graphlint.static.syntax.store import current
 
 
 class UnparsableSource(Exception):
     """A segment that libcst does not accept."""
+
+
+class EndlessSource(UnparsableSource):
+    """A segment that is too deep or too long, and at which of its lines, from 0."""
+
+    def __init__(self, what: str, line: int) -> None:
+        super().__init__(what)
+        self.line = line
 
 
 @cache
@@ -28,9 +37,14 @@ def _lower(text: str) -> ir.Block:
 
     from graphlint.static.syntax.lowering.statements import lower
 
+    deep = too_deep(text)
+    if deep is not None:
+        raise EndlessSource(*deep)
     try:
         return lower(text)
-    except (ParserSyntaxError, RecursionError) as problem:
+    except RecursionError:
+        raise EndlessSource("nests too deep", 0) from None
+    except (ParserSyntaxError, ValueError) as problem:  # a literal may have no value: too many digits, half a character
         raise UnparsableSource(str(problem)) from problem
 
 

@@ -1,0 +1,62 @@
+"""Source in, what of it is too deep or too long to be read out, and where.
+
+libcst parses by native recursion, and whoever walks a tree is recursive: what nests without an end would end the
+process. So it is counted before, from above: brackets, and what stands between two commas or ends of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+MAX_BRACKETS = 150  # inside each other; Python itself refuses 200
+MAX_DEPTH = 500  # operators, attributes and calls inside each other, as in `a + b + c`
+MAX_BRANCHES = 500  # an `elif` is a branch of the one before
+MAX_PIECES = 200_000  # elements, operators and lines of one statement; more take gigabytes as a tree
+
+_OPERATOR = r"[-+*/%@&|^~.]|\b(?:not|and|or|if|await|lambda|for)\b"
+_STRING = r"""'''(?:[^\\]|\\.)*?'''|\"{3}(?:[^\\]|\\.)*?\"{3}|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+_TOKEN = re.compile(rf"{_STRING}|#[^\n]*|\\\n|[=!<>:]=|[-+*/%@&|^]=|[(\[{{)\]}},;=\n]|{_OPERATOR}", re.DOTALL)
+_DEEPER = re.compile(rf"[(\[{{]|{_OPERATOR}")
+_BRANCH = re.compile(r"^([ \t]*)(el)?if\b", re.MULTILINE)
+_STAYS = ("lambda", "for")  # go on behind a comma
+
+
+def too_deep(text: str) -> tuple[str, int] | None:
+    """What is too much of a text, and at which of its lines, from 0; None: nothing is."""
+    deeper = len(_DEEPER.findall(text))
+    if deeper + text.count(",") + text.count("\n") > MAX_PIECES:
+        return f"holds more than {MAX_PIECES:,} elements, operators and lines in one statement", 0
+    branches: Counter[str] = Counter()
+    for found in _BRANCH.finditer(text) if text.count("elif") > MAX_BRANCHES else ():
+        branches[found[1]] = branches[found[1]] + 1 if found[2] else 0
+        if branches[found[1]] > MAX_BRANCHES:
+            return f"has more than {MAX_BRANCHES} branches of one `if`", text.count("\n", 0, found.start())
+    return _nested(text) if deeper > MAX_BRACKETS else None
+
+
+def _nested(text: str) -> tuple[str, int] | None:
+    """Where brackets, or what stands in them, nest too deep."""
+    outer: list[tuple[int, int]] = []  # what nests around each open bracket, and stays so
+    depth = stays = 0
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in ("(", "[", "{"):
+            depth += 1
+            outer.append((depth, stays))
+            stays = depth
+        elif token in (")", "]", "}"):
+            depth, stays = outer.pop() if outer else (0, 0)
+        elif token in (",", "=") or (token in ("\n", ";") and not outer):
+            stays = stays if outer or token in (",", "=") else 0
+            depth = stays
+        elif token in _STAYS:
+            depth, stays = depth + 1, stays + 1
+        elif _DEEPER.fullmatch(token):
+            depth += 1
+        if len(outer) > MAX_BRACKETS:
+            return f"nests more than {MAX_BRACKETS} brackets into each other", text.count("\n", 0, found.start())
+        if depth > MAX_DEPTH:
+            what = f"nests more than {MAX_DEPTH} operators, attributes and calls into each other"
+            return what, text.count("\n", 0, found.start())
+    return None
