@@ -23,7 +23,7 @@ _IMPORT = re.compile(
 _CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 _STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
-_OWN = re.compile(rb"\bself\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+_OWN = re.compile(rb"self\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
 _QUOTED = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 _METHOD = re.compile(rb"def (\w+)\(")
 
