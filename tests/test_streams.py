@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from signals import heed_signals
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 STUB = """
@@ -40,13 +41,8 @@ def spawn(
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        preexec_fn=_heed_interrupts,
+        preexec_fn=heed_signals,
     )
-
-
-def _heed_interrupts() -> None:
-    """Undo what is inherited from a shell that started the tests in the background, and ignores interrupts there."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pipe(stream: IO[bytes] | None) -> IO[bytes]:

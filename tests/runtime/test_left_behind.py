@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from signals import heed_signals
 
 pytest.importorskip("torch")
 
@@ -57,6 +58,7 @@ def started(folder: Path, *options: str) -> tuple[subprocess.Popen[bytes], list[
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        preexec_fn=heed_signals,
     )
     while command.poll() is None and not said.exists():
         time.sleep(0.01)
@@ -71,7 +73,7 @@ def test_whatever_ends_the_command_ends_all_that_its_targets_have_started(
     command, processes = started(tmp_path)
     assert all(map(is_alive, processes))
     command.send_signal(number)
-    command.communicate()
+    command.communicate(timeout=60)
     assert settled(processes) == []
     if number is not signal.SIGKILL:
         assert sorted(one.name for one in tmp_path.iterdir()) == ["program.py", "program.py.pids"]
@@ -88,6 +90,6 @@ def test_a_target_has_a_deadline_also_where_nobody_waits_for_it(tmp_path: Path) 
         assert settled(children) == []
     finally:
         command.send_signal(signal.SIGCONT)
-    out, _ = command.communicate()
+    out, _ = command.communicate(timeout=60)
     assert b"it was not done after 1 seconds" in out and command.returncode == 1
     assert settled([guard]) == []
