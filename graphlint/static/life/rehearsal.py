@@ -95,7 +95,7 @@ class Rehearsal:
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            WarmUps(self._tell, streams),
+            WarmUps(self._tell, streams, life["inferring"], self.interpreter.names.qualified_name),
             Pools(self._tell, streams),
             Examples(self._tell),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),

@@ -8,19 +8,23 @@ from graphlint.rule import ExampleValue, FirstCall, OutsideDependency, SharedPoo
 from graphlint.static.domain.program import Function
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.process import Resolve
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
-_WITHOUT_GRADIENTS = ("no_grad", "inference_mode")
-
 
 @dataclass
 class WarmUps(Listener):
-    """Follows one run, as far as it calls what comes from outside of the program: models, mostly."""
+    """Follows one run, as far as it calls what comes from outside of the program: models, mostly.
+
+    What is `inferring` lets no gradients be computed.
+    """
 
     tell: Tell
     streams: Streams
+    inferring: frozenset[str]
+    resolve: Resolve
     eager: dict[Thing, list[Place]] = field(default_factory=dict)  # calls outside of captures
     tied: dict[Thing, Place] = field(default_factory=dict)  # those on the stream of the caller, with gradients
     captured: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)
@@ -28,7 +32,7 @@ class WarmUps(Listener):
 
     def surrounded(self, manager: Object, place: Place) -> None:
         call = self.ledger.origin(manager)
-        if call is not None and call.last in _WITHOUT_GRADIENTS:
+        if call is not None and call.name in self.inferring:
             self.silenced.append(manager)
 
     def exited(self, manager: Object, place: Place) -> None:
@@ -42,9 +46,14 @@ class WarmUps(Listener):
             self.captured.setdefault(capture, {}).setdefault(callee, place)
             return
         self.eager.setdefault(callee, []).append(place)
-        is_silent = self.silenced or any(_is_silent(frame) for frame in self.ledger.frames)
+        is_silent = self.silenced or any(map(self._is_silent, self.ledger.frames))
         if not is_silent and self.streams.now in (DEFAULT, CALLERS):
             self.tied[callee] = place
+
+    def _is_silent(self, frame: Frame) -> bool:
+        """Whether a function runs without gradients, by what it is decorated with."""
+        decorators = frame.function.code.decorators
+        return any(self.resolve(one, frame.function.module) in self.inferring for one in decorators)
 
     def ended(self, capture: Capture) -> None:
         called = self.captured.pop(capture, {})
@@ -73,12 +82,6 @@ class WarmUps(Listener):
                     if function.source(part.func) == spelt:
                         return False
         return True
-
-
-def _is_silent(frame: Frame) -> bool:
-    """Whether a function runs without gradients, by what it is decorated with."""
-    spelt = [frame.function.source(one) for one in frame.function.code.decorators]
-    return any(name in one for one in spelt for name in _WITHOUT_GRADIENTS)
 
 
 @dataclass
