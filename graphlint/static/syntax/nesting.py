@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 MAX_BRACKETS = 150  # inside each other; Python itself refuses 200
-MAX_DEPTH = 500  # operators, attributes and calls inside each other, as in `a + b + c`
+MAX_DEPTH = 1000  # operators, attributes and calls inside each other, as in `a + b + c`
 MAX_BRANCHES = 500  # an `elif` is a branch of the one before
 MAX_PIECES = 200_000  # elements, operators and lines of one statement; more take gigabytes as a tree
 
