@@ -7,7 +7,7 @@ and what it returns is called twice if it is a function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -60,19 +60,18 @@ class Programs:
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
 
-    def around(self, places: set[tuple[str, int]]) -> Iterator[Program]:
-        """The programs that open the regions at these places."""
-        for path in sorted({path for path, _ in places}):
+    def around(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
+        """The programs that open the regions on these lines of files."""
+        for path in sorted(places):
             module = self.interpreter.project.module_at(Path(path))
-            lines = {line for where, line in places if where == path}
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
                 yield partial(script, module=module)
             for definition in functions_of(module):
-                if _holds(definition.segment, lines):
+                if _holds(definition.segment, places[path]):
                     self.helpers.add(definition.name)
                     yield partial(of_function, definition=definition)
             for owner in classes_of(module):
-                if _holds(owner.segment, lines):
+                if _holds(owner.segment, places[path]):
                     self.helpers.add(owner.name)
                     yield from self._of_class(owner)
         yield from self._users(places)
@@ -83,17 +82,17 @@ class Programs:
         for name in called or [""]:
             yield partial(self.of_class, owner=owner, name=name)
 
-    def _users(self, places: set[tuple[str, int]]) -> Iterator[Program]:
+    def _users(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
         """The programs that use what opens regions, here or in other files."""
-        names = sorted(name for name in self.helpers if len(name) >= MIN_NAME)
+        names = {name for name in self.helpers if len(name) >= MIN_NAME}
         if not names:
             return
         number = 0
-        for path in self.interpreter.project.answering(HoldsAny(names)):
+        for path in self.interpreter.project.answering(HoldsAny(sorted(names))):
             if number >= MAX_USERS:
                 return
             module = self.interpreter.project.module_at(path)
-            known = {name for name in names if name in module.index.imports or self._opens(module, name, places)}
+            known = names & {*module.index.imports, *_opened_in(module, places.get(str(path), frozenset()))}
             if not known:
                 continue
             for owner in classes_of(module):
@@ -104,13 +103,6 @@ class Programs:
                 if definition.name not in self.helpers and _names(definition, known):
                     number += 1
                     yield partial(of_function, definition=definition)
-
-    def _opens(self, module: Module, name: str, places: set[tuple[str, int]]) -> bool:
-        """Whether a file defines something by this name that opens a region."""
-        held = {line for path, line in places if path == str(module.path)}
-        owners = (owner.segment for owner in classes_of(module) if owner.name == name)
-        functions = (one.segment for one in functions_of(module) if one.name == name)
-        return any(_holds(segment, held) for segment in (*owners, *functions))
 
     def _mentions(self, owner: ClassDefinition, names: set[str]) -> bool:
         return any(_names(one, names) for definitions in owner.methods.values() for one in definitions)
@@ -215,8 +207,13 @@ def _calls(block: ir.Block) -> bool:
     return any(isinstance(part, ir.Call) for part in walk(block))
 
 
-def _holds(segment: Segment, lines: set[int]) -> bool:
+def _holds(segment: Segment, lines: Set[int]) -> bool:
     return any(segment.first <= line <= segment.last for line in lines)
+
+
+def _opened_in(module: Module, lines: Set[int]) -> set[str]:
+    """The functions and classes of a file that open regions on these lines."""
+    return {one.name for one in (*classes_of(module), *functions_of(module)) if _holds(one.segment, lines)}
 
 
 def script(machine: Machine, module: Module) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,8 +56,11 @@ class Rehearsal:
 
     def run(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> list[Told]:
         """Rehearse what is around the regions at these places, and what prepares for those of others in these files."""
+        lines: dict[str, set[int]] = defaultdict(set)
+        for path, line in places:
+            lines[path].add(line)
         programs = Programs(self.interpreter, list(files))
-        for program in (*programs.around(set(places)), *programs.pairs()):
+        for program in (*programs.around(lines), *programs.pairs()):
             for _ in runs(self.interpreter, program, self._listen):
                 pass
         return list(self.found.values())
