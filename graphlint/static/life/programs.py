@@ -213,7 +213,8 @@ def _holds(segment: Segment, lines: Set[int]) -> bool:
 
 def _opened_in(module: Module, lines: Set[int]) -> set[str]:
     """The functions and classes of a file that open regions on these lines."""
-    return {one.name for one in (*classes_of(module), *functions_of(module)) if _holds(one.segment, lines)}
+    owners = {one.name for one in classes_of(module) if _holds(one.segment, lines)}
+    return owners | {one.name for one in functions_of(module) if _holds(one.segment, lines)}
 
 
 def script(machine: Machine, module: Module) -> None:
