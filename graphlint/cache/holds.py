@@ -66,7 +66,7 @@ def _files_are_alike(record: Record) -> bool:
             if seen.stamp == reads.stamp_of(os.stat(path)):
                 continue
             with open(path, "rb") as file:
-                stamp, text = reads.stamp_of(os.fstat(file.fileno())), file.read()
+                stamp, text = reads.stamp_of(os.fstat(file.fileno())), reads.source_of(path, file.read())
         except OSError:
             return False
         digest = reads.digest(text)

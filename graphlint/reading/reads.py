@@ -12,11 +12,14 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from graphlint.reading.notebooks import SUFFIX as NOTEBOOK
+from graphlint.reading.notebooks import parse
 from graphlint.reading.questions import Answer, Names, Question
 from graphlint.reading.record import Record, Seen, Stamp
 
 CACHE = ".graphlint_cache"  # is written to by the run itself, and holds no sources
 IGNORE_FILE = ".gitignore"
+SOURCES = (".py", NOTEBOOK)  # what is looked at in a folder
 
 _kept: Record | None = None
 
@@ -88,7 +91,7 @@ def scan(folder: str) -> list[os.DirEntry[str]]:
 def listing(entries: Iterable[os.DirEntry[str]]) -> str:
     """What stands for the entries of a folder that may hold sources: folders, sources, and what leaves some out."""
     names = (f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name for entry in entries)
-    telling = sorted(name for name in names if name.endswith(("/", ".py", IGNORE_FILE)) and name != f"{CACHE}/")
+    telling = sorted(name for name in names if name.endswith(("/", *SOURCES, IGNORE_FILE)) and name != f"{CACHE}/")
     return digest("\0".join(telling).encode(errors="surrogateescape"))
 
 
@@ -192,6 +195,16 @@ def incomplete() -> None:
 LARGEST = 64 << 20  # bytes; what is larger was not written by hand
 
 
+def source_of(path: str, data: bytes) -> bytes:
+    """What is looked at of a file: all of it, or the code of a notebook. Raises OSError for a notebook that is none."""
+    if not path.endswith(NOTEBOOK):
+        return data
+    try:
+        return parse(data).text.encode("utf-8", "replace")
+    except ValueError as problem:
+        raise OSError(errno.EINVAL, f"it is no notebook: {problem}", path) from problem
+
+
 def _read(path: Path) -> bytes:
     try:
         # Not to block is what opening a pipe without a writer takes; files never do.
@@ -202,7 +215,7 @@ def _read(path: Path) -> bytes:
             if about.st_size > LARGEST:
                 raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB", str(path))
             stamp = None if _kept is None else stamp_of(about)
-            text = file.readall()
+            text = source_of(str(path), file.readall())
     except OSError as problem:
         if isinstance(problem, FileNotFoundError):
             kind(path)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphlint.finding import Finding, Report, Severity
-from graphlint.report.place import shown_condition, shown_path, shown_region
+from graphlint.report.place import finding_in_file, shown_condition, shown_path, shown_place, shown_region
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -15,7 +15,7 @@ PROPERTY = {**DATA, ":": "%3A", ",": "%2C"}
 
 def render(report: Report, *, color: bool = False, base: Path) -> str:
     """One annotation a finding."""
-    return "".join(f"{annotation(finding, base)}\n" for finding in report.findings)
+    return "".join(f"{annotation(finding_in_file(finding, base), base)}\n" for finding in report.findings)
 
 
 def annotation(finding: Finding, base: Path) -> str:
@@ -36,7 +36,7 @@ def body(finding: Finding, base: Path) -> Iterator[str]:
     for one in finding.when:
         yield f"when: {shown_condition(one, base)}"
     for hop in finding.chain:
-        yield f"by way of {shown_path(hop.path, base)}:{hop.line} in {hop.function}"
+        yield f"by way of {shown_place(hop.path, hop.line, base)} in {hop.function}"
     yield f"help: {finding.help}"
 
 

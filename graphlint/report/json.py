@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from graphlint.finding import Finding, Fix, Hole, Region, Report, Span
-from graphlint.report.place import shown_path
+from graphlint.report.place import in_cell, shown_path
 
 
 def render(report: Report, *, color: bool = False, base: Path) -> str:
@@ -34,29 +34,33 @@ def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
         **span_entry(finding.span, base),
         "function": finding.function,
         "message": finding.message,
+        "why": finding.why,
         "help": finding.help,
         "regions": [region_entry(region, base) for region in finding.regions],
-        "chain": [
-            {"path": shown_path(hop.path, base), "line": hop.line, "function": hop.function} for hop in finding.chain
-        ],
-        "when": [{"text": one.text, "path": shown_path(one.path, base), "line": one.line} for one in finding.when],
+        "chain": [{**place_entry(hop.path, hop.line, base), "function": hop.function} for hop in finding.chain],
+        "when": [{"text": one.text, **place_entry(one.path, one.line, base)} for one in finding.when],
         "fix": fix_entry(finding.fix, base) if finding.fix else None,
         **({"targets": list(finding.targets)} if finding.targets else {}),
     }
 
 
+def place_entry(path: str, line: int, base: Path) -> dict[str, object]:
+    """A line of a file; in a notebook, the line of a cell."""
+    cell, line = in_cell(path, line, base)
+    return {"path": shown_path(path, base), **({"cell": cell} if cell else {}), "line": line}
+
+
 def span_entry(span: Span, base: Path) -> dict[str, object]:
     return {
-        "path": shown_path(span.path, base),
-        "line": span.line,
+        **place_entry(span.path, span.line, base),
         "column": span.column,
-        "end_line": span.end_line,
+        "end_line": span.end_line and in_cell(span.path, span.end_line, base)[1],
         "end_column": span.end_column,
     }
 
 
 def region_entry(region: Region, base: Path) -> dict[str, object]:
-    return {"kind": region.kind, "path": shown_path(region.path, base), "line": region.line, "entry": region.entry}
+    return {"kind": region.kind, **place_entry(region.path, region.line, base), "entry": region.entry}
 
 
 def hole_entry(hole: Hole, base: Path) -> dict[str, object]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import os
 from pathlib import Path
 
-from graphlint.finding import Condition, Region
+from graphlint.finding import Condition, Finding, Region, Span
+from graphlint.reading.notebooks import SUFFIX, Notebook, parse
 
 
 def shown_path(path: str, base: Path) -> str:
@@ -14,15 +17,55 @@ def shown_path(path: str, base: Path) -> str:
     return (absolute.relative_to(base) if absolute.is_relative_to(base) else absolute).as_posix()
 
 
+def shown_place(path: str, line: int, base: Path) -> str:
+    """A line of a file, or of a cell of a notebook."""
+    cell, line = in_cell(path, line, base)
+    return f"{shown_path(path, base)}:{f'cell {cell}:' if cell else ''}{line}"
+
+
+def in_cell(path: str, line: int, base: Path) -> tuple[int, int]:
+    """The cell of a notebook that a line of its code lies in, and the line there; cell 0 in any other file."""
+    found = notebook(path, base)
+    return (0, line) if found is None else found.place(line)
+
+
+def notebook(path: str, base: Path) -> Notebook | None:
+    """The notebook at a path, if one lies there."""
+    if not path.endswith(SUFFIX):
+        return None
+    try:
+        return _read_notebook(base / path, (base / path).stat().st_mtime_ns)
+    except (OSError, ValueError):
+        return None
+
+
+@functools.lru_cache(maxsize=16)
+def _read_notebook(path: Path, _modified: int) -> Notebook:
+    return parse(path.read_bytes())
+
+
+def in_file(span: Span, base: Path) -> tuple[Span, str]:
+    """The span for who knows lines of files alone, and what to say before: one in a notebook stands at its top."""
+    cell, line = in_cell(span.path, span.line, base)
+    return (Span(span.path, 1), f"cell {cell}, line {line}: ") if cell else (span, "")
+
+
+def finding_in_file(finding: Finding, base: Path) -> Finding:
+    """The finding for who knows lines of files alone."""
+    span, said = in_file(finding.span, base)
+    fix = None if said else finding.fix
+    return dataclasses.replace(finding, span=span, message=f"{said}{finding.message}", fix=fix)
+
+
 def shown_region(region: Region, base: Path) -> str:
     """What opens the region, and where."""
     entry = f" {region.entry}" if region.entry else ""
-    return f"{region.kind}{entry} at {shown_path(region.path, base)}:{region.line}"
+    return f"{region.kind}{entry} at {shown_place(region.path, region.line, base)}"
 
 
 def shown_condition(condition: Condition, base: Path) -> str:
     """What has to hold, and where that is asked."""
-    return f"{condition.text} ({shown_path(condition.path, base)}:{condition.line})"
+    return f"{condition.text} ({shown_place(condition.path, condition.line, base)})"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

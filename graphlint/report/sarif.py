@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from graphlint.finding import Finding, Fix, Region, Report, Span
-from graphlint.report.place import shown_condition, shown_path, shown_region
+from graphlint.report.place import finding_in_file, in_file, shown_condition, shown_path, shown_region
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"
@@ -26,7 +26,8 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
     results = []
     for finding in report.findings:
         identity = finding.code, shown_path(finding.span.path, base), finding.function, finding.message
-        results.append(result(finding, index[finding.code], fingerprint(identity, seen[identity]), base))
+        known = fingerprint(identity, seen[identity])
+        results.append(result(finding_in_file(finding, base), index[finding.code], known, base))
         seen[identity] += 1
     driver = {
         "name": "graphlint",
@@ -83,14 +84,15 @@ def code_flow(finding: Finding, base: Path) -> Node:
     """The way: the region opens, each call is made, the operation runs."""
     steps = [region_location(finding.regions[0], base)]
     for hop in finding.chain:
-        steps.append({**location(Span(hop.path, hop.line), hop.function, base), "message": {"text": "calls"}})
+        span, said = in_file(Span(hop.path, hop.line), base)
+        steps.append({**location(span, hop.function, base), "message": {"text": f"{said}calls"}})
     last = location(finding.span, finding.function, base)
     steps.append({**last, "message": {"text": finding.message}})
     return {"threadFlows": [{"locations": [{"location": step} for step in steps]}]}
 
 
 def region_location(region: Region, base: Path) -> Node:
-    opened = location(Span(region.path, region.line), "", base)
+    opened = location(in_file(Span(region.path, region.line), base)[0], "", base)
     return {**opened, "message": {"text": f"capture region: {shown_region(region, base)}"}}
 
 

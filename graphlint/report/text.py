@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from graphlint.finding import Confidence, Finding, Hole, Region, Report, Severity, TargetReport
+from graphlint.finding import Confidence, Finding, Hole, Region, Report, Severity, Span, TargetReport
 from graphlint.report.frame import Row, cells, code_frame, source_lines
-from graphlint.report.place import counted, shown_condition, shown_path, shown_region
+from graphlint.report.place import counted, notebook, shown_condition, shown_place, shown_region
 
 NAMED_REGIONS = 3
 NAMED_CONDITIONS = 3
@@ -39,12 +40,22 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
     read = functools.cache(source_lines)
     blocks = []
     for finding in ordered(report):
-        frame = code_frame(finding.span, read(base / finding.span.path))
+        frame = code_frame(*framed(finding.span, read, base))
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
     head = [HEADS[report.witness]] if report.witness in HEADS else []
     head += dict.fromkeys(one.unseen for one in report.targets if one.unseen)
     head += ["\n".join(hole_lines(report.holes, paint, base))] if report.holes else []
     return "\n\n".join([*head, *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+
+
+def framed(span: Span, read: Callable[[Path], Sequence[str]], base: Path) -> tuple[Span, Sequence[str]]:
+    """The lines that a span is shown in: those of its file, or of its cell in a notebook, where it begins anew."""
+    found = notebook(span.path, base)
+    if found is None:
+        return span, read(base / span.path)
+    cell, line = found.place(span.line)
+    end = span.end_line and span.end_line - span.line + line
+    return dataclasses.replace(span, line=line, end_line=end), found.lines(cell)
 
 
 def ordered(report: Report) -> list[Finding]:
@@ -56,7 +67,7 @@ def ordered(report: Report) -> list[Finding]:
 def hole_lines(holes: Sequence[Hole], paint: Paint, base: Path) -> Iterator[str]:
     """What regions call that nobody knows: how little was looked at stands before what was found."""
     for hole in sorted(holes, key=lambda hole: hole.followed > 0)[:NAMED_HOLES]:
-        place = f"{cells(shown_path(hole.span.path, base))}:{hole.span.line}"
+        place = cells(shown_place(hole.span.path, hole.span.line, base))
         call = f"`{one_line(hole.callee)}(...)` at {place}, in {cells(shown_region(hole.region, base))}"
         if hole.followed:
             ran = f"{hole.followed} of {hole.fitting} functions that it may run"
@@ -77,7 +88,7 @@ def finding_lines(finding: Finding, frame: list[Row], paint: Paint, base: Path) 
     yield f"{head} {finding.rule}: {paint(one_line(finding.message), BOLD)}"
     margin = max((len(row.margin) for row in frame), default=1)
     doubt = "" if finding.confidence is Confidence.HIGH else f" ({finding.confidence} confidence)"
-    place = f"{cells(shown_path(finding.span.path, base))}:{finding.span.line}:{finding.span.column}"
+    place = f"{cells(shown_place(finding.span.path, finding.span.line, base))}:{finding.span.column}"
     yield f"{' ' * margin}{paint('-->', CYAN)} {place}{doubt}"
     bar = paint("|", CYAN)
     for row in [Row("", ""), *frame, Row("", "")] if frame else []:
@@ -101,7 +112,7 @@ def notes(finding: Finding, base: Path) -> Iterator[tuple[str, list[str]]]:
         if finding.chain:
             hops = [(hop.path, hop.line, hop.function) for hop in finding.chain]
             hops.append((finding.span.path, finding.span.line, finding.function))
-            yield "way", [cells(f"{shown_path(path, base)}:{line} in {function}") for path, line, function in hops]
+            yield "way", [cells(f"{shown_place(path, line, base)} in {function}") for path, line, function in hops]
         if finding.when:
             yield "when", list(conditions(finding, base))
         if others:

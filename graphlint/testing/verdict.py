@@ -9,7 +9,7 @@ from graphlint import suppression
 from graphlint.config import Config, check_codes, load_rules, selected_codes
 from graphlint.finding import Report, Severity
 from graphlint.report import text
-from graphlint.report.place import counted, shown_path
+from graphlint.report.place import counted, shown_place
 from graphlint.rulebook import Rulebook
 
 
@@ -31,6 +31,6 @@ def failure(report: Report, lowest: Severity, base: Path) -> str:
         return ""
     first, *others = failing
     names = ", ".join(target.name for target in report.targets) or "the target"
-    place = f"{first.code} at {shown_path(first.span.path, base)}:{first.span.line}"
+    place = f"{first.code} at {shown_place(first.span.path, first.span.line, base)}"
     more = f" and {counted(len(others), 'other finding')}" if others else ""
     return f"{place}{more}: {names} is not safe to capture\n\n{text.render(report, base=base)}"

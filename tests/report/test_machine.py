@@ -61,6 +61,7 @@ def test_json_is_the_document_of_the_design(tmp_path: Path) -> None:
                 "end_column": 24,
                 "function": "serve.model:Decoder.forward",
                 "message": "`scale.item()` reads a device value on the host and waits for it",
+                "why": "a captured stream cannot be waited for",
                 "help": "keep the value on the device",
                 "regions": [{"kind": "torch.cuda.graph", "path": "/x/run.py", "line": 2, "entry": None}],
                 "chain": [{"path": "serve/run.py", "line": 3, "function": "serve.run:capture"}],

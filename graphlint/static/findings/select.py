@@ -7,6 +7,7 @@ from pathlib import Path
 
 from graphlint.config import Config, selected_codes
 from graphlint.finding import Confidence, Finding, Span
+from graphlint.reading import reads
 from graphlint.rulebook import Rulebook
 from graphlint.static.index.project import Problems, Project
 from graphlint.suppression import apply
@@ -43,7 +44,7 @@ def unreadable_sources(problems: Problems, project: Project, rulebook: Rulebook)
             severity=rule.severity,
             confidence=Confidence.HIGH,
             span=Span(str(path), line, 1, line, 1),
-            function=project.module_at(path).name if path.suffix == ".py" else path.stem,
+            function=project.module_at(path).name if path.suffix in reads.SOURCES else path.stem,
             message=f"this file {text}",
             help=rule.help,
             why=rule.why,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from graphlint.reading import reads
+from graphlint.reading.notebooks import SUFFIX as NOTEBOOK
 from graphlint.reading.questions import Answer, Imports, Question
 
 MAX_LEVELS = 6  # folders without __init__.py, one in the other, in the name of a module
@@ -65,7 +66,10 @@ class Roots:
 
     def name_of(self, path: Path) -> str:
         """The dotted name of the module in a file."""
-        parts = list(path.relative_to(self._base(self.above_package(path.parent))).with_suffix("").parts)
+        file = path.relative_to(self._base(self.above_package(path.parent)))
+        if path.suffix == NOTEBOOK:
+            return ".".join(file.parts)  # which nobody imports
+        parts = list(file.with_suffix("").parts)
         if parts[-1] == "__init__" and len(parts) > 1:
             parts.pop()
         return ".".join(parts)
@@ -175,7 +179,7 @@ class Roots:
         entries = self._entries.get(root)
         if entries is None:
             entries = self._entries[root] = reads.Folder(root)
-        return top in entries or f"{top}.py" in entries
+        return any(name in entries for name in (top, f"{top}.py", f"{top}{NOTEBOOK}"))
 
 
 def _above(path: Path, levels: int) -> Path:
@@ -185,7 +189,10 @@ def _above(path: Path, levels: int) -> Path:
 
 def _file(root: Path, parts: Sequence[str]) -> Path | None:
     base = root.joinpath(*parts)
-    for candidate in (base / "__init__.py", base.with_name(base.name + ".py")):
+    candidates = [base / "__init__.py", base.with_name(base.name + ".py")]
+    if f".{parts[-1]}" == NOTEBOOK:
+        candidates.append(base.parent.with_suffix(NOTEBOOK))
+    for candidate in candidates:
         if reads.is_file(candidate):
             return candidate
     return None

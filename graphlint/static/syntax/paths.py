@@ -1,4 +1,4 @@
-"""Paths in, the Python files to look at out."""
+"""Paths in, the Python files and notebooks to look at out."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class IgnoreRules:
 
 
 def discover(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> list[Path]:
-    """The Python files below the paths, absolute, sorted, each once.
+    """The Python files and notebooks below the paths, absolute, sorted, each once.
 
     Left out are what the `exclude` globs (relative to `root`) and the .gitignore files match, and the folders where no
     source of the project lies. A path that is given is looked at whatever they say. Links to folders are not followed.
@@ -94,7 +94,7 @@ def walk(folder: str, rules: tuple[IgnoreRules, ...]) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if not is_excluded(f"{entry.path}{os.sep}", rules):
                     pending.append((entry.path, rules))
-            elif entry.name.endswith(".py") and is_file(entry) and not is_excluded(entry.path, rules):
+            elif entry.name.endswith(reads.SOURCES) and is_file(entry) and not is_excluded(entry.path, rules):
                 yield entry.path
 
 
