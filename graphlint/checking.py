@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from graphlint import baseline as baselines
-from graphlint.cache.outcome import Outcome
 from graphlint.config import check_codes, extend_config, load_config, load_rules
-from graphlint.finding import Confidence
+from graphlint.finding import Confidence, Notice, Report
 from graphlint.progress import progress_on
 
 
@@ -21,7 +21,7 @@ def find_out(
     confidence: str | None,
     with_known: bool = False,
     **options: Any,
-) -> Outcome:
+) -> Report:
     """Look at the paths, configured from `start` or a file. Raises UsageError.
 
     What a baseline knows is left out, or not, `with_known`.
@@ -35,8 +35,8 @@ def find_out(
     with progress_on(sys.stderr) as progress:
         report = static.check(paths, config, rulebook, progress)
     if config.baseline is None or with_known:
-        return Outcome(report)
+        return report
     report, gone = baselines.apply(report, paths, config.baseline)
     narrowed = lowest or options["select"] or options["ignore"]
-    told = (f"{config.baseline}: fixed, and can be removed: {known}" for known in gone)
-    return Outcome(report, () if narrowed else tuple(told))
+    fixed = tuple(Notice(f"{config.baseline}: fixed, and can be removed: {known}") for known in gone)
+    return report if narrowed else replace(report, notices=(*report.notices, *fixed))

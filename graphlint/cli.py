@@ -21,13 +21,10 @@ import click
 from graphlint.choices import ALLOCATIONS, CONFIDENCES, FORMATS
 from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
-from graphlint.paths import lies_in
 from graphlint.report import reporter
 from graphlint.version import __version__
 
 if TYPE_CHECKING:
-    from graphlint.cache.folder import Folder
-    from graphlint.cache.outcome import Outcome
     from graphlint.finding import Report
     from graphlint.rulebook.page import Rule
 
@@ -123,13 +120,19 @@ def check(
 ) -> int:
     """Look at all code that a capture region can reach."""
     check_output(output_file)
+    from graphlint import reporting
+
     paths = paths or (project or Path(),)
     looked_at = (project,) if project else paths
-    if write_baseline is not None:
-        return take_down(looked_at, write_baseline, options)
-    report = look(looked_at, cache(looked_at[0], cache_dir, no_cache), options)
     if project is not None:
-        report = report_on(report, paths)
+        reporting.check_project(paths, project)
+    if write_baseline is not None:
+        reporting.take_down(looked_at, write_baseline, options)
+        return 0
+    report = reporting.look(looked_at, reporting.cache(looked_at[0], cache_dir, no_cache), options)
+    if project is not None:
+        report = reporting.report_on(report, paths)
+    reporting.tell(report)
     color = output_file is None and wants_color()
     write(reporter(style)(report, color=color, base=Path.cwd()), output_file)
     if statistics:
@@ -141,47 +144,6 @@ def check_output(file: Path | None) -> None:
     """A run takes its time, so where it cannot be written down is told before."""
     if file and not file.absolute().parent.is_dir():
         raise UsageError(f"cannot write the report to {file}: the folder does not exist")
-
-
-def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
-    """The report with the findings that lie in or below the paths."""
-    from dataclasses import replace
-
-    kept = tuple(finding for finding in report.findings if lies_in(Path(finding.span.path), paths))
-    return replace(report, findings=kept)
-
-
-def look(paths: tuple[Path, ...], folder: Folder | None, options: dict[str, Any]) -> Report:
-    """What a run on the paths reports, or has reported before; what it says beside that is told."""
-    from graphlint.cache.answers import answer
-
-    def find_out() -> Outcome:
-        from graphlint import checking
-
-        return checking.find_out(paths, start=paths[0], **options)
-
-    written = {name: [*map(str, one)] if isinstance(one, tuple) else one and str(one) for name, one in options.items()}
-    report, told = answer({"paths": [*map(str, paths)], **written}, folder, find_out)
-    for line in told:
-        click.echo(f"graphlint: {line}", err=True)
-    return report
-
-
-def take_down(paths: tuple[Path, ...], file: Path, options: dict[str, Any]) -> int:
-    """Write all that a run on the paths finds to a baseline."""
-    from graphlint import baseline, checking
-
-    report, _ = checking.find_out(paths, start=paths[0], with_known=True, **options)
-    baseline.write(report, paths, file)
-    click.echo(f"{len(report.findings)} findings are known to {file} from now on")
-    return 0
-
-
-def cache(start: Path, given: Path | None, is_refused: bool = False) -> Folder | None:
-    """Where answers about the project at `start` are kept, if they are."""
-    from graphlint.cache.folder import cache_folder, is_off
-
-    return None if is_refused or is_off() else cache_folder(start, given)
 
 
 @commands.command()

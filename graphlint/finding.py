@@ -143,6 +143,14 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """What a user has to know of a run beside its findings, such as what was not judged, and where that lies."""
+
+    message: str
+    places: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What a run looked at; the calls it could not follow are counted, never hidden."""
 
@@ -174,8 +182,8 @@ class Report:
     """Everything that a reporter needs: the witness, the findings in order of place, and the summary.
 
     `statistics` holds the callees that no call could be resolved to, with the number of call sites, most frequent
-    first; `targets` is what `verify` looked at, `holes` what `check` could not look into. `version` is the graphlint
-    that made the report.
+    first; `targets` is what `verify` looked at, `holes` what `check` could not look into, `notices` what is to be known
+    beside the findings. `version` is the graphlint that made the report.
     """
 
     witness: str
@@ -184,4 +192,5 @@ class Report:
     statistics: tuple[tuple[str, int], ...] = ()
     targets: tuple[TargetReport, ...] = ()
     holes: tuple[Hole, ...] = ()
+    notices: tuple[Notice, ...] = ()
     version: str = __version__

@@ -14,7 +14,7 @@ from graphlint.cache import entry as entries
 from graphlint.cache.entry import BROKEN, Entry
 from graphlint.cache.folder import Folder
 from graphlint.cache.holds import is_alike, is_unchanged, is_untouched
-from graphlint.cache.outcome import Outcome
+from graphlint.finding import Report
 from graphlint.reading import reads
 from graphlint.version import __version__
 
@@ -24,8 +24,8 @@ _CODE = ("graphlint", "libcst", "pathspec")  # the packages that decide what is 
 _VERSIONS = ("_version.py", "_meta.py", "version.py")  # say which release of a package is there
 
 
-def answer(options: Mapping[str, object], folder: Folder | None, find_out: Callable[[], Outcome]) -> Outcome:
-    """The outcome of a run with these options, from the folder if it is there and holds. Raises what finding out does.
+def answer(options: Mapping[str, object], folder: Folder | None, find_out: Callable[[], Report]) -> Report:
+    """The report of a run with these options, from the folder if it is there and holds. Raises what finding out does.
 
     The options are all that decides what is looked at and what is reported, as JSON has it.
     """
@@ -41,8 +41,8 @@ def answer(options: Mapping[str, object], folder: Folder | None, find_out: Calla
     name = f"{zlib.crc32(repr(asked).encode(errors='surrogateescape')):08x}{_SUFFIX}"
     known = _known(folder, name, asked)
     if known is not None:
-        summary = replace(known.report.summary, seconds=time.perf_counter() - started)
-        return known._replace(report=replace(known.report, summary=summary))
+        summary = replace(known.summary, seconds=time.perf_counter() - started)
+        return replace(known, summary=summary)
     folder.prepare()
     with reads.recorded() as record:
         found = _found_out(folder, find_out)
@@ -56,7 +56,7 @@ def answer(options: Mapping[str, object], folder: Folder | None, find_out: Calla
     return found
 
 
-def _found_out(folder: Folder, find_out: Callable[[], Outcome]) -> Outcome:
+def _found_out(folder: Folder, find_out: Callable[[], Report]) -> Report:
     """What is found out with what was lowered before, which is kept for the next time."""
     from graphlint.static.syntax import store
 
@@ -67,7 +67,7 @@ def _found_out(folder: Folder, find_out: Callable[[], Outcome]) -> Outcome:
     return found
 
 
-def _known(folder: Folder, name: str, asked: object) -> Outcome | None:
+def _known(folder: Folder, name: str, asked: object) -> Report | None:
     """What is known of what is asked, if that still holds; what cannot be read is not known."""
     text = folder.read(name)
     if text is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphlint.cache import outcome as outcomes
-from graphlint.cache.outcome import Outcome
+from graphlint.finding import Report
 from graphlint.reading.questions import as_written, written
 from graphlint.reading.record import Record, Seen, Stamp
 
@@ -32,7 +32,7 @@ class Entry:
         return self._asked == _json(asked)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Report:
         return outcomes.read(json.loads(self._outcome))
 
     @property
@@ -66,7 +66,7 @@ class Entry:
         return _text(self._asked, record, self._outcome)
 
 
-def write(asked: object, record: Record, outcome: Outcome) -> str:
+def write(asked: object, record: Record, outcome: Report) -> str:
     """The text of an entry. Raises KeyError for a report that has none."""
     return _text(_json(asked), record, _json(outcomes.write(outcome)))
 

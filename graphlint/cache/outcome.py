@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphlint.finding import (
     Condition,
@@ -13,6 +13,7 @@ from graphlint.finding import (
     Fix,
     Hole,
     Hop,
+    Notice,
     Region,
     Report,
     Severity,
@@ -38,16 +39,10 @@ _INSIDE: Mapping[type, Mapping[str, type]] = {
         "fix": Fix,
     },
     Hole: {"span": Span, "region": Region},
-    Report: {"findings": Finding, "summary": Summary, "holes": Hole},
+    Notice: {"places": Span},
+    Report: {"findings": Finding, "summary": Summary, "holes": Hole, "notices": Notice},
 }
 _FIELDS = {cls: tuple(field.name for field in dataclasses.fields(cls)) for cls in _INSIDE}
-
-
-class Outcome(NamedTuple):
-    """What a run found, and what it says beside its report."""
-
-    report: Report
-    told: tuple[str, ...] = ()
 
 
 class Tables:
@@ -69,22 +64,22 @@ class Tables:
         return self.number(value) if dataclasses.is_dataclass(value) else value
 
 
-def write(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON has it. Raises KeyError for a report of another witness."""
+def write(report: Report) -> dict[str, Any]:
+    """A report as JSON has it. Raises KeyError for one of another witness."""
     tables = Tables()
-    tables.number(outcome.report)
-    return {"tables": {cls.__name__: list(rows) for cls, rows in tables.rows.items()}, "told": outcome.told}
+    tables.number(report)
+    return {cls.__name__: list(rows) for cls, rows in tables.rows.items()}
 
 
-def read(data: Mapping[str, Any]) -> Outcome:
-    """The outcome that was written. Raises LookupError, TypeError or ValueError for what is none."""
+def read(data: Mapping[str, Any]) -> Report:
+    """The report that was written. Raises LookupError, TypeError or ValueError for what is none."""
     made: dict[type, list[Any]] = {Severity: list(Severity), Confidence: list(Confidence)}
     for cls, inside in _INSIDE.items():
         kinds = [inside.get(name) for name in _FIELDS[cls]]
-        rows = data["tables"][cls.__name__]
+        rows = data[cls.__name__]
         made[cls] = [cls(*map(_value, row, kinds, [made] * len(kinds))) for row in rows]
     (report,) = made[Report]
-    return Outcome(report, tuple(data["told"]))
+    return report  # type: ignore[no-any-return]
 
 
 def _value(value: Any, kind: type | None, made: Mapping[type, list[Any]]) -> Any:

@@ -63,8 +63,10 @@ def content(path: Path) -> bytes:
 def ask(path: Path, question: Question[Answer]) -> Answer:
     """What a file answers to a question, which is no reading of it. Raises OSError."""
     answer = question(_read(path))
-    if _kept is not None and answer and not isinstance(question, Names):
-        _kept.answers.setdefault(question, {})[str(path)] = answer  # type: ignore[arg-type]
+    if _kept is not None and not isinstance(question, Names):
+        answers = _kept.answers.setdefault(question, {})  # type: ignore[arg-type]
+        if answer:  # that all say no is an answer, too: one of them may come to say yes
+            answers[str(path)] = answer
     return answer
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from graphlint.finding import Finding, Fix, Hole, Region, Report, Span
+from graphlint.finding import Finding, Fix, Hole, Notice, Region, Report, Span
 from graphlint.report.place import in_cell, shown_path
 
 
@@ -18,6 +18,8 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
         "findings": [finding_entry(finding, base) for finding in report.findings],
         "summary": dataclasses.asdict(report.summary),
     }
+    if report.notices:
+        document["notices"] = [notice_entry(notice, base) for notice in report.notices]
     if report.holes:
         document["holes"] = [hole_entry(hole, base) for hole in report.holes]
     if report.targets:
@@ -61,6 +63,10 @@ def span_entry(span: Span, base: Path) -> dict[str, object]:
 
 def region_entry(region: Region, base: Path) -> dict[str, object]:
     return {"kind": region.kind, **place_entry(region.path, region.line, base), "entry": region.entry}
+
+
+def notice_entry(notice: Notice, base: Path) -> dict[str, object]:
+    return {"message": notice.message, "places": [place_entry(one.path, one.line, base) for one in notice.places]}
 
 
 def hole_entry(hole: Hole, base: Path) -> dict[str, object]:

@@ -7,8 +7,10 @@ import functools
 import os
 from pathlib import Path
 
-from graphlint.finding import Condition, Finding, Region, Span
+from graphlint.finding import Condition, Finding, Notice, Region, Span
 from graphlint.reading.notebooks import SUFFIX, Notebook, parse
+
+NAMED_PLACES = 5
 
 
 def shown_path(path: str, base: Path) -> str:
@@ -66,6 +68,13 @@ def shown_region(region: Region, base: Path) -> str:
 def shown_condition(condition: Condition, base: Path) -> str:
     """What has to hold, and where that is asked."""
     return f"{condition.text} ({shown_place(condition.path, condition.line, base)})"
+
+
+def shown_notice(notice: Notice, base: Path) -> str:
+    """What is said, and the first of the places that it is said of."""
+    named = ", ".join(shown_place(span.path, span.line, base) for span in notice.places[:NAMED_PLACES])
+    more = f" and {len(notice.places) - NAMED_PLACES} more" if len(notice.places) > NAMED_PLACES else ""
+    return f"{notice.message}: {named}{more}" if named else notice.message
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from graphlint.finding import Finding, Fix, Region, Report, Span
-from graphlint.report.place import finding_in_file, in_file, shown_condition, shown_path, shown_region
+from graphlint.report.place import finding_in_file, in_file, shown_condition, shown_notice, shown_path, shown_region
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"
@@ -38,10 +38,25 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"uri": f"{base.as_uri().rstrip('/')}/"}},
+        "invocations": [invocation(report, base)],
+        "automationDetails": {"id": f"graphlint/{report.witness}/"},
         "results": results,
         "properties": {"witness": report.witness, "summary": dataclasses.asdict(report.summary)},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def invocation(report: Report, base: Path) -> Node:
+    """What there is to say of the run itself."""
+    notes = [
+        {
+            "level": "warning",
+            "message": {"text": shown_notice(notice, base)},
+            "locations": [location(in_file(span, base)[0], "", base) for span in notice.places],
+        }
+        for notice in report.notices
+    ]
+    return {"executionSuccessful": True, "toolExecutionNotifications": notes}
 
 
 def descriptor(finding: Finding) -> Node:
@@ -52,7 +67,7 @@ def descriptor(finding: Finding) -> Node:
         "name": finding.rule,
         "shortDescription": {"text": name},
         "fullDescription": {"text": finding.why or name},
-        "help": {"text": finding.help},
+        "help": {"text": f"{finding.help}; `graphlint rule {finding.code}` says more"},
         "defaultConfiguration": {"level": str(finding.severity)},
     }
 

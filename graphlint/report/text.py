@@ -18,7 +18,6 @@ NAMED_HOLES = 5
 BOLD = "1"
 CYAN = "1;36"
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
-UNDECLARED = "no capture region was found; name what is captured with `--region module:qualname`"
 EMULATED = (
     "emulated on the CPU; not seen: what streams run at the same time, what the allocator reuses, "
     "kernels without a CPU path, and the libraries of the GPU"
@@ -158,8 +157,6 @@ def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
             yield f"{paint(target.verdict.ljust(width), BOLD)}  {cells(target.name)}: {said}"
         elif not target.problem:
             yield f"{cells(target.name)}: {said}"
-    if report.witness == "static" and not report.summary.regions:
-        yield UNDECLARED
 
 
 def looked_at(report: Report) -> Iterator[str]:

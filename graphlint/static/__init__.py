@@ -64,6 +64,7 @@ from graphlint.static.regions.holes import tell_holes
 from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around
 from graphlint.static.regions.targets import Targets, capturing, rows_for
+from graphlint.static.regions.unjudged import tell_unjudged
 from graphlint.static.syntax.paths import discover
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
@@ -115,7 +116,8 @@ def check(
         seconds=time.perf_counter() - started,
     )
     statistics = tuple(Counter(reached.unresolved.values()).most_common())
-    return Report("static", findings, summary, statistics, holes=tuple(reached.holes.values()))
+    notices = tuple(tell_unjudged(interpreter, files, reached, problems))
+    return Report("static", findings, summary, statistics, holes=tuple(reached.holes.values()), notices=notices)
 
 
 def _follow(project: Project, packages: Iterable[str]) -> None:

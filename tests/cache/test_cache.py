@@ -17,9 +17,21 @@ from projects import PROJECT, write_files
 
 from graphlint import cli, static
 from graphlint.cache import entry, folder, outcome
-from graphlint.cache.outcome import Outcome
 from graphlint.choices import CONFIDENCES, FORMATS
-from graphlint.finding import Condition, Confidence, Finding, Fix, Hole, Hop, Region, Report, Severity, Span, Summary
+from graphlint.finding import (
+    Condition,
+    Confidence,
+    Finding,
+    Fix,
+    Hole,
+    Hop,
+    Notice,
+    Region,
+    Report,
+    Severity,
+    Span,
+    Summary,
+)
 from graphlint.reading import record
 
 CACHE = ".graphlint_cache"
@@ -344,9 +356,9 @@ def test_every_part_of_a_report_is_kept() -> None:
         when, Fix(span, "text", True),
     )  # fmt: skip
     hole = Hole(span, "c", "f", soft, 1, 2, 3)
-    report = Report("static", (one,), Summary(1, 2, 3, 4, 5, 6.5), (("x", 1), ("y", 2)), (), (hole,), "9")
-    read = outcome.read(json.loads(json.dumps(outcome.write(Outcome(report, ("said",))))))
-    assert (repr(report), ("said",)) == (repr(read.report), read.told)
+    notices = (Notice("said"), Notice("said of it", (span, Span("b.py", 1))))
+    report = Report("static", (one,), Summary(1, 2, 3, 4, 5, 6.5), (("x", 1), ("y", 2)), (), (hole,), notices, "9")
+    assert repr(report) == repr(outcome.read(json.loads(json.dumps(outcome.write(report)))))
 
 
 def test_the_choices_are_those_of_findings() -> None:

@@ -194,14 +194,6 @@ def test_the_summary_counts_by_severity(tmp_path: Path) -> None:
     assert expected == last
 
 
-def test_a_run_without_regions_says_how_to_declare_one(tmp_path: Path) -> None:
-    """Nothing found is not the same as nothing looked at."""
-    text = render(report(regions=0, functions=0), base=tmp_path)
-    assert text.startswith("nothing found: 3 files, 0 regions")
-    assert "no capture region was found; name what is captured with `--region module:qualname`\n" in text
-    assert "--region" not in render(report(), base=tmp_path)
-
-
 def hole(line: int, **changes: Any) -> Hole:
     region = Region("torch.cuda.graph", "serve/run.py", 3)
     return Hole(Span("serve/run.py", line, 9, line, 19), "self.model", "serve.run:capture", region, **changes)

@@ -1,0 +1,71 @@
+"""What `check` is asked in, its report out: read back if it is known, and on the paths that it is wanted for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphlint.cache.answers import answer
+from graphlint.cache.folder import Folder, cache_folder, is_off
+from graphlint.errors import UsageError
+from graphlint.finding import Report, Span
+from graphlint.paths import lies_in
+from graphlint.report.place import counted, shown_notice
+
+
+def check_project(paths: tuple[Path, ...], project: Path) -> None:
+    """Only what lies in the project is looked at. Raises UsageError for a path of which nothing would be judged."""
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"`{path}` does not exist")
+        if not lies_in(path, (project,)):
+            raise UsageError(f"`{path}` lies outside of --project {project}, so nothing in it would be judged")
+
+
+def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
+    """The report with the findings that lie in or below the paths, and with what there is to say of these."""
+
+    def shown(span: Span) -> bool:
+        return lies_in(Path(span.path), paths)
+
+    told = (replace(one, places=tuple(filter(shown, one.places))) for one in report.notices)
+    notices = tuple(now for now, one in zip(told, report.notices, strict=True) if now.places or not one.places)
+    findings = tuple(finding for finding in report.findings if shown(finding.span))
+    return replace(report, findings=findings, notices=notices)
+
+
+def look(paths: tuple[Path, ...], folder: Folder | None, options: dict[str, Any]) -> Report:
+    """What a run on the paths reports, or has reported before."""
+
+    def find_out() -> Report:
+        from graphlint import checking  # loads much, for what is mostly known
+
+        return checking.find_out(paths, start=paths[0], **options)
+
+    written = {name: [*map(str, one)] if isinstance(one, tuple) else one and str(one) for name, one in options.items()}
+    return answer({"paths": [*map(str, paths)], **written}, folder, find_out)
+
+
+def take_down(paths: tuple[Path, ...], file: Path, options: dict[str, Any]) -> None:
+    """Write all that a run on the paths finds to a baseline."""
+    from graphlint import baseline, checking
+
+    report = checking.find_out(paths, start=paths[0], with_known=True, **options)
+    tell(report)
+    baseline.write(report, paths, file)
+    known = len(report.findings)
+    click.echo(f"{counted(known, 'finding')} {'is' if known == 1 else 'are'} known to {file} from now on")
+
+
+def tell(report: Report) -> None:
+    """What has to be known beside the findings, on stderr in every format: it cannot be overlooked there."""
+    for notice in report.notices:
+        click.echo(f"graphlint: warning: {shown_notice(notice, Path.cwd())}", err=True)
+
+
+def cache(start: Path, given: Path | None, is_refused: bool = False) -> Folder | None:
+    """Where answers about the project at `start` are kept, if they are."""
+    return None if is_refused or is_off() else cache_folder(start, given)

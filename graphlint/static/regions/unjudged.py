@@ -1,0 +1,66 @@
+"""What regions reach of the checked files in, what a run did not judge out: nobody takes that for a clean program."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+
+from graphlint.finding import Notice, Span
+from graphlint.reading.questions import Holds, SyntaxMistake
+from graphlint.rulebook.entries import Entries
+from graphlint.static.findings.collect import Reached
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.survey import look_around
+from graphlint.suppression import MARKER, parse
+
+MOST_PARSED = 300  # files; to parse those that no region reaches takes longer than all else where there are many
+NAMED = 3  # of what `graphlint init` proposes
+
+
+def tell_unjudged(
+    interpreter: Interpreter, files: Sequence[Path], reached: Reached, known: Container[Path]
+) -> Iterator[Notice]:
+    """What nobody would see in a report without findings; what is wrong with the `known` files stands there."""
+    others = [path for path in files if str(path) not in reached.paths and path not in known]
+    if broken := list(_broken(interpreter, others)):
+        yield Notice("what cannot be parsed was not looked at, and no region is known to reach it", tuple(broken))
+    if idle := list(_comments(interpreter, others)):
+        yield Notice("ignore comments were not judged, since no region reaches their files", tuple(idle))
+    if not files:
+        yield Notice("no Python file and no notebook was found, so nothing was judged")
+    elif not reached.regions:
+        yield Notice(_no_region(interpreter, files))
+
+
+def _broken(interpreter: Interpreter, paths: Sequence[Path]) -> Iterator[Span]:
+    for path in paths if len(paths) <= MOST_PARSED else ():
+        for line in interpreter.project.ask(path, SyntaxMistake()):
+            yield Span(str(path), line)
+
+
+def _comments(interpreter: Interpreter, paths: Sequence[Path]) -> Iterator[Span]:
+    for path in paths:
+        if interpreter.project.ask(path, Holds([MARKER])):
+            for comment in parse(interpreter.project.module_at(path).text):
+                yield Span(str(path), comment.line, comment.column)
+
+
+def _no_region(interpreter: Interpreter, files: Sequence[Path]) -> str:
+    """What was looked for, how to say what is captured, and what there is to say it of."""
+    survey = look_around(interpreter, files)
+    offered = [*survey.models, *survey.exports]
+    named = ", ".join(f"`{name}`" for name in offered[:NAMED])
+    more = f" and {len(offered) - NAMED} more" if len(offered) > NAMED else ""
+    proposed = f"; `graphlint init` would propose {named}{more}" if offered else ""
+    return (
+        f"no capture region was found, so nothing was judged; looked for {_spellings(interpreter.entries)}; "
+        f"name what is captured elsewhere with `--region module:qualname` or `@graphlint.graph_safe`{proposed}"
+    )
+
+
+def _spellings(entries: Entries) -> str:
+    """One spelling of each form, and how many there are."""
+    opening = {name: entry.form for name, entry in entries.by_name.items() if entry.form not in ("end", "decorator")}
+    first = {form: name for name, form in reversed(opening.items())}
+    named = ", ".join(f"`{name}`" for name in opening if name in first.values())
+    return f"{named} and {len(opening) - len(first)} more spellings"
