@@ -8,9 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from graphlint import baseline as baselines
-from graphlint.config import check_codes, extend_config, load_config, load_rules
+from graphlint.config import Config, check_codes, extend_config, load_config, load_rules
 from graphlint.finding import Confidence, Notice, Report
 from graphlint.progress import progress_on
+from graphlint.rulebook import Rulebook
+
+
+def configure(
+    *, start: Path, config_file: Path | None, confidence: str | None, **options: Any
+) -> tuple[Config, Rulebook]:
+    """What a run is told, and the rules that it has. Raises UsageError."""
+    lowest = Confidence[confidence.upper()] if confidence else None
+    config = extend_config(load_config(start, config_file), confidence=lowest, **options)
+    rulebook = load_rules(config, options["rules"])
+    check_codes(config, rulebook)
+    return config, rulebook
 
 
 def find_out(
@@ -26,10 +38,7 @@ def find_out(
 
     What a baseline knows is left out, or not, `with_known`.
     """
-    lowest = Confidence[confidence.upper()] if confidence else None
-    config = extend_config(load_config(start, config_file), confidence=lowest, **options)
-    rulebook = load_rules(config, options["rules"])
-    check_codes(config, rulebook)
+    config, rulebook = configure(start=start, config_file=config_file, confidence=confidence, **options)
     from graphlint import static
 
     with progress_on(sys.stderr) as progress:
@@ -37,6 +46,6 @@ def find_out(
     if config.baseline is None or with_known:
         return report
     report, gone = baselines.apply(report, paths, config.baseline)
-    narrowed = lowest or options["select"] or options["ignore"]
+    narrowed = confidence or options["select"] or options["ignore"]
     fixed = tuple(Notice(f"{config.baseline}: fixed, and can be removed: {known}") for known in gone)
     return report if narrowed else replace(report, notices=(*report.notices, *fixed))

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 ALLOCATIONS = ("default", "strict")
 CONFIDENCES = ("low", "medium", "high")
-FORMATS = ("text", "json", "sarif", "github")
+FORMATS = ("text", "concise", "json", "sarif", "junit", "gitlab", "github")

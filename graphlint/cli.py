@@ -44,6 +44,9 @@ DIRECTORY = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 COUNT = click.IntRange(min=1)
 
+quiet = click.option("--quiet", "-q", is_flag=True, help="Print findings alone.")
+exit_zero = click.option("--exit-zero", is_flag=True, help="End with status 0 if there are findings.")
+
 
 def main() -> NoReturn:
     """Run the command; every way of failing is one line on stderr and a status of its own."""
@@ -89,12 +92,18 @@ def codes(_context: click.Context, _option: click.Parameter, values: tuple[str, 
     return tuple(code.strip() for value in values for code in value.split(",") if code.strip())
 
 
+about_select = "Report only these codes, prefixes or names."
+about_ignore = "Leave out these codes, prefixes or names."
+select = click.option("--select", multiple=True, metavar="CODES", callback=codes, help=about_select)
+ignore = click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help=about_ignore)
+
+
 @commands.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 @click.option("--region", "regions", multiple=True, metavar="MODULE:QUALNAME", help="Declare a capture region.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", help="How to report.")
-@click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
-@click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
+@select
+@ignore
 @click.option("--follow-installed", multiple=True, metavar="PACKAGE", help="Follow calls into an installed package.")
 @click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
 @click.option("--confidence", type=click.Choice(CONFIDENCES), help="The lowest confidence to report.")
@@ -104,9 +113,14 @@ def codes(_context: click.Context, _option: click.Parameter, values: tuple[str, 
 @click.option("--write-baseline", type=FILE, metavar="F", help="Write all findings to F, as known from now on.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out the files that it matches.")
 @click.option("--statistics", is_flag=True, help="List the callees that no call could be resolved to.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep what was found before.")
 @click.option("--cache-dir", type=DIRECTORY, metavar="DIR", help="Keep it in DIR; else in .graphlint_cache.")
+@click.option("--show-files", is_flag=True, help="Name the files to look at, and look at none.")
+@click.option("--show-settings", is_flag=True, help="Say what holds of options and configuration, and look at nothing.")
+@quiet
+@exit_zero
 def check(
     paths: tuple[Path, ...],
     style: str,
@@ -116,6 +130,10 @@ def check(
     statistics: bool,
     no_cache: bool,
     cache_dir: Path | None,
+    show_files: bool,
+    show_settings: bool,
+    quiet: bool,
+    exit_zero: bool,
     **options: Any,
 ) -> int:
     """Look at all code that a capture region can reach."""
@@ -126,6 +144,10 @@ def check(
     looked_at = (project,) if project else paths
     if project is not None:
         reporting.check_project(paths, project)
+    if show_settings or show_files:
+        show = reporting.show_settings if show_settings else reporting.show_files
+        show(looked_at, options)
+        return 0
     if write_baseline is not None:
         reporting.take_down(looked_at, write_baseline, options)
         return 0
@@ -134,10 +156,10 @@ def check(
         report = reporting.report_on(report, paths)
     reporting.tell(report)
     color = output_file is None and wants_color()
-    write(reporter(style)(report, color=color, base=Path.cwd()), output_file)
+    write(reporter(style)(report, color=color, quiet=quiet, base=Path.cwd()), output_file)
     if statistics:
-        click.echo(unresolved(report), nl=False, err=style != "text")
-    return FOUND if report.findings else 0
+        click.echo(unresolved(report), nl=False, err=style not in ("text", "concise"))
+    return FOUND if report.findings and not exit_zero else 0
 
 
 def check_output(file: Path | None) -> None:
@@ -162,8 +184,8 @@ def clean(folder: Path, cache_dir: Path | None) -> None:
 @click.option("--on", type=click.Choice(WITNESSES), default="auto", help="Where to capture.")
 @click.option("--shapes-only", is_flag=True, help="Emulate without memory and numbers, for models that do not fit.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", help="How to report.")
-@click.option("--select", multiple=True, metavar="CODES", callback=codes, help="Report only these codes or prefixes.")
-@click.option("--ignore", multiple=True, metavar="CODES", callback=codes, help="Leave out these codes or prefixes.")
+@select
+@ignore
 @click.option("--allocations", type=click.Choice(ALLOCATIONS), help="Which allocations to report.")
 @click.option("--warm-ups", type=COUNT, default=3, help="How often a target runs before it is captured.")
 @click.option("--replays", type=COUNT, default=3, help="How many replays are compared with eager.")
@@ -174,6 +196,8 @@ def clean(folder: Path, cache_dir: Path | None) -> None:
 @click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")
+@quiet
+@exit_zero
 def verify(
     targets: tuple[str, ...],
     on: str,
@@ -185,6 +209,8 @@ def verify(
     deadline: float,
     output_file: Path | None,
     config_file: Path | None,
+    quiet: bool,
+    exit_zero: bool,
     **options: Any,
 ) -> int:
     """Capture and replay targets: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
@@ -204,11 +230,11 @@ def verify(
         targets, config, rulebook, on=on, runs=runs, shapes_only=shapes_only, deadline=deadline, progress=told
     )
     color = output_file is None and wants_color()
-    write(reporter(style)(report, color=color, base=Path.cwd()), output_file)
+    write(reporter(style)(report, color=color, quiet=quiet, base=Path.cwd()), output_file)
     problems = [target.problem for target in report.targets if target.problem]
     for problem in problems:
         fail(f"error: {problem}")
-    return FAILED if problems else FOUND if report.findings else 0
+    return FAILED if problems else FOUND if report.findings and not exit_zero else 0
 
 
 def end_in_order() -> None:

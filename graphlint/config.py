@@ -6,7 +6,7 @@ import dataclasses
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +39,16 @@ class Config:
     rules: tuple[Path, ...] = ()
     baseline: Path | None = None
     assume: tuple[str, ...] = ()
+    file: Path | None = field(default=None, compare=False)  # that all this was read from
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding of a selected code is certain enough, and not switched off in its file."""
         is_certain = finding.confidence >= self.confidence
-        return is_certain and not finding.code.startswith(self.ignored_in(Path(finding.span.path)))
+        ignored = self.ignored_in(Path(finding.span.path))
+        return is_certain and not finding.code.startswith(ignored) and finding.rule not in ignored
 
     def ignored_in(self, path: Path) -> tuple[str, ...]:
-        """The code prefixes that `per-file-ignores` switches off in this file."""
+        """The code prefixes and names that `per-file-ignores` switches off in this file."""
         path = path.absolute()
         if not self.per_file_ignores or not path.is_relative_to(self.root):
             return ()
@@ -65,7 +67,7 @@ def load_config(start: Path, file: Path | None = None) -> Config:
     if found is None:
         return Config(root=folder)
     table = read_table(found, required=file is not None)
-    config = Config(root=found.absolute().parent)
+    config = Config(root=found.absolute().parent, file=found)
     changes: dict[str, Any] = {}
     for key, value in table.items():
         where = f"`{key}` in [tool.graphlint] of {found}"
@@ -85,6 +87,7 @@ def extend_config(
     regions: tuple[str, ...] = (),
     select: tuple[str, ...] = (),
     ignore: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
     follow_installed: tuple[str, ...] = (),
     rules: tuple[Path, ...] = (),
     allocations: str | None = None,
@@ -97,6 +100,7 @@ def extend_config(
         regions=(*config.regions, *read_regions(list(regions), "--region")),
         select=select or config.select,
         ignore=ignore if select else (*config.ignore, *ignore),
+        exclude=(*config.exclude, *read_globs(list(exclude), "--exclude")),
         follow_installed=(*config.follow_installed, *read_packages(list(follow_installed), "--follow-installed")),
         rules=(*config.rules, *rules),
         allocations=allocations or config.allocations,

@@ -13,7 +13,7 @@ from graphlint.cache.folder import Folder, cache_folder, is_off
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Span
 from graphlint.paths import lies_in
-from graphlint.report.place import counted, shown_notice
+from graphlint.report.place import counted, shown_notice, shown_path
 
 
 def check_project(paths: tuple[Path, ...], project: Path) -> None:
@@ -58,6 +58,26 @@ def take_down(paths: tuple[Path, ...], file: Path, options: dict[str, Any]) -> N
     baseline.write(report, paths, file)
     known = len(report.findings)
     click.echo(f"{counted(known, 'finding')} {'is' if known == 1 else 'are'} known to {file} from now on")
+
+
+def show_files(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
+    """Name the files that a run on the paths would look at."""
+    from graphlint import checking
+    from graphlint.static.syntax.paths import discover
+
+    config, _ = checking.configure(start=paths[0], **options)
+    for path in discover(paths, config.exclude, config.root):
+        click.echo(shown_path(str(path), Path.cwd()))
+
+
+def show_settings(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
+    """Say what a run on the paths would be told, and by which file."""
+    from graphlint import checking
+    from graphlint.settings import as_toml
+
+    settings, _ = checking.configure(start=paths[0], **options)
+    read = shown_path(str(settings.file), Path.cwd()) if settings.file else "no pyproject.toml"
+    click.echo(f"# {read}; globs are relative to {settings.root.as_posix()}\n{as_toml(settings)}", nl=False)
 
 
 def tell(report: Report) -> None:

@@ -8,14 +8,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from examples import finding, report, write_page, write_project
 
 from graphlint import __version__, cli, static, verify
-from graphlint.config import Config
+from graphlint.config import Config, load_config
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence, Report
 from graphlint.rulebook import Rulebook
@@ -106,7 +106,7 @@ def test_options_arrive_in_the_configuration(run: Run, calls: list[Call], tmp_pa
     run(
         *("check", "serve", "serve/run.py", "--region", "a:b", "--region", "c:d", "--select", "GL1,GL2,XX"),
         *("--select", "GL3", "--ignore", "GL102", "--follow-installed", "timm", "--confidence", "low"),
-        *("--allocations", "strict", "--rules", "lint"),
+        *("--allocations", "strict", "--rules", "lint", "--exclude", "old/", "--exclude", "*_pb2.py"),
     )
     (call,) = calls
     expected = Config(
@@ -114,6 +114,7 @@ def test_options_arrive_in_the_configuration(run: Run, calls: list[Call], tmp_pa
         regions=("a:b", "c:d"),
         select=("GL1", "GL2", "XX", "GL3"),
         ignore=("GL102",),
+        exclude=("old/", "*_pb2.py"),
         follow_installed=("timm",),
         allocations="strict",
         confidence=Confidence.LOW,
@@ -139,10 +140,15 @@ def test_the_project_file_is_found_from_the_first_path(run: Run, calls: list[Cal
     ("arguments", "expected"),
     [
         (["check", "--select", "GL87"], "unknown code `GL87` in `select`"),
+        (["check", "--select", "scalar-redback"], "`scalar-redback` in `select`; did you mean `scalar-readback`"),
+        (["check", "--exclude", "["], "--exclude: `[` is not a valid glob"),
         (["check", "--region", "serve"], "--region: `serve` is not `module:qualname`"),
         (["check", "--rules", "nowhere"], "the rules directory nowhere does not exist"),
         (["check", "--config", "nowhere.toml"], "cannot read nowhere.toml: No such file or directory"),
-        (["check", "--format", "xml"], "'xml' is not one of 'text', 'json', 'sarif', 'github'"),
+        (
+            ["check", "--format", "xml"],
+            "'xml' is not one of 'text', 'concise', 'json', 'sarif', 'junit', 'gitlab', 'github'",
+        ),
         (["check", "--colour"], "No such option"),
         (["check", "--output-file", "nowhere/report.txt"], "cannot write the report to nowhere/report.txt"),
         (["check", "--output-file", "serve"], "'serve' is a directory"),
@@ -215,6 +221,65 @@ def test_the_report_is_written_to_a_file(run: Run, tmp_path: Path) -> None:
     outcome = run("check", "--format", "json", "--output-file", "größe 1.json")
     assert (1, "", "") == (outcome.status, outcome.out, outcome.err)
     assert "findings" in json.loads((tmp_path / "größe 1.json").read_text(encoding="utf-8"))
+
+
+def test_findings_need_not_fail(run: Run, answer: list[Report | Exception]) -> None:
+    """They are reported all the same; a mistake fails as ever."""
+    outcome = run("check", "--exit-zero")
+    assert 0 == outcome.status and "error[GL101]" in outcome.out
+    answer[0] = UsageError("`nowhere` does not exist")
+    assert 2 == run("check", "--exit-zero").status
+
+
+@pytest.mark.parametrize("style", ["text", "concise"])
+def test_quiet_is_findings_alone(run: Run, answer: list[Report | Exception], style: str) -> None:
+    """Without any, nothing is printed."""
+    loud, quiet = (run("check", "--format", style, *option) for option in ([], ["--quiet"]))
+    assert quiet.out and loud.out.startswith(quiet.out) and "found 1 error" in loud.out.removeprefix(quiet.out)
+    assert "found 1 error" not in quiet.out and 1 == quiet.status
+    answer[0] = report()
+    assert (0, "", "") == (lambda one: (one.status, one.out, one.err))(run("check", "--format", style, "-q"))
+
+
+def test_a_rule_is_selected_by_its_name(run: Run, calls: list[Call], tmp_path: Path) -> None:
+    """On the command line and in the configuration, in files as well."""
+    run("check", "--select", "scalar-readback,GL2", "--ignore", "device-to-host-copy")
+    selected = calls[0].rulebook.selected(calls[0].config.select, ("device-to-host-copy",))
+    assert {"GL101", "GL202"} <= selected and not {"GL102", "GL201"} & selected
+    (tmp_path / "pyproject.toml").write_text('[tool.graphlint.per-file-ignores]\n"serve/" = ["scalar-readback"]\n')
+    run("check")
+    assert not calls[1].config.shows(finding(path=str(tmp_path / "serve" / "model.py")))
+    assert calls[1].config.shows(finding(path=str(tmp_path / "model.py")))
+
+
+def test_files_are_named(run: Run, calls: list[Call], tmp_path: Path) -> None:
+    """Those that a run would look at, which does not begin."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "model.py").write_text("")
+    (tmp_path / "demo.ipynb").write_text("")
+    outcome = run("check", "--show-files", "--exclude", "old/")
+    assert (0, "demo.ipynb\nserve/model.py\nserve/run.py\n") == (outcome.status, outcome.out)
+    assert [] == calls
+
+
+def test_settings_are_shown(run: Run, calls: list[Call], tmp_path: Path) -> None:
+    """As a table that says the same, with the file that they were read from."""
+    text = """[tool.graphlint]
+regions = ["serve.model:Decoder.step"]
+ignore = ["GL506"]
+confidence = "low"
+per-file-ignores = {"tests/" = ["GL103"]}
+targets = [{at = "serve:f", call = "self.model", runs = "serve:g"}, {at = "serve:g", runs = ["serve:f"]}]
+"""
+    (tmp_path / "pyproject.toml").write_text(text)
+    outcome = run("check", "--show-settings", "--select", "GL1", "--exclude", 'a"b')
+    assert 0 == outcome.status and [] == calls
+    assert outcome.out.startswith(f"# pyproject.toml; globs are relative to {tmp_path.as_posix()}\n[tool.graphlint]\n")
+    (tmp_path / "again.toml").write_text(outcome.out)
+    again = load_config(tmp_path, tmp_path / "again.toml")
+    assert again == replace(load_config(tmp_path), select=("GL1",), ignore=(), exclude=('a"b',))
+    (tmp_path / "pyproject.toml").unlink()
+    assert run("check", "--show-settings").out.startswith("# no pyproject.toml;")
 
 
 def test_the_table_of_rules_is_printed(run: Run) -> None:

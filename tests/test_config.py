@@ -2,15 +2,92 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from examples import write_page, write_rules
+from jsonschema import Draft202012Validator
 
-from graphlint.config import Config, check_codes, extend_config, load_config, load_rules
+from graphlint import config
+from graphlint.choices import ALLOCATIONS, CONFIDENCES
+from graphlint.config import READERS, Config, check_codes, extend_config, load_config, load_rules
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence
-from graphlint.rulebook.targets import Target
+from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target
+
+SCHEMA: dict[str, Any] = json.loads((Path(config.__file__).parent / "schema.json").read_text(encoding="utf-8"))
+VALIDATOR = Draft202012Validator(SCHEMA)
+EVERY_KEY = """
+[tool.graphlint]
+regions = ["serve.model:Decoder.step", "serve.*:*.forward"]
+select = ["GL1"]
+ignore = ["GL102"]
+exclude = ["third_party/"]
+follow-installed = ["transformers"]
+allocations = "strict"
+confidence = "low"
+rules = ["lint"]
+[tool.graphlint.per-file-ignores]
+"tests/" = ["GL301"]
+[[tool.graphlint.targets]]
+at = "serve.runner:Runner.capture"
+call = "self.model"
+runs = "serve.models.*:*.forward"
+[[tool.graphlint.targets]]
+at = "serve.runner:Runner.capture"
+runs = ["serve.heads:Head", "serve.tails:Tail"]
+"""
+WRONG = [
+    ('regoins = ["a:b"]', "unknown key `regoins` in [tool.graphlint]"),
+    ('regoins = ["a:b"]', "did you mean `regions`?"),
+    ('per_file_ignores = {"a" = ["GL1"]}', "did you mean `per-file-ignores`?"),
+    ('regions = "a:b"', "`regions` in [tool.graphlint]"),
+    ('regions = "a:b"', "expected a list of strings, found a string"),
+    ("regions = [1]", "expected a list of strings, found `1` in it"),
+    ('regions = ["serve.model"]', "`serve.model` is not `module:qualname`"),
+    ('regions = ["a:[b"]', "`a:[b` is not a valid glob"),
+    ('targets = "a:b"', "`targets` in [tool.graphlint]"),
+    ('targets = "a:b"', "expected a list of tables, found a string"),
+    ("targets = [1]", "expected a list of tables, found `1` in it"),
+    ('targets = [{at = "a:b"}]', "key `runs` of a target is missing"),
+    ('targets = [{at = "a:b", runs = []}]', "key `runs` of a target is missing"),
+    ('targets = [{at = "a", runs = "a:b"}]', "`at` of `targets` in [tool.graphlint]"),
+    ('targets = [{at = "a", runs = "a:b"}]', "`a` is not `module:qualname`"),
+    ('targets = [{at = 1, runs = "a:b"}]', "expected a list of strings, found `1` in it"),
+    ('targets = [{at = "a:b", runs = ["a:[b"]}]', "`a:[b` is not a valid glob"),
+    ('targets = [{at = "a:b", runs = "a:b", call = "f()"}]', "`f()` is not how a callee is spelt"),
+    ('targets = [{at = "a:b", runs = "a:b", call = 1}]', "expected a string, found `1`"),
+    ('targets = [{at = "a:b", run = "a:b"}]', "unknown key `run` in `targets`"),
+    ('targets = [{at = "a:b", run = "a:b"}]', "did you mean `runs`?"),
+    ("select = true", "`select` in [tool.graphlint]"),
+    ("ignore = {}", "expected a list of strings, found a table"),
+    ('exclude = ["["]', "`exclude` in [tool.graphlint]"),
+    ('exclude = ["["]', "`[` is not a valid glob"),
+    ('exclude = [""]', "`` is not a valid glob"),
+    ('exclude = ["[z-a].py"]', "`[z-a].py` is not a valid glob"),
+    ('follow-installed = ["trans formers"]', "`follow-installed` in [tool.graphlint]"),
+    ('allocations = "lax"', "`allocations` in [tool.graphlint]"),
+    ('allocations = "lax"', 'expected one of "default", "strict", found "lax"'),
+    ("confidence = 1", 'expected one of "low", "medium", "high", found `1`'),
+    ('per-file-ignores = ["GL1"]', "expected a table of globs and codes, found a list"),
+    ('per-file-ignores = {"a/[" = ["GL1"]}', "`per-file-ignores` in [tool.graphlint]"),
+    ('per-file-ignores = {"!a" = ["GL1"]}', "`!a` is negated"),
+    ('per-file-ignores = {"a" = "GL1"}', "`a`: expected a list of strings, found a string"),
+    ('rules = ["nowhere"]', "`rules` in [tool.graphlint]"),
+    ('rules = ["nowhere"]', "nowhere is not a directory"),
+]
+BEYOND = (  # what no schema can know: whether a glob compiles, a directory is there, a callee is spelt as one
+    'regions = ["a:[b"]',
+    'targets = [{at = "a:b", runs = ["a:[b"]}]',
+    'targets = [{at = "a:b", runs = "a:b", call = "f()"}]',
+    'exclude = ["["]',
+    'exclude = ["[z-a].py"]',
+    'per-file-ignores = {"a/[" = ["GL1"]}',
+    'rules = ["nowhere"]',
+)
 
 
 def configure(folder: Path, text: str) -> Path:
@@ -22,29 +99,7 @@ def configure(folder: Path, text: str) -> Path:
 def test_every_key_is_read(tmp_path: Path) -> None:
     """The keys of the README arrive in the Config."""
     (tmp_path / "lint").mkdir()
-    configure(
-        tmp_path,
-        """
-        [tool.graphlint]
-        regions = ["serve.model:Decoder.step", "serve.*:*.forward"]
-        select = ["GL1"]
-        ignore = ["GL102"]
-        exclude = ["third_party/"]
-        follow-installed = ["transformers"]
-        allocations = "strict"
-        confidence = "low"
-        rules = ["lint"]
-        [tool.graphlint.per-file-ignores]
-        "tests/" = ["GL301"]
-        [[tool.graphlint.targets]]
-        at = "serve.runner:Runner.capture"
-        call = "self.model"
-        runs = "serve.models.*:*.forward"
-        [[tool.graphlint.targets]]
-        at = "serve.runner:Runner.capture"
-        runs = ["serve.heads:Head", "serve.tails:Tail"]
-        """,
-    )
+    configure(tmp_path, EVERY_KEY)
     expected = Config(
         root=tmp_path,
         regions=("serve.model:Decoder.step", "serve.*:*.forward"),
@@ -96,48 +151,7 @@ def test_a_named_file_takes_the_place_of_the_nearest(tmp_path: Path) -> None:
         load_config(tmp_path, tmp_path / "absent.toml")
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ('regoins = ["a:b"]', "unknown key `regoins` in [tool.graphlint]"),
-        ('regoins = ["a:b"]', "did you mean `regions`?"),
-        ('per_file_ignores = {"a" = ["GL1"]}', "did you mean `per-file-ignores`?"),
-        ('regions = "a:b"', "`regions` in [tool.graphlint]"),
-        ('regions = "a:b"', "expected a list of strings, found a string"),
-        ("regions = [1]", "expected a list of strings, found `1` in it"),
-        ('regions = ["serve.model"]', "`serve.model` is not `module:qualname`"),
-        ('regions = ["a:[b"]', "`a:[b` is not a valid glob"),
-        ('targets = "a:b"', "`targets` in [tool.graphlint]"),
-        ('targets = "a:b"', "expected a list of tables, found a string"),
-        ("targets = [1]", "expected a list of tables, found `1` in it"),
-        ('targets = [{at = "a:b"}]', "key `runs` of a target is missing"),
-        ('targets = [{at = "a:b", runs = []}]', "key `runs` of a target is missing"),
-        ('targets = [{at = "a", runs = "a:b"}]', "`at` of `targets` in [tool.graphlint]"),
-        ('targets = [{at = "a", runs = "a:b"}]', "`a` is not `module:qualname`"),
-        ('targets = [{at = 1, runs = "a:b"}]', "expected a list of strings, found `1` in it"),
-        ('targets = [{at = "a:b", runs = ["a:[b"]}]', "`a:[b` is not a valid glob"),
-        ('targets = [{at = "a:b", runs = "a:b", call = "f()"}]', "`f()` is not how a callee is spelt"),
-        ('targets = [{at = "a:b", runs = "a:b", call = 1}]', "expected a string, found `1`"),
-        ('targets = [{at = "a:b", run = "a:b"}]', "unknown key `run` in `targets`"),
-        ('targets = [{at = "a:b", run = "a:b"}]', "did you mean `runs`?"),
-        ("select = true", "`select` in [tool.graphlint]"),
-        ("ignore = {}", "expected a list of strings, found a table"),
-        ('exclude = ["["]', "`exclude` in [tool.graphlint]"),
-        ('exclude = ["["]', "`[` is not a valid glob"),
-        ('exclude = [""]', "`` is not a valid glob"),
-        ('exclude = ["[z-a].py"]', "`[z-a].py` is not a valid glob"),
-        ('follow-installed = ["trans formers"]', "`follow-installed` in [tool.graphlint]"),
-        ('allocations = "lax"', "`allocations` in [tool.graphlint]"),
-        ('allocations = "lax"', 'expected one of "default", "strict", found "lax"'),
-        ("confidence = 1", 'expected one of "low", "medium", "high", found `1`'),
-        ('per-file-ignores = ["GL1"]', "expected a table of globs and codes, found a list"),
-        ('per-file-ignores = {"a/[" = ["GL1"]}', "`per-file-ignores` in [tool.graphlint]"),
-        ('per-file-ignores = {"!a" = ["GL1"]}', "`!a` is negated"),
-        ('per-file-ignores = {"a" = "GL1"}', "`a`: expected a list of strings, found a string"),
-        ('rules = ["nowhere"]', "`rules` in [tool.graphlint]"),
-        ('rules = ["nowhere"]', "nowhere is not a directory"),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), WRONG)
 def test_a_wrong_value_is_named_by_its_key(tmp_path: Path, line: str, expected: str) -> None:
     """The error names the key, the file, and what is wrong."""
     configure(tmp_path, f"[tool.graphlint]\n{line}\n")
@@ -252,3 +266,32 @@ def test_python_comes_from_the_command_line_alone(tmp_path: Path) -> None:
     given = (tmp_path / "lint" / ".." / "lint",)
     config = extend_config(load_config(tmp_path), rules=given)
     assert file.samefile(load_rules(config, given).rule("XX901").detector or "")
+
+
+def test_the_schema_is_one() -> None:
+    """Of the draft that it names."""
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_keys_and_choices_are_those_of_the_configuration() -> None:
+    """None is missing, and there is no other."""
+    properties = SCHEMA["properties"]
+    assert set(READERS) == set(properties)
+    assert (list(ALLOCATIONS), list(CONFIDENCES)) == (
+        properties["allocations"]["enum"],
+        properties["confidence"]["enum"],
+    )
+    target = properties["targets"]["items"]
+    assert (set(TARGET), set(TARGET_REQUIRED)) == (set(target["properties"]), set(target["required"]))
+    assert all("description" in one for one in properties.values())
+
+
+@pytest.mark.parametrize("line", sorted({line for line, _ in WRONG}))
+def test_what_the_command_refuses_is_refused(line: str) -> None:
+    """As far as a schema can know."""
+    assert VALIDATOR.is_valid(tomllib.loads(line)) == (line in BEYOND)
+
+
+def test_what_the_command_takes_is_taken() -> None:
+    """All keys, as they are tested."""
+    VALIDATOR.validate(tomllib.loads(EVERY_KEY)["tool"]["graphlint"])

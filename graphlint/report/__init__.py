@@ -1,4 +1,4 @@
-"""Reports in, text out: four reporters of one signature."""
+"""Reports in, text out: seven reporters of one signature."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Render(Protocol):
-    """A report in, its text out; paths below `base` are shown relative to it."""
+    """A report in, its text out; paths below `base` are shown relative to it, and `quiet` is findings alone."""
 
-    def __call__(self, report: Report, *, color: bool = False, base: Path) -> str: ...
+    def __call__(self, report: Report, *, color: bool = False, quiet: bool = False, base: Path) -> str: ...
 
 
 def reporter(style: str) -> Render:

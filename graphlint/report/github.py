@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from graphlint.finding import Finding, Report, Severity
-from graphlint.report.place import finding_in_file, shown_condition, shown_path, shown_place, shown_region
+from graphlint.report.place import finding_in_file, shown_path, told_below
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 PROPERTY = {**DATA, ":": "%3A", ",": "%2C"}
 
 
-def render(report: Report, *, color: bool = False, base: Path) -> str:
+def render(report: Report, *, color: bool = False, quiet: bool = False, base: Path) -> str:
     """One annotation a finding."""
     return "".join(f"{annotation(finding_in_file(finding, base), base)}\n" for finding in report.findings)
 
@@ -26,18 +25,8 @@ def annotation(finding: Finding, base: Path) -> str:
         "title": f"{finding.code} {finding.rule}",
     }
     listed = ",".join(f"{name}={escape(str(value), PROPERTY)}" for name, value in properties.items())
-    return f"::{COMMANDS[finding.severity]} {listed}::{escape(chr(10).join(body(finding, base)), DATA)}"
-
-
-def body(finding: Finding, base: Path) -> Iterator[str]:
-    yield finding.message
-    if finding.regions:
-        yield f"region: {shown_region(finding.regions[0], base)}"
-    for one in finding.when:
-        yield f"when: {shown_condition(one, base)}"
-    for hop in finding.chain:
-        yield f"by way of {shown_place(hop.path, hop.line, base)} in {hop.function}"
-    yield f"help: {finding.help}"
+    body = "\n".join((finding.message, *told_below(finding, base)))
+    return f"::{COMMANDS[finding.severity]} {listed}::{escape(body, DATA)}"
 
 
 def escape(text: str, characters: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from graphlint.finding import Finding, Fix, Hole, Notice, Region, Report, Span
 from graphlint.report.place import in_cell, shown_path
 
 
-def render(report: Report, *, color: bool = False, base: Path) -> str:
+def render(report: Report, *, color: bool = False, quiet: bool = False, base: Path) -> str:
     """The document of both commands."""
     document: dict[str, object] = {
         "graphlint": report.version,
@@ -22,6 +22,8 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
         document["notices"] = [notice_entry(notice, base) for notice in report.notices]
     if report.holes:
         document["holes"] = [hole_entry(hole, base) for hole in report.holes]
+    if report.statistics:
+        document["unresolved"] = [{"callee": callee, "calls": calls} for callee, calls in report.statistics]
     if report.targets:
         document["targets"] = [dataclasses.asdict(one) for one in report.targets]
     return json.dumps(document, indent=2) + "\n"
@@ -62,7 +64,12 @@ def span_entry(span: Span, base: Path) -> dict[str, object]:
 
 
 def region_entry(region: Region, base: Path) -> dict[str, object]:
-    return {"kind": region.kind, **place_entry(region.path, region.line, base), "entry": region.entry}
+    return {
+        "kind": region.kind,
+        **place_entry(region.path, region.line, base),
+        "entry": region.entry,
+        "soft": region.soft,
+    }
 
 
 def notice_entry(notice: Notice, base: Path) -> dict[str, object]:

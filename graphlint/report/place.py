@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from graphlint.finding import Condition, Finding, Notice, Region, Span
@@ -68,6 +69,22 @@ def shown_region(region: Region, base: Path) -> str:
 def shown_condition(condition: Condition, base: Path) -> str:
     """What has to hold, and where that is asked."""
     return f"{condition.text} ({shown_place(condition.path, condition.line, base)})"
+
+
+def told_below(finding: Finding, base: Path) -> Iterator[str]:
+    """What there is to say of a finding below its message, in lines."""
+    if finding.regions:
+        yield f"region: {shown_region(finding.regions[0], base)}"
+    for one in finding.when:
+        yield f"when: {shown_condition(one, base)}"
+    for hop in finding.chain:
+        yield f"by way of {shown_place(hop.path, hop.line, base)} in {hop.function}"
+    yield f"help: {finding.help}"
+
+
+def page_command(code: str) -> str:
+    """What prints the page of a rule, if it is one that everybody has."""
+    return f"graphlint rule {code}" if code.startswith("GL") else ""
 
 
 def shown_notice(notice: Notice, base: Path) -> str:

@@ -6,11 +6,19 @@ import dataclasses
 import json
 import os
 import urllib.parse
-from collections import Counter
 from pathlib import Path
 
 from graphlint.finding import Finding, Fix, Region, Report, Span
-from graphlint.report.place import finding_in_file, in_file, shown_condition, shown_notice, shown_path, shown_region
+from graphlint.report.fingerprints import fingerprints
+from graphlint.report.place import (
+    finding_in_file,
+    in_file,
+    page_command,
+    shown_condition,
+    shown_notice,
+    shown_path,
+    shown_region,
+)
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"
@@ -18,17 +26,14 @@ ROOT = "SRCROOT"
 Node = dict[str, object]
 
 
-def render(report: Report, *, color: bool = False, base: Path) -> str:
+def render(report: Report, *, color: bool = False, quiet: bool = False, base: Path) -> str:
     """A log of one run."""
     rules = {finding.code: finding for finding in reversed(report.findings)}
     index = {code: number for number, code in enumerate(sorted(rules))}
-    seen: Counter[tuple[str, ...]] = Counter()
-    results = []
-    for finding in report.findings:
-        identity = finding.code, shown_path(finding.span.path, base), finding.function, finding.message
-        known = fingerprint(identity, seen[identity])
-        results.append(result(finding_in_file(finding, base), index[finding.code], known, base))
-        seen[identity] += 1
+    results = [
+        result(finding_in_file(finding, base), index[finding.code], known, base)
+        for finding, known in zip(report.findings, fingerprints(report, base), strict=True)
+    ]
     driver = {
         "name": "graphlint",
         "version": report.version,
@@ -62,12 +67,13 @@ def invocation(report: Report, base: Path) -> Node:
 def descriptor(finding: Finding) -> Node:
     """The rule of a finding, as far as the finding tells it."""
     name = finding.rule.replace("-", " ")
+    page = page_command(finding.code)
     return {
         "id": finding.code,
         "name": finding.rule,
         "shortDescription": {"text": name},
         "fullDescription": {"text": finding.why or name},
-        "help": {"text": f"{finding.help}; `graphlint rule {finding.code}` says more"},
+        "help": {"text": f"{finding.help}{page and f'; `{page}` says more'}"},
         "defaultConfiguration": {"level": str(finding.severity)},
     }
 
@@ -138,11 +144,3 @@ def fix_entry(fix: Fix, base: Path) -> Node:
     change = {"artifactLocation": artifact(fix.span.path, base), "replacements": [replacement]}
     safety = "safe" if fix.safe else "unsafe"
     return {"description": {"text": f"{safety} replacement"}, "artifactChanges": [change]}
-
-
-def fingerprint(identity: tuple[str, ...], occurrence: int) -> str:
-    """What stays the same when lines move: everything but the place, and which of several alike it is."""
-    import hashlib  # loads OpenSSL, for which the other formats need not wait
-
-    text = "\0".join((*identity, str(occurrence)))
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphlint.finding import Confidence, Finding, Hole, Region, Report, Severity, Span, TargetReport
 from graphlint.report.frame import Row, cells, code_frame, source_lines
-from graphlint.report.place import counted, notebook, shown_condition, shown_place, shown_region
+from graphlint.report.place import counted, notebook, page_command, shown_condition, shown_place, shown_region
 
 NAMED_REGIONS = 3
 NAMED_CONDITIONS = 3
@@ -33,7 +33,7 @@ FILLED = "say what they run in `[[tool.graphlint.targets]]`; `graphlint init` pr
 Paint = Callable[[str, str], str]
 
 
-def render(report: Report, *, color: bool = False, base: Path) -> str:
+def render(report: Report, *, color: bool = False, quiet: bool = False, base: Path) -> str:
     """Every finding as a block of its own, and a line that says what was looked at."""
     paint = colored if color else plain
     read = functools.cache(source_lines)
@@ -41,6 +41,8 @@ def render(report: Report, *, color: bool = False, base: Path) -> str:
     for finding in ordered(report):
         frame = code_frame(*framed(finding.span, read, base))
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
+    if quiet:
+        return "".join(f"{block}\n\n" for block in blocks)[:-1]
     head = [HEADS[report.witness]] if report.witness in HEADS else []
     head += dict.fromkeys(one.unseen for one in report.targets if one.unseen)
     head += ["\n".join(hole_lines(report.holes, paint, base))] if report.holes else []
@@ -157,6 +159,8 @@ def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
             yield f"{paint(target.verdict.ljust(width), BOLD)}  {cells(target.name)}: {said}"
         elif not target.problem:
             yield f"{cells(target.name)}: {said}"
+    if page := next(filter(None, (page_command(finding.code) for finding in report.findings)), ""):
+        yield f"why, and what to write instead: `{page}`"
 
 
 def looked_at(report: Report) -> Iterator[str]:

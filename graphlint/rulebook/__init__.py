@@ -62,12 +62,14 @@ class Rulebook:
         return by_effect(self.rules)
 
     def matching(self, prefix: str, key: str) -> frozenset[str]:
-        """The codes that begin with a prefix; `key` says in the error where the prefix came from."""
-        codes = frozenset(rule.code for rule in self.rules if prefix == EVERYTHING or rule.code.startswith(prefix))
-        if not prefix or not codes:
-            known = [rule.code for rule in self.rules]
-            raise UsageError(f"unknown code `{prefix}` in `{key}`{nearest(prefix.upper(), known)}")
-        return codes
+        """The codes that begin with a prefix, or the one of a name; `key` says in the error where it came from."""
+        everything = prefix == EVERYTHING
+        rules = [one for one in self.rules if everything or one.code.startswith(prefix) or one.slug == prefix]
+        if not prefix or not rules:
+            codes, names = [one.code for one in self.rules], [one.slug for one in self.rules]
+            hint = nearest(prefix.upper(), codes) or nearest(prefix, names)
+            raise UsageError(f"unknown code `{prefix}` in `{key}`{hint}")
+        return frozenset(rule.code for rule in rules)
 
     def selected(self, select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
         """The codes to report; where a selected and an ignored prefix both match, the longer one decides."""

@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from examples import finding, report
@@ -14,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 from graphlint import __version__
 from graphlint.finding import Condition, Finding, Fix, Hole, Region, Report, Severity, Span
-from graphlint.report import github, sarif
+from graphlint.report import concise, github, gitlab, junit, sarif
 from graphlint.report import json as json_report
 
 SCHEMA = json.loads((Path(__file__).parent / "sarif-2.1.0.json").read_text(encoding="utf-8"))
@@ -63,7 +64,7 @@ def test_json_is_the_document_of_the_design(tmp_path: Path) -> None:
                 "message": "`scale.item()` reads a device value on the host and waits for it",
                 "why": "a captured stream cannot be waited for",
                 "help": "keep the value on the device",
-                "regions": [{"kind": "torch.cuda.graph", "path": "/x/run.py", "line": 2, "entry": None}],
+                "regions": [{"kind": "torch.cuda.graph", "path": "/x/run.py", "line": 2, "entry": None, "soft": False}],
                 "chain": [{"path": "serve/run.py", "line": 3, "function": "serve.run:capture"}],
                 "when": [],
                 "fix": None,
@@ -95,7 +96,7 @@ def test_json_lists_every_hole(tmp_path: Path) -> None:
             "end_column": 19,
             "callee": "self.model",
             "function": "serve.run:capture",
-            "region": {"kind": "torch.cuda.graph", "path": "serve/run.py", "line": 3, "entry": None},
+            "region": {"kind": "torch.cuda.graph", "path": "serve/run.py", "line": 3, "entry": None, "soft": False},
             "fitting": 3,
             "followed": 2,
             "left_out": 1,
@@ -212,3 +213,63 @@ def test_annotations_escape_what_would_end_them(tmp_path: Path) -> None:
 def test_a_report_without_findings_has_no_annotation(tmp_path: Path) -> None:
     """Nothing found is no output."""
     assert "" == github.render(report(), base=tmp_path)
+
+
+def test_a_finding_is_one_line_where_that_is_asked(tmp_path: Path) -> None:
+    """Place, severity, code, message; the last line counts."""
+    lines = concise.render(report(finding(), finding(path=ODD)), base=tmp_path).splitlines()
+    message = "error[GL101] `scale.item()` reads a device value on the host and waits for it"
+    assert f"serve/model.py:4:12: {message}" == lines[0]
+    assert lines[1].endswith(message) and "\udce9" not in lines[1]
+    assert lines[2].startswith("found 2 errors: 3 files")
+    assert "\x1b[1;31merror[GL101]\x1b[0m" in concise.render(report(finding()), base=tmp_path, color=True)
+
+
+def test_junit_has_a_failed_test_for_each_finding(tmp_path: Path) -> None:
+    """In a suite for each file; characters that XML has not are replaced."""
+    odd = finding(path="a.py", message="50 % <\x1b[31m\x00>", severity=Severity.NOTE)
+    root = ElementTree.fromstring(junit.render(report(finding(), odd, finding(line=9)), base=tmp_path))
+    assert ("testsuites", "3", "3") == (root.tag, root.get("tests"), root.get("failures"))
+    assert [("a.py", "1"), ("serve/model.py", "2")] == [(suite.get("name"), suite.get("tests")) for suite in root]
+    assert [["4"], ["4", "9"]] == [[case.get("line") for case in suite] for suite in root]
+    failure = root[0][0][0]
+    assert "note" == failure.get("type") and "50 % <�[31m�>" == failure.get("message")
+    assert "region: torch.cuda.graph at serve/run.py:2" in (root[1][0][0].text or "")
+
+
+def test_junit_without_findings_has_one_test_that_passes(tmp_path: Path) -> None:
+    """A document without tests is a mistake to many who read it."""
+    root = ElementTree.fromstring(junit.render(report(), base=tmp_path))
+    assert ("1", "0") == (root.get("tests"), root.get("failures"))
+    assert [] == list(root[0][0])
+
+
+def test_gitlab_has_an_issue_for_each_finding(tmp_path: Path) -> None:
+    """Known by what SARIF knows it by."""
+    given = report(finding(), finding(line=9, severity=Severity.NOTE))
+    issues = json.loads(gitlab.render(given, base=tmp_path))
+    assert ["major", "info"] == [issue["severity"] for issue in issues]
+    assert {
+        "description": "GL101 scalar-readback: `scale.item()` reads a device value on the host and waits for it",
+        "check_name": "GL101",
+        "fingerprint": log(given, tmp_path)["results"][0]["partialFingerprints"]["graphlint/v1"],
+        "severity": "major",
+        "location": {"path": "serve/model.py", "lines": {"begin": 4, "end": 4}},
+    } == issues[0]
+    assert 2 == len({issue["fingerprint"] for issue in issues})
+    assert "[]\n" == gitlab.render(report(), base=tmp_path)
+
+
+def test_a_log_belongs_to_its_witness(tmp_path: Path) -> None:
+    """Two kinds of runs on one commit do not replace each other, and each rule says what prints its page."""
+    run = log(report(finding(), finding(code="XX901")), tmp_path)
+    assert "graphlint/static/" == run["automationDetails"]["id"]
+    ours, theirs = run["tool"]["driver"]["rules"]
+    assert ours["help"]["text"].endswith("; `graphlint rule GL101` says more")
+    assert "graphlint rule" not in theirs["help"]["text"]
+
+
+def test_json_lists_callees_that_nobody_knows(tmp_path: Path) -> None:
+    """As `--statistics` does."""
+    document = json.loads(json_report.render(report(statistics=[("np.load", 12)]), base=tmp_path))
+    assert [{"callee": "np.load", "calls": 12}] == document["unresolved"]
