@@ -85,7 +85,10 @@ def read(file: Path) -> Baseline:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(normal(path), folder)).as_posix()
+    try:
+        return Path(os.path.relpath(normal(path), folder)).as_posix()
+    except ValueError:  # another drive of Windows
+        return normal(path).as_posix()
 
 
 def _recognise(findings: Iterable[Finding], folder: Path) -> list[Known]:

@@ -1,4 +1,4 @@
-"""Counts of work done in; a progress bar on a terminal out, once a run lasts."""
+"""Counts of work done in; a progress bar on a terminal out, once a run lasts, which only moves forward."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 PATIENCE = 1.0
 PACE = 0.1
+STEPS = 1000
 
 
 @contextlib.contextmanager
@@ -19,7 +20,7 @@ def progress_on(stream: TextIO) -> Iterator[Callable[[int, int], None] | None]:
     if not stream.isatty():
         yield None
         return
-    bar = click.progressbar(length=1, label="checking", file=stream)
+    bar = click.progressbar(length=STEPS, label="checking", file=stream)
     due = time.monotonic() + PATIENCE
     with contextlib.ExitStack() as shown:
 
@@ -31,7 +32,6 @@ def progress_on(stream: TextIO) -> Iterator[Callable[[int, int], None] | None]:
             due = now + PACE
             if not bar.entered:
                 shown.enter_context(bar)
-            bar.length = total
-            bar.update(done - bar.pos)
+            bar.update(max(0, STEPS * done // max(total, 1) - bar.pos))  # more work may turn up than was known
 
         yield advance

@@ -55,7 +55,7 @@ def test_the_wheel_holds_the_package_and_the_rules(wheel: Path) -> None:
         names = set(archive.namelist())
     shipped = {f"graphlint/rules/{file.name}" for file in (CHECKOUT / "rules").iterdir() if file.is_file()}
     modules = {file.relative_to(CHECKOUT).as_posix() for file in (CHECKOUT / "graphlint").rglob("*.py")}
-    assert shipped | modules | {"graphlint/py.typed"} <= names
+    assert shipped | modules | {"graphlint/py.typed", "graphlint/schema.json"} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert {"graphlint"} == {name.split("/")[0] for name in names if ".dist-info" not in name}
 
@@ -74,6 +74,41 @@ def test_the_installed_command_knows_the_same_rules(installed: Path, tmp_path: P
     where = "import graphlint.rulebook as r; print(r.builtin_rules())"
     assert f"{installed / 'graphlint' / 'rules'}\n" == python(["-c", where], tmp_path, installed)
     assert f"{CHECKOUT / 'rules'}\n" == python(["-c", where], tmp_path, CHECKOUT)
+
+
+TYPED = """import graphlint
+from graphlint.finding import Report, Severity
+from graphlint.rule import Confidence, Hit, OperationCall
+
+
+@graphlint.graph_safe
+def step(x: float) -> float:
+    return x
+
+
+def detect(event: OperationCall) -> Hit:
+    return Hit(Confidence.HIGH)
+
+
+report: Report = graphlint.verify(step, (1.0,), on="emulator", deadline=2)
+worst: Severity = max(finding.severity for finding in report.findings)
+result: float = step(1.0)
+"""
+
+
+def test_its_types_are_seen_from_outside(wheel: Path, tmp_path: Path) -> None:
+    """A strict program that uses the interface in Python has no complaint, and a mistake is one."""
+    pytest.importorskip("mypy")
+    python(["-m", "venv", "--without-pip", "venv"], tmp_path, tmp_path)
+    (packages,) = tmp_path.glob("venv/lib/python*/site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    command = ["-m", "mypy", "--strict", "--python-executable", str(tmp_path / "venv" / "bin" / "python"), "typed.py"]
+    (tmp_path / "typed.py").write_text(TYPED)
+    assert "Success: no issues found" in python(command, tmp_path, tmp_path)
+    (tmp_path / "typed.py").write_text(TYPED.replace("step(1.0)", 'step("1")').replace("deadline=2", 'deadline="2"'))
+    wrong = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 2 == wrong.stdout.count("[arg-type]"), wrong.stdout
 
 
 def test_the_rules_are_no_package() -> None:

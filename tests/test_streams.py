@@ -111,6 +111,14 @@ def test_progress_is_shown_when_a_run_lasts(tmp_path: Path) -> None:
     assert "checking" not in on_terminal("progress(1, 4); progress(4, 4); return report()", tmp_path)
 
 
+def test_progress_only_moves_forward(tmp_path: Path) -> None:
+    """Where more work turns up than was known, the bar waits for it."""
+    more = "time.sleep(1.1); progress(3, 4); time.sleep(.2); progress(3, 40); time.sleep(.2); progress(36, 40);"
+    shown = on_terminal(f"progress(0, 4); {more} return report()", tmp_path)
+    shares = [int(share) for share in re.findall(r"(\d+)%", shown)]
+    assert sorted(shares) == shares and {75, 90} <= set(shares)
+
+
 def test_progress_is_not_for_pipes(tmp_path: Path) -> None:
     """A log has no use for it."""
     process = spawn("assert progress is None; return report()", tmp_path)

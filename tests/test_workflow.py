@@ -76,7 +76,17 @@ def test_the_project_runs_its_own_tests() -> None:
     """On each pull request, with what a contributor runs."""
     workflow = yaml.safe_load(FILE.with_name("tests.yml").read_text("utf-8"))
     assert "pull_request" in workflow[True]  # YAML reads `on` as a truth
-    (job,) = workflow["jobs"].values()
-    commands = [step["run"] for step in job["steps"] if "run" in step]
+    commands = [step["run"] for step in workflow["jobs"]["tests"]["steps"] if "run" in step]
     assert [".ci/run"] == commands
     assert all(os.access(CHECKOUT / command, os.X_OK) for command in commands)
+
+
+def test_laptops_are_tested() -> None:
+    """What is said to run on macOS and Windows does so there; the emulator needs PyTorch, and fork."""
+    job = yaml.safe_load(FILE.with_name("tests.yml").read_text("utf-8"))["jobs"]["laptops"]
+    systems = job["strategy"]["matrix"]["include"]
+    assert {"macos-latest", "windows-latest"} == {one["system"] for one in systems}
+    assert all(("torch" in one["packages"]) == one["system"].startswith("macos") for one in systems)
+    (command,) = [step["run"] for step in job["steps"] if step.get("name") == "Test"]
+    named = [word for word in command.split() if word.startswith("tests/")]
+    assert named and all((CHECKOUT / name).exists() for name in named)

@@ -194,6 +194,8 @@ def incomplete() -> None:
         _kept.is_complete = False
 
 
+# Not to block is what opening a pipe without a writer takes, and files never do; Windows reads text unless told.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 LARGEST = 64 << 20  # bytes; what is larger was not written by hand
 
 
@@ -209,8 +211,7 @@ def source_of(path: str, data: bytes) -> bytes:
 
 def _read(path: Path) -> bytes:
     try:
-        # Not to block is what opening a pipe without a writer takes; files never do.
-        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb", buffering=0) as file:
+        with os.fdopen(os.open(path, _FLAGS), "rb", buffering=0) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise OSError(errno.EINVAL, "it is a pipe or a device, and not a file", str(path))

@@ -42,7 +42,7 @@ from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, parse
 from graphlint.runtime.session.hearing import Hearing
-from graphlint.runtime.session.isolation import run_isolated, server
+from graphlint.runtime.session.isolation import require_fork, run_isolated, server
 from graphlint.runtime.session.session import CUDA, Session, Stage, Witness, require_torch
 from graphlint.runtime.session.verdicts import FAILURE, judged
 
@@ -72,6 +72,7 @@ def verify(
     specs = [parse(target) for target in targets]
     selected = selected_codes(config, rulebook)
     require_torch()
+    require_fork()
     reports, findings, witness = [], [], ""
 
     def told(name: str, message: Stage | Witness) -> None:

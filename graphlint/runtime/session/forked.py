@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_catalogue
 from graphlint.runtime.session.guard import Ending
-from graphlint.runtime.session.isolation import Work, run_isolated
+from graphlint.runtime.session.isolation import Work, require_fork, run_isolated
 from graphlint.runtime.session.session import Send, emulate
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def run_forked(work: Work, deadline: float, heard: Callable[[Any], None]) -> End
     """
     import torch
 
-    if "fork" not in multiprocessing.get_all_start_methods():
-        raise UsageError("the emulator needs a fork of this process, and this system has none")
+    require_fork()
     if torch.cuda.is_initialized():
         raise UsageError(
             "this process uses a GPU already, so that no fork of it can be emulated; "

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-_WHERE = signal.SIGUSR2  # asks the work where it is
+_WHERE = getattr(signal, "SIGUSR2", 0)  # asks the work where it is; a system without signals has no work here
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+) in (?P<function>.+)')
 _DIES_WITH_PARENT, _ADOPTS = 1, 36  # PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, of Linux
 

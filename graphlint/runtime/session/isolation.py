@@ -12,11 +12,18 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from graphlint.errors import UsageError
 from graphlint.runtime.session.guard import Ending, died, guarded
 
 GRACE = 5.0  # seconds between the deadline, when the process is asked where it is, and its end
 
 Work = Callable[[Callable[[Any], None]], None]
+
+
+def require_fork() -> None:
+    """Raises UsageError on a system without."""
+    if not hasattr(os, "fork"):
+        raise UsageError("`verify` and the emulator need a system with `fork`: Linux, macOS, or WSL on Windows")
 
 
 def server() -> Any:

@@ -60,11 +60,17 @@ def find_functions(interpreter: Interpreter, pattern: str, files: Sequence[Path]
     modules = _modules(interpreter, module_name, files)
     if not modules:
         known = [interpreter.project.module_at(path).name for path in files]
-        raise UsageError(
-            f"{what} `{pattern}`: no module `{module_name}` in the checked paths{nearest(module_name, known)}"
-        )
+        hint = _meant(module_name, known) or nearest(module_name, known)
+        raise UsageError(f"{what} `{pattern}`: no module `{module_name}` in the checked paths{hint}")
     known = [name for module in modules for name in _qualnames(module)]
     raise UsageError(f"{what} `{pattern}`: nothing in `{module_name}` is called `{qualname}`{nearest(qualname, known)}")
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """The modules of that name in another package, or that a path means, as the end of a sentence."""
+    name = name.removesuffix(".py").strip("./").replace("/", ".")
+    alike = [one for one in known if f".{one}".endswith(f".{name}") or f".{name}".endswith(f".{one}")]
+    return f"; did you mean {' or '.join(f'`{one}`' for one in alike[:3])}?" if alike else ""
 
 
 def matching(interpreter: Interpreter, pattern: str, files: Sequence[Path]) -> list[Named]:
