@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -324,6 +325,22 @@ def test_no_command_prints_the_help_and_fails(run: Run) -> None:
 def test_the_version_is_printed(run: Run) -> None:
     """It is that of the package."""
     assert f"graphlint, version {__version__}\n" == run("--version").out
+
+
+@pytest.mark.parametrize(
+    ("shell", "expected"), [("bash", "complete -o nosort"), ("zsh", "compdef"), ("fish", "complete")]
+)
+def test_a_shell_completes_commands_and_options(shell: str, expected: str) -> None:
+    """The variable asks for a script, and the script for what fits."""
+    command = [sys.executable, "-m", "graphlint"]
+
+    def asked(**variables: str) -> str:
+        environment = {**os.environ, **variables}
+        done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+        return done.stdout
+
+    assert expected in asked(_GRAPHLINT_COMPLETE=f"{shell}_source")
+    assert "--select" in asked(_GRAPHLINT_COMPLETE="bash_complete", COMP_WORDS="graphlint check --sel", COMP_CWORD="2")
 
 
 def test_the_module_is_the_command() -> None:

@@ -64,7 +64,7 @@ def run(folder: Path, without: str, *arguments: str) -> subprocess.CompletedProc
     return subprocess.run(
         [sys.executable, "-c", program],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "CUDA_VISIBLE_DEVICES": ""},
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "CUDA_VISIBLE_DEVICES": "", "GRAPHLINT_NO_CACHE": ""},
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
