@@ -269,6 +269,16 @@ def init(folder: Path, dry_run: bool) -> None:
 
 
 @commands.command()
+def server() -> None:
+    """Show findings in editors: a language server, which an editor starts and speaks with."""
+    try:
+        from graphlint.server.language import server as started
+    except ModuleNotFoundError as error:
+        raise UsageError(f"the server needs `{error.name}`: install torch-graphlint[server]") from None
+    started.start_io()
+
+
+@commands.command()
 @click.argument("code", required=False)
 @click.option("--all", "everything", is_flag=True, help="Print every page.")
 @click.option("--rules", multiple=True, type=DIRECTORY, metavar="DIR", help="Load rules of your own.")

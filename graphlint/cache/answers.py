@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphlint.cache import entry as entries
 from graphlint.cache.entry import BROKEN, Entry
@@ -17,6 +18,9 @@ from graphlint.cache.holds import is_alike, is_unchanged, is_untouched
 from graphlint.finding import Report
 from graphlint.reading import reads
 from graphlint.version import __version__
+
+if TYPE_CHECKING:
+    from graphlint.static.syntax.store import Store
 
 _SUFFIX = ".answer"
 _CODE_FILE = "lowered.code"
@@ -29,7 +33,7 @@ def answer(options: Mapping[str, object], folder: Folder | None, find_out: Calla
 
     The options are all that decides what is looked at and what is reported, as JSON has it.
     """
-    if folder is None:
+    if folder is None or reads.has_unsaved():
         return find_out()
     started = time.perf_counter()
     asked = {
@@ -60,11 +64,18 @@ def _found_out(folder: Folder, find_out: Callable[[], Report]) -> Report:
     """What is found out with what was lowered before, which is kept for the next time."""
     from graphlint.static.syntax import store
 
-    with store.used(store.Store(store.head(), folder.read(_CODE_FILE) or "")) as used:
+    with store.used(store.current() or lowered(folder)) as used:
         found = find_out()
     if used.collect():
         folder.write(_CODE_FILE, used.text())
     return found
+
+
+def lowered(folder: Folder | None) -> Store:
+    """What was lowered before, as far as a folder keeps it."""
+    from graphlint.static.syntax import store
+
+    return store.Store(store.head(), "" if folder is None else folder.read(_CODE_FILE) or "")
 
 
 def _known(folder: Folder, name: str, asked: object) -> Report | None:

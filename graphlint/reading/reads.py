@@ -9,7 +9,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from graphlint.reading.notebooks import SUFFIX as NOTEBOOK
@@ -22,6 +22,18 @@ IGNORE_FILE = ".gitignore"
 SOURCES = (".py", NOTEBOOK)  # what is looked at in a folder
 
 _kept: Record | None = None
+_unsaved: dict[str, bytes] = {}  # texts that an editor holds, or a pipe brings, in place of those on the disk
+
+
+@contextlib.contextmanager
+def unsaved(texts: Mapping[Path, bytes]) -> Iterator[None]:
+    """Let files have these texts inside, whatever lies on the disk; what is found so is kept by nobody."""
+    global _unsaved
+    outer, _unsaved = _unsaved, {str(path): text for path, text in texts.items()}
+    try:
+        yield
+    finally:
+        _unsaved = outer
 
 
 @contextlib.contextmanager
@@ -34,6 +46,11 @@ def recorded() -> Iterator[Record]:
         yield record
     finally:
         _kept = outer
+
+
+def has_unsaved() -> bool:
+    """Whether some files have other texts than those on the disk."""
+    return bool(_unsaved)
 
 
 def kept() -> Record | None:
@@ -145,6 +162,8 @@ def kind(path: Path) -> str:
 
 
 def kind_of(path: str) -> str:
+    if path in _unsaved:
+        return "file"
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -210,6 +229,9 @@ def source_of(path: str, data: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes:
+    if (text := _unsaved.get(str(path))) is not None:
+        incomplete()
+        return text
     try:
         with os.fdopen(os.open(path, _FLAGS), "rb", buffering=0) as file:
             about = os.fstat(file.fileno())

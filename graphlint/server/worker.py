@@ -1,0 +1,101 @@
+"""A project and the texts that an editor holds in, what `check` finds out; asked again and again, of one process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphlint import checking
+from graphlint.cache import answers
+from graphlint.cache.folder import cache_folder, is_off
+from graphlint.cache.outcome import Outcome
+from graphlint.errors import UsageError
+from graphlint.reading import reads
+from graphlint.static.syntax import store
+
+_OPTIONS: Mapping[str, Any] = {"rules": (), "select": (), "ignore": ()}  # the project's own alone
+
+
+class Question(NamedTuple):
+    """A project, and the texts of its files that differ from those on the disk."""
+
+    project: Path
+    unsaved: Mapping[Path, bytes]
+
+
+class Failure(Exception):
+    """Why there is no answer, in one line."""
+
+
+class Worker:
+    """A process that answers one question after the other; one that has ended is started again by the next."""
+
+    def __init__(self) -> None:
+        self._connection: Connection | None = None
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, question: Question) -> Outcome:
+        """Wait for the answer. Raises Failure."""
+        with self._lock:
+            connection = self._connection or self._start()
+            try:
+                connection.send(question)
+                answer = connection.recv()
+            except (EOFError, OSError):
+                self.stop()
+                raise Failure("the process that looks at the project has ended; the next edit starts another") from None
+        if isinstance(answer, str):
+            raise Failure(answer)
+        assert isinstance(answer, Outcome)
+        return answer
+
+    def _start(self) -> Connection:
+        context = multiprocessing.get_context("spawn")  # the server has threads, which a fork would lose
+        self._connection, inner = context.Pipe()
+        self._process = context.Process(target=_serve, args=(inner,))
+        self._process.start()
+        inner.close()
+        return self._connection
+
+    def stop(self) -> None:
+        """End the process; whoever waits for its answer gets a Failure."""
+        process, self._process, self._connection = self._process, None, None
+        if process is not None:
+            process.kill()
+            process.join()
+
+
+def _serve(connection: Connection) -> None:
+    os.dup2(2, 1)  # the editor reads the output of the server, where nothing else may be printed
+    stores: dict[Path, store.Store] = {}
+    while True:
+        try:
+            question = connection.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        try:
+            connection.send(_answer(question, stores))
+        except UsageError as error:
+            connection.send(str(error))
+        except Exception as error:
+            connection.send(f"internal error: {type(error).__name__}: {error}".splitlines()[0])
+
+
+def _answer(question: Question, stores: dict[Path, store.Store]) -> Outcome:
+    project = question.project
+    kept = None if is_off() else cache_folder(project, None)
+
+    def find_out() -> Outcome:
+        return checking.find_out((project,), start=project, config_file=None, confidence=None, **_OPTIONS)
+
+    if project not in stores:
+        stores[project] = answers.lowered(kept)
+    stores[project].begin()
+    with store.used(stores[project]), reads.unsaved(question.unsaved):
+        return answers.answer({"paths": [str(project)], "asked by": "the server"}, kept, find_out)
