@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from graphlint.reading.notebooks import SUFFIX as NOTEBOOK
 from graphlint.reading.notebooks import parse
@@ -21,8 +22,11 @@ CACHE = ".graphlint_cache"  # is written to by the run itself, and holds no sour
 IGNORE_FILE = ".gitignore"
 SOURCES = (".py", NOTEBOOK)  # what is looked at in a folder
 
+Memory: TypeAlias = dict[tuple[str, Question[Any]], tuple[Seen, Any]]
+
 _kept: Record | None = None
 _unsaved: dict[str, bytes] = {}  # texts that an editor holds, or a pipe brings, in place of those on the disk
+_remembered: Memory | None = None  # what files have answered, and what they were then
 
 
 @contextlib.contextmanager
@@ -46,6 +50,12 @@ def recorded() -> Iterator[Record]:
         yield record
     finally:
         _kept = outer
+
+
+def remember() -> None:
+    """Keep what files answer in memory from now on, for a process that asks the same again and again."""
+    global _remembered
+    _remembered = {}
 
 
 def has_unsaved() -> bool:
@@ -79,12 +89,38 @@ def content(path: Path) -> bytes:
 
 def ask(path: Path, question: Question[Answer]) -> Answer:
     """What a file answers to a question, which is no reading of it. Raises OSError."""
-    answer = question(_read(path))
+    answer = question(_read(path)) if _remembered is None else _answer(_remembered, path, question)
     if _kept is not None and not isinstance(question, Names):
         answers = _kept.answers.setdefault(question, {})  # type: ignore[arg-type]
         if answer:  # that all say no is an answer, too: one of them may come to say yes
             answers[str(path)] = answer
     return answer
+
+
+def _answer(memory: Memory, path: Path, question: Question[Answer]) -> Answer:
+    """What a file has answered before, if it was not written to since."""
+    known = memory.get((str(path), question))
+    if known is not None and known[0].stamp == _stamp_at(path):
+        if _kept is not None:
+            _kept.see(str(path), known[0])
+        return known[1]  # type: ignore[no-any-return]
+    text = _read(path)
+    answer = question(text)
+    stamp = _stamp_at(path)
+    if stamp is not None and Record().safe(stamp) is not None:
+        memory[str(path), question] = Seen(stamp, digest(text)), answer
+    return answer
+
+
+def _stamp_at(path: Path) -> Stamp | None:
+    """The stamp of a file; that of a text which is not saved is made of its content."""
+    text = _unsaved.get(str(path))
+    if text is not None:
+        return Stamp(0, int(digest(text), 16), len(text), 0)
+    try:
+        return stamp_of(os.stat(path))
+    except OSError:
+        return None
 
 
 def look_up(question: Names, name: str, found: Iterable[Path]) -> None:

@@ -74,6 +74,7 @@ class Worker:
 def _serve(connection: Connection) -> None:
     os.dup2(2, 1)  # the editor reads the output of the server, where nothing else may be printed
     stores: dict[Path, store.Store] = {}
+    reads.remember()
     while True:
         try:
             question = connection.recv()
