@@ -21,6 +21,7 @@ from graphlint.version import __version__
 
 PAUSE = 0.03  # seconds: what is typed in one go is looked at once
 _CODE = re.compile(r"\bGL\d{3}\b")
+_DECLARED = re.compile(r"```toml\n.*?```\n+", re.DOTALL)  # what a page says to graphlint
 
 
 class Server(LanguageServer):
@@ -136,7 +137,8 @@ def _page(code: str, span: types.Range | None) -> types.Hover | None:
     rule = next((rule for rule in builtin_rulebook().rules if rule.code == code), None)
     if rule is None:
         return None
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, rule.text), span)
+    text = _DECLARED.sub("", rule.text, count=1)
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), span)
 
 
 def _is_inside(at: types.Position, span: types.Range) -> bool:

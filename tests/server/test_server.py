@@ -78,7 +78,8 @@ def test_hovering_shows_the_page_of_the_rule(project: Path) -> None:
     async def story(editor: Editor) -> None:
         await editor.until(lambda: editor.codes("step.py") == ["GL101"])
         editor.open("step.py")
-        assert "scalar-readback" in await editor.hover("step.py", 1, 15)
+        page = await editor.hover("step.py", 1, 15)
+        assert "scalar-readback" in page and "## What to write instead" in page and "toml" not in page
         assert "data-dependent-branch" in await editor.hover("step.py", 2, 4)
         assert "" == await editor.hover("step.py", 2, 26)
         assert "" == await editor.hover("step.py", 0, 5)
