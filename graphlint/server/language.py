@@ -56,7 +56,7 @@ class Server(LanguageServer):
             try:
                 for project in self.projects():
                     question = Question(project, self.unsaved())
-                    found += (await loop.run_in_executor(None, self.worker.ask, question)).report.findings
+                    found += (await loop.run_in_executor(None, self.worker.ask, question)).findings
             except Failure as failure:
                 self.tell(str(failure))
                 continue

@@ -10,15 +10,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphlint import checking
 from graphlint.cache import answers
-from graphlint.cache.folder import cache_folder, is_off
-from graphlint.cache.outcome import Outcome
 from graphlint.errors import UsageError
+from graphlint.finding import Report
 from graphlint.reading import reads
+from graphlint.reporting import cache, look
 from graphlint.static.syntax import store
 
-_OPTIONS: Mapping[str, Any] = {"rules": (), "select": (), "ignore": ()}  # the project's own alone
+# What a project itself says, and nothing else.
+_OPTIONS: Mapping[str, Any] = {"config_file": None, "confidence": None, "rules": (), "select": (), "ignore": ()}
 
 
 class Question(NamedTuple):
@@ -40,7 +40,7 @@ class Worker:
         self._process: multiprocessing.process.BaseProcess | None = None
         self._lock = threading.Lock()
 
-    def ask(self, question: Question) -> Outcome:
+    def ask(self, question: Question) -> Report:
         """Wait for the answer. Raises Failure."""
         with self._lock:
             connection = self._connection or self._start()
@@ -52,7 +52,7 @@ class Worker:
                 raise Failure("the process that looks at the project has ended; the next edit starts another") from None
         if isinstance(answer, str):
             raise Failure(answer)
-        assert isinstance(answer, Outcome)
+        assert isinstance(answer, Report)
         return answer
 
     def _start(self) -> Connection:
@@ -88,15 +88,11 @@ def _serve(connection: Connection) -> None:
             connection.send(f"internal error: {type(error).__name__}: {error}".splitlines()[0])
 
 
-def _answer(question: Question, stores: dict[Path, store.Store]) -> Outcome:
+def _answer(question: Question, stores: dict[Path, store.Store]) -> Report:
     project = question.project
-    kept = None if is_off() else cache_folder(project, None)
-
-    def find_out() -> Outcome:
-        return checking.find_out((project,), start=project, config_file=None, confidence=None, **_OPTIONS)
-
+    kept = cache(project, None)
     if project not in stores:
         stores[project] = answers.lowered(kept)
     stores[project].begin()
     with store.used(stores[project]), reads.unsaved(question.unsaved):
-        return answers.answer({"paths": [str(project)], "asked by": "the server"}, kept, find_out)
+        return look((project,), kept, dict(_OPTIONS))
