@@ -117,6 +117,8 @@ ignore = click.option("--ignore", multiple=True, metavar="CODES", callback=codes
 @click.option("--statistics", is_flag=True, help="List the callees that no call could be resolved to.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep what was found before.")
 @click.option("--cache-dir", type=DIRECTORY, metavar="DIR", help="Keep it in DIR; else in .graphlint_cache.")
+@click.option("--stdin-filename", type=FILE, metavar="F", help="The file that `-` stands for, read from stdin.")
+@click.option("--watch", is_flag=True, help="Look again whenever a file changes, until interrupted.")
 @click.option("--show-files", is_flag=True, help="Name the files to look at, and look at none.")
 @click.option("--show-settings", is_flag=True, help="Say what holds of options and configuration, and look at nothing.")
 @quiet
@@ -130,6 +132,8 @@ def check(
     statistics: bool,
     no_cache: bool,
     cache_dir: Path | None,
+    stdin_filename: Path | None,
+    watch: bool,
     show_files: bool,
     show_settings: bool,
     quiet: bool,
@@ -139,8 +143,10 @@ def check(
     """Look at all code that a capture region can reach."""
     check_output(output_file)
     from graphlint import reporting
+    from graphlint.reading import reads
 
     paths = paths or (project or Path(),)
+    paths, unsaved = reporting.with_stdin(paths, stdin_filename)
     looked_at = (project,) if project else paths
     if project is not None:
         reporting.check_project(paths, project)
@@ -151,15 +157,23 @@ def check(
     if write_baseline is not None:
         reporting.take_down(looked_at, write_baseline, options)
         return 0
-    report = reporting.look(looked_at, reporting.cache(looked_at[0], cache_dir, no_cache), options)
-    if project is not None:
-        report = reporting.report_on(report, paths)
-    reporting.tell(report)
-    color = output_file is None and wants_color()
-    write(reporter(style)(report, color=color, quiet=quiet, base=Path.cwd()), output_file)
-    if statistics:
-        click.echo(unresolved(report), nl=False, err=style not in ("text", "concise"))
-    return FOUND if report.findings and not exit_zero else 0
+    folder = reporting.cache(looked_at[0], cache_dir, no_cache)
+
+    def look() -> Report:
+        with reads.unsaved(unsaved):
+            report = reporting.look(looked_at, folder, options)
+        if project is not None:
+            report = reporting.report_on(report, paths)
+        reporting.tell(report)
+        color = output_file is None and wants_color()
+        write(reporter(style)(report, color=color, quiet=quiet, base=Path.cwd()), output_file)
+        if statistics:
+            click.echo(unresolved(report), nl=False, err=style not in ("text", "concise"))
+        return report
+
+    if watch:
+        reporting.watch(looked_at, options, look)
+    return FOUND if look().findings and not exit_zero else 0
 
 
 def check_output(file: Path | None) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -12,8 +15,11 @@ from graphlint.cache.answers import answer
 from graphlint.cache.folder import Folder, cache_folder, is_off
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Span
-from graphlint.paths import lies_in
+from graphlint.paths import lies_in, normal
 from graphlint.report.place import counted, shown_notice, shown_path
+
+STDIN = Path("-")
+PACE = 0.5  # seconds between two looks at what may have changed
 
 
 def check_project(paths: tuple[Path, ...], project: Path) -> None:
@@ -23,6 +29,17 @@ def check_project(paths: tuple[Path, ...], project: Path) -> None:
             raise UsageError(f"`{path}` does not exist")
         if not lies_in(path, (project,)):
             raise UsageError(f"`{path}` lies outside of --project {project}, so nothing in it would be judged")
+
+
+def with_stdin(paths: tuple[Path, ...], name: Path | None) -> tuple[tuple[Path, ...], Mapping[Path, bytes]]:
+    """The paths with the file that `-` stands for, and its text from stdin. Raises UsageError."""
+    if STDIN not in paths:
+        if name is not None:
+            raise UsageError("--stdin-filename says which file `-` stands for, and no path is `-`")
+        return paths, {}
+    if name is None:
+        raise UsageError("`-` stands for a file: name it with --stdin-filename, and its project with --project")
+    return tuple(name if path == STDIN else path for path in paths), {normal(name): sys.stdin.buffer.read()}
 
 
 def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
@@ -78,6 +95,34 @@ def show_settings(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
     settings, _ = checking.configure(start=paths[0], **options)
     read = shown_path(str(settings.file), Path.cwd()) if settings.file else "no pyproject.toml"
     click.echo(f"# {read}; globs are relative to {settings.root.as_posix()}\n{as_toml(settings)}", nl=False)
+
+
+def watch(paths: tuple[Path, ...], options: dict[str, Any], look: Callable[[], object]) -> NoReturn:
+    """Look, and again whenever a file changes, until interrupted; what is wrong may be mended in the meantime."""
+    seen: object = None
+    while True:
+        begun = time.monotonic()
+        try:
+            now = _stamps(paths, options)
+            if now != seen:
+                look()
+                click.echo("graphlint: looks again when a file changes; Ctrl-C ends it", err=True)
+        except UsageError as error:
+            now = str(error)
+            if now != seen:
+                click.echo(f"graphlint: error: {error}", err=True)
+        seen = now
+        time.sleep(max(PACE, time.monotonic() - begun))
+
+
+def _stamps(paths: tuple[Path, ...], options: dict[str, Any]) -> object:
+    """What changes when a file does, or the configuration. Raises UsageError."""
+    from graphlint import checking
+    from graphlint.static.syntax.paths import discover
+
+    config, _ = checking.configure(start=paths[0], **options)
+    files = discover(paths, config.exclude, config.root)
+    return config, [(path, path.stat().st_mtime_ns if path.exists() else 0) for path in files]
 
 
 def tell(report: Report) -> None:

@@ -175,10 +175,11 @@ def names_ending(folder: str, suffix: str) -> list[str]:
 
 
 def names_in(folder: str) -> frozenset[str]:
+    unsaved = {os.path.basename(path) for path in _unsaved if os.path.dirname(path) == folder}
     try:
-        return frozenset(os.listdir(folder))
+        return frozenset(os.listdir(folder)) | unsaved
     except OSError:
-        return frozenset()
+        return frozenset(unsaved)
 
 
 def files_in(folder: Path, suffix: str) -> list[Path]:
