@@ -18,6 +18,7 @@ class Value:
     """Anything that is known of a value; the kinds follow. The static half adds those that a program defines."""
 
     __slots__ = ()
+    size = 1  # how many values are in it, itself included
     is_true: ClassVar[bool] = False  # whether everything of this kind is true
     is_example: ClassVar[bool] = False  # whether it is one of many that a registry may hold
 
@@ -26,6 +27,23 @@ MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is 
 MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
+MAX_SIZE = 10_000  # values in a value; a short program puts a list into itself, twice, sixty times
+
+
+_SIZE = field(init=False, repr=False, compare=False)
+
+
+def _set(value: Value, **fields: object) -> None:
+    """Settle what a value that is being made knows."""
+    for name, known in fields.items():
+        object.__setattr__(value, name, known)
+
+
+def _weigh(value: Value, parts: Iterable[Value]) -> int:
+    """Note how many values are in one that is being made of these."""
+    size = 1 + sum([part.size for part in parts])
+    object.__setattr__(value, "size", size)
+    return size
 
 
 class Place(enum.Enum):
@@ -121,13 +139,19 @@ class Sequence(Value):
     """A list, tuple, set, iterator, module-list or sequential.
 
     `elements` is None when the length is not known: `element` stands for every element then, the first ones, which
-    `prefix` knows better, among them.
+    `prefix` knows better, among them. Of one that holds too much, only the kinds of its elements are known.
     """
 
     kind: str
     elements: tuple[Value, ...] | None
     element: Value = UNKNOWN
     prefix: tuple[Value, ...] = ()
+    size: int = _SIZE
+
+    def __post_init__(self) -> None:
+        if _weigh(self, (*self.first, self.element)) > MAX_SIZE:
+            element = union(map(_emptied, (*self.first, *([self.element] if self.elements is None else []))))
+            _set(self, elements=None, element=element, prefix=(), size=1 + element.size)
 
     @property
     def first(self) -> tuple[Value, ...]:
@@ -148,7 +172,14 @@ class Mapping(Value):
 
     items: tuple[tuple[Value, Value], ...] = ()
     other: Value | None = None
+    size: int = _SIZE
     _any_value: Value | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        held = [value for _, value in self.items] + ([] if self.other is None else [self.other])
+        if _weigh(self, (*(key for key, _ in self.items), *held)) > MAX_SIZE:
+            other = union(map(_emptied, held))
+            _set(self, items=(), other=other, size=1 + other.size)
 
     @property
     def any_value(self) -> Value:
@@ -156,7 +187,7 @@ class Mapping(Value):
         known = self._any_value
         if known is None:
             known = union([*(value for _, value in self.items), *(() if self.other is None else (self.other,))])
-            object.__setattr__(self, "_any_value", known)
+            _set(self, _any_value=known)
         return known
 
 
@@ -165,16 +196,18 @@ class Union(Value):
     """One of several; which comes first means nothing, but stays the same from run to run."""
 
     members: tuple[Value, ...]
-    _set: frozenset[Value] = field(init=False)
+    size: int = _SIZE
+    _all: frozenset[Value] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_set", frozenset(self.members))
+        _weigh(self, self.members)
+        _set(self, _all=frozenset(self.members))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Union) and self._set == other._set
+        return isinstance(other, Union) and self._all == other._all
 
     def __hash__(self) -> int:
-        return hash(self._set)
+        return hash(self._all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +348,11 @@ def _of_kind(value: Value) -> Value:
     """Another number of the same kind; what is no number stays."""
     is_number = isinstance(value, Const) and value.kind in (int, float)
     return Host(value.kind.__name__) if isinstance(value, Const) and is_number else value
+
+
+def _emptied(value: Value) -> Value:
+    """A value without what it holds."""
+    return limit_depth(value, 0)
 
 
 def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:

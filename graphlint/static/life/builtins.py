@@ -155,7 +155,7 @@ class Builtins(Captures):
             with self.ledger.loop(place):
 
                 def collect(one: Object) -> None:
-                    made.elements.append(one)
+                    made.take((one,))
                     self.ledger.collected(made, None, one, place)
 
                 self.iterate(value, value.state["frame"], place.node, collect)
@@ -182,7 +182,7 @@ class Builtins(Captures):
                 case "map":
                     made.elements.append(self.call(given.positional[0], Arguments(row), node, frame))
                 case _:
-                    made.elements += row
+                    made.take(row)
         return made
 
     def call_container(self, owner: Container, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
@@ -191,11 +191,11 @@ class Builtins(Captures):
         place = frame.place(node)
         match name:
             case "append" | "add" | "appendleft":
-                owner.elements.append(first)
+                owner.take((first,))
                 self.ledger.collected(owner, None, first, place)
             case "extend" | "update":
                 held = first if isinstance(first, Container) else None
-                owner.elements += held.elements if held is not None and owner.kind != "dict" else []
+                owner.take(held.elements if held is not None and owner.kind != "dict" else ())
                 owner.keyed |= held.keyed if held is not None else {}
                 owner.keyed |= {identity(key): (key, value) for key, value in given.keywords.items()}
                 owner.is_open = owner.is_open or held is None

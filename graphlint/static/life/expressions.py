@@ -32,7 +32,6 @@ from graphlint.static.life.questions import (
     same,
 )
 from graphlint.static.syntax import ir
-from graphlint.values import MAX_ELEMENTS
 from graphlint.values.bounds import is_small
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
@@ -84,7 +83,7 @@ class Expressions(Access):
         for element in node.elements:
             value = self.eval(element, frame)
             if isinstance(element, ir.Starred):
-                made.elements += value.elements if isinstance(value, Container) else [Thing()]
+                made.take(value.elements if isinstance(value, Container) else (Thing(),))
                 made.is_open = made.is_open or not isinstance(value, Container)
             else:
                 made.elements.append(value)
@@ -147,9 +146,9 @@ class Expressions(Access):
                     return _ARITHMETIC[sign](left, right)
         if isinstance(left, Container) and sign == "+":
             more = right.elements if isinstance(right, Container) else []
-            if len(left.elements) + len(more) > MAX_ELEMENTS:
-                return Container(frame.place(node), kind=left.kind, elements=left.elements[:1], is_open=True)
-            return Container(frame.place(node), kind=left.kind, elements=[*left.elements, *more], is_open=not more)
+            joined = Container(frame.place(node), kind=left.kind, elements=list(left.elements), is_open=not more)
+            joined.take(more)
+            return joined
         return self.operated((left, right), frame.place(node))
 
     def changed_in_place(self, node: ir.AugAssign, before: Object, value: Object, frame: Frame) -> Object | None:
@@ -159,8 +158,7 @@ class Expressions(Access):
             self.ledger.wrote(before, (before, value), frame.place(node))
             return before
         if isinstance(before, Container) and before.kind != "tuple":
-            if len(before.elements) < MAX_ELEMENTS:
-                before.elements += value.elements[:MAX_ELEMENTS] if isinstance(value, Container) else [Thing()]
+            before.take(value.elements if isinstance(value, Container) else (Thing(),))
             return before
         return None
 

@@ -5,7 +5,7 @@ What is known of the host (numbers, strings, None) is the Python value itself; `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ from graphlint.finding import Hop, Region, Span
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
+from graphlint.values import MAX_ELEMENTS
 
 Object: TypeAlias = Any  # a plain Python value, or one of the classes below
 PLAIN = (bool, int, float, str, bytes, type(None))  # what is known of the host is the value itself
@@ -184,6 +185,12 @@ class Container(Thing):
     def values(self) -> list[Object]:
         return [*self.elements, *(value for _, value in self.keyed.values())]
 
+    def take(self, more: Sequence[Object]) -> None:
+        """Hold more elements, as long as they are few."""
+        room = max(0, MAX_ELEMENTS - len(self.elements))
+        self.elements += more[:room]
+        self.is_open |= len(more) > room
+
 
 @dataclass(slots=True, eq=False)
 class Closure:
@@ -307,21 +314,26 @@ def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
     return Made(place, cls=name, state={"wrapped": target, "given": given})
 
 
-def duplicate(value: Object) -> Object:
-    """A deep copy, as far as modules and what they are made of go."""
+def duplicate(value: Object, copies: dict[int, Object] | None = None) -> Object:
+    """A deep copy, as far as modules and what they are made of go; `copies` are those that were begun, by identity."""
+    copies = {} if copies is None else copies
+    if id(value) in copies:
+        return copies[id(value)]
     match value:
         case Made():
-            return replace(value, given={key: duplicate(held) for key, held in value.given.items()}, source=())
+            made = copies[id(value)] = replace(value, given={}, source=())
+            made.given |= {key: duplicate(held, copies) for key, held in value.given.items()}
         case Instance():
-            held = {
-                key: duplicate(one) if isinstance(one, (Made, Instance)) else one
-                for key, one in value.attributes.items()
-            }
-            return replace(value, attributes=held, source=())
+            made = copies[id(value)] = replace(value, attributes={}, source=())
+            for key, one in value.attributes.items():
+                made.attributes[key] = duplicate(one, copies) if isinstance(one, (Made, Instance)) else one
         case Container():
-            return replace(value, elements=[duplicate(one) for one in value.elements])
+            made = copies[id(value)] = replace(value, elements=[])
+            made.elements += [duplicate(one, copies) for one in value.elements]
         case Tensor():
-            return Tensor(value.made, value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
+            made = Tensor(value.made, value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
         case Thing():
-            return Thing(value.made)
-    return value
+            made = Thing(value.made)
+        case _:
+            return value
+    return copies.setdefault(id(value), made)
