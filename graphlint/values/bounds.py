@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 MAX_TEXT = 1000  # characters; longer ones are no names
 MAX_SHIFT = 64  # bits to shift by, and what to raise to
@@ -23,6 +24,11 @@ def is_small(sign: str, left: object, right: object) -> bool:
     if texts:
         return sum(map(len, texts)) <= 2 * MAX_TEXT
     return sign not in ("**", "<<") or (isinstance(right, (int, float)) and abs(right) <= MAX_SHIFT)
+
+
+def are_short(parts: Iterable[str | int]) -> bool:
+    """Whether texts and numbers one behind the other are no longer than a name."""
+    return sum(len(part) if isinstance(part, str) else part.bit_length() for part in parts) <= MAX_TEXT
 
 
 def is_narrow(text: str) -> bool:

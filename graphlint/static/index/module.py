@@ -19,6 +19,7 @@ from pathlib import Path
 from graphlint.reading import reads
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import EndlessSource, UnparsableSource, lower_segment
+from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
 from graphlint.static.syntax.outline import outline
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -155,6 +156,8 @@ def read_source(path: Path) -> str:
 
 def parse(text: str) -> ast.Module:
     """The tree of a text. Raises one of UNPARSABLE."""
+    if is_too_long(text):
+        raise ValueError(f"it holds more than {MAX_FILE:,} elements, operators and lines")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)

@@ -9,7 +9,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import CONTENT, Class, Instance
 from graphlint.static.interpreter import narrowing
 from graphlint.static.models import texts
-from graphlint.static.models.containers import with_item
+from graphlint.static.models.containers import put
 from graphlint.static.syntax import ir
 from graphlint.values import (
     MAX_DEPTH,
@@ -83,19 +83,20 @@ class Expressions:
         return Sequence(node.kind, None, union(elements), prefix if node.kind in ("list", "tuple") else ())
 
     def _dict(self, node: ir.DictDisplay, frame: Frame) -> Value:
-        mapping = Mapping()
+        items: dict[Value, Value] = {}
+        other: Value | None = None
         for key, item in node.items:
             value = limit_depth(self.eval(item, frame), MAX_DEPTH - 1)
             if key is not None:
-                mapping = with_item(mapping, self.eval(key, frame), value)
+                other = put(items, other, self.eval(key, frame), value)
                 continue
             for member in members(value):
                 if isinstance(member, Mapping):
-                    other = member.other if mapping.other is None else union((mapping.other, member.any_value))
-                    mapping = Mapping(tuple((dict(mapping.items) | dict(member.items)).items()), other)
+                    other = member.other if other is None else union((other, member.any_value))
+                    items |= dict(member.items)
                 elif member != NONE:
-                    mapping = Mapping(mapping.items, UNKNOWN)
-        return mapping
+                    other = UNKNOWN
+        return Mapping(tuple(items.items()), other)
 
     def _slice(self, node: ir.Slice, frame: Frame) -> Value:
         for bound in node.bounds:
@@ -134,10 +135,14 @@ class Expressions:
         before, assumed = frame.env, frame.assumed
         frame.env = dict(before)
         first = self.eval(node.clauses[0][1], frame)
-        known = self._known_comprehension(node, first, frame)
-        if known is not None:
-            frame.env = before
-            return known
+        with self.interpreter.loops.repeated(len(first.first) if isinstance(first, Sequence) else 1, frame) as is_few:
+            known = self._known_comprehension(node, first, frame) if is_few else None
+            made = self._joined_comprehension(node, first, frame) if known is None else known
+        frame.env, frame.assumed = before, assumed
+        return made
+
+    def _joined_comprehension(self, node: ir.Comprehension, first: Value, frame: Frame) -> Value:
+        """A comprehension, once for all elements; `first` is what its first clause goes over."""
         for number, (target, iterable, tests) in enumerate(node.clauses):
             value = self.eval(iterable, frame) if number else first
             self.interpreter.loops.assume_filled(iterable, frame)
@@ -147,9 +152,8 @@ class Expressions:
                 frame.env = narrowing.narrow(self.interpreter, test, True, frame)
                 frame.assume(test, True)
         element = self.eval(node.element, frame)
-        key = self.eval(node.key, frame) if node.key is not None else None
-        frame.env, frame.assumed = before, assumed
-        if key is not None:
+        if node.key is not None:
+            self.eval(node.key, frame)
             return Mapping((), element)
         return Sequence(node.kind, None, element)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Loop
@@ -54,6 +55,14 @@ class Loops:
             return True
 
         return self._settle(node, frame, enter, lambda: False)
+
+    @contextmanager
+    def repeated(self, times: int, frame: Frame) -> Iterator[bool]:
+        """What runs here runs so often, with the loops around it; whether that is not too often."""
+        loop = Loop(min(max(times, 1) * _runs(frame), MAX_RUNS))
+        frame.loops.append(loop)
+        yield loop.runs < MAX_RUNS
+        frame.loops.pop()
 
     def _unrolled(self, node: ir.For, elements: tuple[Value, ...], frame: Frame) -> bool:
         """Run a loop over a few known constants as it would run."""

@@ -32,7 +32,7 @@ from graphlint.static.life.questions import (
     same,
 )
 from graphlint.static.syntax import ir
-from graphlint.values.bounds import is_small
+from graphlint.values.bounds import are_short, is_small
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
@@ -216,7 +216,7 @@ class Expressions(Access):
     def _formatted(self, node: ir.Formatted, frame: Frame) -> Object:
         parts = [part if isinstance(part, str) else self.eval(part, frame) for part in node.parts]
         self.ledger.read([part for part in parts if isinstance(part, Thing)], frame.place(node))
-        if node.plain and all(isinstance(part, (str, int)) for part in parts):
+        if node.plain and all(isinstance(part, (str, int)) for part in parts) and are_short(parts):
             return "".join(map(str, parts))
         return Symbol()
 

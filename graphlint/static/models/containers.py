@@ -204,16 +204,20 @@ class Containers:
 
 def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
     """The mapping after `mapping[key] = value`."""
+    items = dict(mapping.items)
+    other = put(items, mapping.other, key, value)
+    return Mapping(tuple(items.items()), other)
+
+
+def put(items: dict[Value, Value], other: Value | None, key: Value, value: Value) -> Value | None:
+    """Store a value under a key; what keys that are not known hold afterwards."""
     if isinstance(key, (Const, External)):
-        items = dict(mapping.items)
         items[key] = value
-        return Mapping(tuple(items.items()), mapping.other)
-    if isinstance(key, Union) and all(isinstance(member, Const) for member in key.members):  # any one of these
-        items = dict(mapping.items)
+    elif isinstance(key, Union) and all(isinstance(member, Const) for member in key.members):  # any one of these
         items |= {one: join(items.get(one, value), value) for one in key.members}
-        return Mapping(tuple(items.items()), mapping.other)
-    other = value if mapping.other is None else union((mapping.other, value))
-    return Mapping(mapping.items, other)
+    else:
+        return value if other is None else union((other, value))
+    return other
 
 
 def item(value: Value, index: Value, missing: list[Value] | None = None) -> Value:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from math import prod
 
 from graphlint.values import MAX_MEMBERS, UNKNOWN, Const, Host, Value, members, union
 from graphlint.values.bounds import MAX_TEXT
 
+MAX_CHOICES = 1000  # of parts together: most of them would come to the same text
 _PARTS = (str, int)
 
 
 def combined(make: Callable[..., object], values: Sequence[Value]) -> Value:
     """What a function makes of texts and numbers, for each that they may be; just a text if they are not known."""
     choices = [_constants(value) for value in values]
-    if not all(choices):
+    if not all(choices) or prod(map(len, choices)) > MAX_CHOICES:
         return Host("str")
     made: dict[Value, None] = {}
     for chosen in product(*choices):

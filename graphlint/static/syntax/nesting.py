@@ -12,14 +12,21 @@ from collections import Counter
 MAX_BRACKETS = 150  # inside each other; Python itself refuses 200
 MAX_DEPTH = 1000  # operators, attributes and calls inside each other, as in `a + b + c`
 MAX_BRANCHES = 500  # an `elif` is a branch of the one before
-MAX_PIECES = 200_000  # elements, operators and lines of one statement; more take gigabytes as a tree
+MAX_PIECES = 120_000  # elements, operators and lines of one statement; more take gigabytes as a tree
+MAX_FILE = 500_000  # of one file, which takes less for each
 
 _OPERATOR = r"[-+*/%@&|^~.]|\b(?:not|and|or|if|await|lambda|for)\b"
 _STRING = r"""'''(?:[^\\]|\\.)*?'''|\"{3}(?:[^\\]|\\.)*?\"{3}|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 _TOKEN = re.compile(rf"{_STRING}|#[^\n]*|\\\n|[=!<>:]=|[-+*/%@&|^]=|[(\[{{)\]}},;=\n]|{_OPERATOR}", re.DOTALL)
 _DEEPER = re.compile(rf"[(\[{{]|{_OPERATOR}")
 _BRANCH = re.compile(r"^([ \t]*)(el)?if\b", re.MULTILINE)
+_PIECES = "([{,.:;=<>+-*/%@&|^\n"
 _STAYS = ("lambda", "for")  # go on behind a comma
+
+
+def is_too_long(text: str) -> bool:
+    """Whether a file holds more than can be parsed in a gigabyte."""
+    return len(text) > MAX_FILE and sum(map(text.count, _PIECES)) > MAX_FILE
 
 
 def too_deep(text: str) -> tuple[str, int] | None:
