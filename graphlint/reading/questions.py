@@ -18,12 +18,12 @@ Written: TypeAlias = "str | int | list[Written] | dict[str, Written] | None"  # 
 _PIECE = 5  # bytes that marks may share: fewer stand in too many files
 
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\(?\s*(\w+)|import[ \t]+([\w.]+))", re.MULTILINE
+    rb"^[ \t]*(?:from[ \t]+(\.*)((?:\w[\w.]*)?)[ \t]+import[ \t]+\(?\s*(\w+)|import[ \t]+([\w.]+))", re.MULTILINE
 )
-_CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]*)\)")  # begins with a plain word, which is found ten times faster
+_CLASS_BASES = re.compile(rb"class\s+\w+\(([^)]{0,5000})\)")  # begins with a plain word, which is found ten times faster
 _BASE = re.compile(rb"(\w+)\s*(?:\[|,|$)")
 _STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
-_OWN = re.compile(rb"self\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+_OWN = re.compile(rb"self\.(\w+)[ \t]*(?::[^=\n]{1,500})?=(?!=)")
 _QUOTED = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 _METHOD = re.compile(rb"def (\w+)\(")
 

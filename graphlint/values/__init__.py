@@ -7,7 +7,7 @@ Long, because containers join their elements: the kinds of values and the ways t
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ class Value:
 
     __slots__ = ()
     size = 1  # how many values are in it, itself included
+    height = 0  # how deep containers are in it
     is_true: ClassVar[bool] = False  # whether everything of this kind is true
     is_example: ClassVar[bool] = False  # whether it is one of many that a registry may hold
 
@@ -27,23 +28,30 @@ MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is 
 MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
-MAX_SIZE = 10_000  # values in a value; a short program puts a list into itself, twice, sixty times
+MAX_SIZE = 3000  # values in a value; a short program puts a list into itself, twice, sixty times
 
 
-_SIZE = field(init=False, repr=False, compare=False)
+class Composite(Value):
+    """A value that holds others: how many and how deep is worked out once, since it is asked for again and again."""
 
+    __slots__ = ("_hash", "height", "size")
 
-def _set(value: Value, **fields: object) -> None:
-    """Settle what a value that is being made knows."""
-    for name, known in fields.items():
-        object.__setattr__(value, name, known)
+    size: int
+    height: int
+    _hash: int | None
 
+    def _settle(self, parts: Collection[Value], **known: object) -> None:
+        """Note the parts of a value that is being made, and what else is known of it."""
+        height = max([part.height for part in parts], default=0) + (not isinstance(self, Union))
+        known |= {"size": 1 + sum([part.size for part in parts]), "height": height, "_hash": None}
+        for name, one in known.items():
+            object.__setattr__(self, name, one)
 
-def _weigh(value: Value, parts: Iterable[Value]) -> int:
-    """Note how many values are in one that is being made of these."""
-    size = 1 + sum([part.size for part in parts])
-    object.__setattr__(value, "size", size)
-    return size
+    def _remember(self, *fields: object) -> int:
+        """The hash of these."""
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash(fields))
+        return self._hash  # type: ignore[return-value]
 
 
 class Place(enum.Enum):
@@ -135,7 +143,7 @@ class ExternalObject(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence(Value):
+class Sequence(Composite):
     """A list, tuple, set, iterator, module-list or sequential.
 
     `elements` is None when the length is not known: `element` stands for every element then, the first ones, which
@@ -146,12 +154,15 @@ class Sequence(Value):
     elements: tuple[Value, ...] | None
     element: Value = UNKNOWN
     prefix: tuple[Value, ...] = ()
-    size: int = _SIZE
 
     def __post_init__(self) -> None:
-        if _weigh(self, (*self.first, self.element)) > MAX_SIZE:
+        self._settle((*self.first, self.element))
+        if self.size > MAX_SIZE:
             element = union(map(_emptied, (*self.first, *([self.element] if self.elements is None else []))))
-            _set(self, elements=None, element=element, prefix=(), size=1 + element.size)
+            self._settle((element,), elements=None, element=element, prefix=())
+
+    def __hash__(self) -> int:
+        return self._remember(self.kind, self.elements, self.element, self.prefix)
 
     @property
     def first(self) -> tuple[Value, ...]:
@@ -167,19 +178,22 @@ class Sequence(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping(Value):
+class Mapping(Composite):
     """A dict: known keys, and what any other key may hold (None: there are no others)."""
 
     items: tuple[tuple[Value, Value], ...] = ()
     other: Value | None = None
-    size: int = _SIZE
     _any_value: Value | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         held = [value for _, value in self.items] + ([] if self.other is None else [self.other])
-        if _weigh(self, (*(key for key, _ in self.items), *held)) > MAX_SIZE:
+        self._settle((*(key for key, _ in self.items), *held))
+        if self.size > MAX_SIZE:
             other = union(map(_emptied, held))
-            _set(self, items=(), other=other, size=1 + other.size)
+            self._settle((other,), items=(), other=other)
+
+    def __hash__(self) -> int:
+        return self._remember(self.items, self.other)
 
     @property
     def any_value(self) -> Value:
@@ -187,21 +201,19 @@ class Mapping(Value):
         known = self._any_value
         if known is None:
             known = union([*(value for _, value in self.items), *(() if self.other is None else (self.other,))])
-            _set(self, _any_value=known)
+            object.__setattr__(self, "_any_value", known)
         return known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Union(Value):
+class Union(Composite):
     """One of several; which comes first means nothing, but stays the same from run to run."""
 
     members: tuple[Value, ...]
-    size: int = _SIZE
     _all: frozenset[Value] = field(init=False)
 
     def __post_init__(self) -> None:
-        _weigh(self, self.members)
-        _set(self, _all=frozenset(self.members))
+        self._settle(self.members, _all=frozenset(self.members))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Union) and self._all == other._all
@@ -357,6 +369,8 @@ def _emptied(value: Value) -> Value:
 
 def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
     """The value with everything below a depth unknown, so that a loop which nests a container comes to rest."""
+    if value.height <= depth and value.size <= MAX_ELEMENTS:
+        return value
     if isinstance(value, Sequence):
         if depth == 0:
             return Sequence(value.kind, None, UNKNOWN)

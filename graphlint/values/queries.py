@@ -34,17 +34,23 @@ def without(value: Value, unwanted: Value) -> Value:
 
 def tensors_in(value: Value) -> Iterator[Tensor]:
     """The tensors that a value can be, or that a container holds."""
-    for member in members(value):
-        if isinstance(member, Tensor):
-            yield member
-        elif isinstance(member, Sequence):
-            if member.elements is None:
-                yield from tensors_in(member.element)
-            else:
-                for element in member.elements:
-                    yield from tensors_in(element)
-        elif isinstance(member, Mapping):
-            yield from tensors_in(member.any_value)
+    pending, seen = [value], set()
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Tensor):
+            yield one
+        elif isinstance(one, (Union, Sequence, Mapping)) and id(one) not in seen:
+            seen.add(id(one))
+            pending += reversed(_inside(one))
+
+
+def _inside(value: Union | Sequence | Mapping) -> tuple[Value, ...]:
+    """What a value may be, or holds."""
+    if isinstance(value, Mapping):
+        return (value.any_value,)
+    if isinstance(value, Union):
+        return value.members
+    return (value.element,) if value.elements is None else value.elements
 
 
 def device_tensor(value: Value) -> Tensor | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import re
@@ -14,6 +15,7 @@ from types import FrameType
 from unittest import mock
 
 from graphlint.cli import main
+from graphlint.static.syntax.lowering import lower_segment
 
 SECONDS = 30  # of the processor
 NEIGHBOUR = """\
@@ -70,10 +72,15 @@ def run(folder: Path, arguments: Sequence[str]) -> tuple[object, str, str]:
         contextlib.redirect_stderr(told),
         processor_time(SECONDS),
     ):
+        limit = sys.getrecursionlimit()
         try:
             main()
         except SystemExit as ended:
             status = ended.code
+        finally:  # what a process leaves behind when it ends
+            sys.setrecursionlimit(limit)
+            lower_segment.cache_clear()
+            gc.unfreeze()
     return status, said.getvalue(), told.getvalue()
 
 

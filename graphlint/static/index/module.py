@@ -22,6 +22,7 @@ from graphlint.static.syntax.lowering import EndlessSource, UnparsableSource, lo
 from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
 from graphlint.static.syntax.outline import outline
 
+TOO_DEEP = ("nests too deep to be read", 1)
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
@@ -81,7 +82,7 @@ class Module:
         try:
             return Index() if tree is None else index_module(self, tree)
         except RecursionError:
-            self.problem = ("nests too deep to be read", 1)
+            self.problem = TOO_DEEP
             return Index()
 
     def check_syntax(self) -> None:

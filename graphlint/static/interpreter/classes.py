@@ -55,7 +55,7 @@ class Classes:
             chains: list[list[Base]] = [
                 list(self.order(base)) if isinstance(base, ClassDefinition) else [base] for base in parents
             ]
-            known = (cls, *_linearise([*chains, parents]))
+            known = (cls, *(chains[0] if len(chains) == 1 else _linearise([*chains, parents])))
             self.orders[cls] = known
         return known
 

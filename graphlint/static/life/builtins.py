@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.life.captures import Captures
@@ -73,9 +74,9 @@ class Builtins(Captures):
         first = given.get(0)
         place = frame.place(node)
         match name:
-            case "range" if given.positional and all(isinstance(one, int) for one in given.positional):
-                return range(*given.positional)
             case "range":
+                with suppress(TypeError, ValueError):
+                    return range(*given.positional)
                 return Thing(place)
             case "len":
                 return len(first.values()) if isinstance(first, Container) and not first.is_open else Symbol()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from graphlint.rule import HostRead, Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
@@ -77,8 +79,10 @@ class Iterables:
             self.evaluator.used("count", argument.value, TRUE, frame)
         values = (v.value for v in arguments.positional if isinstance(v, Const))
         bounds = [v for v in values if isinstance(v, int) and not isinstance(v, bool)]
-        if bounds and len(bounds) == len(arguments.positional) and len(range(*bounds)) <= MAX_KNOWN:
-            return Sequence("iterator", tuple(Const(i) for i in range(*bounds)))
+        if bounds and len(bounds) == len(arguments.positional):
+            with suppress(TypeError, ValueError, OverflowError):  # too many, a step of zero, or longer than there is
+                if len(known := range(*bounds)) <= MAX_KNOWN:
+                    return Sequence("iterator", tuple(map(Const, known)))
         return Sequence("iterator", None, Host("int"))
 
     def sum(self, first: Value) -> Value:

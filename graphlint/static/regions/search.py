@@ -16,7 +16,7 @@ from pathlib import Path
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Instance
-from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
+from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
 from graphlint.static.regions.patterns import functions_in
@@ -66,7 +66,11 @@ class Search:
             for number, (path, words) in enumerate(pending.items()):
                 if self.progress is not None:
                     self.progress(number, len(pending))
-                found |= self._run_file(self.interpreter.project.module_at(path), words)
+                module = self.interpreter.project.module_at(path)
+                try:
+                    found |= self._run_file(module, words)
+                except RecursionError:
+                    module.problem = module.problem or TOO_DEEP
             self._run_holders()
             new = {name for name in found if len(name) > 3} - helpers
             if not new:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 
 MAX_BRACKETS = 150  # inside each other; Python itself refuses 200
+MAX_RETRIED = 8  # brackets behind `case` and `del`: with each more, libcst tries two to four times as long
 MAX_DEPTH = 1000  # operators, attributes and calls inside each other, as in `a + b + c`
 MAX_BRANCHES = 500  # an `elif` is a branch of the one before
 MAX_PIECES = 120_000  # elements, operators and lines of one statement; more take gigabytes as a tree
@@ -17,7 +18,8 @@ MAX_FILE = 500_000  # of one file, which takes less for each
 
 _OPERATOR = r"[-+*/%@&|^~.]|\b(?:not|and|or|if|await|lambda|for)\b"
 _STRING = r"""'''(?:[^\\]|\\.)*?'''|\"{3}(?:[^\\]|\\.)*?\"{3}|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
-_TOKEN = re.compile(rf"{_STRING}|#[^\n]*|\\\n|[=!<>:]=|[-+*/%@&|^]=|[(\[{{)\]}},;=\n]|{_OPERATOR}", re.DOTALL)
+_RETRIED = r"\b(?:case|del)\b"
+_TOKEN = re.compile(rf"{_STRING}|#[^\n]*|\\\n|[=!<>:]=|[-+*/%@&|^]=|[(\[{{)\]}},;=\n]|{_OPERATOR}|{_RETRIED}", re.DOTALL)
 _DEEPER = re.compile(rf"[(\[{{]|{_OPERATOR}")
 _BRANCH = re.compile(r"^([ \t]*)(el)?if\b", re.MULTILINE)
 _PIECES = "([{,.:;=<>+-*/%@&|^\n"
@@ -39,13 +41,14 @@ def too_deep(text: str) -> tuple[str, int] | None:
         branches[found[1]] = branches[found[1]] + 1 if found[2] else 0
         if branches[found[1]] > MAX_BRANCHES:
             return f"has more than {MAX_BRANCHES} branches of one `if`", text.count("\n", 0, found.start())
-    return _nested(text) if deeper > MAX_BRACKETS else None
+    is_retried = deeper > MAX_RETRIED and ("del" in text or ("case" in text and "match" in text))
+    return _nested(text) if deeper > MAX_BRACKETS or is_retried else None
 
 
 def _nested(text: str) -> tuple[str, int] | None:
     """Where brackets, or what stands in them, nest too deep."""
     outer: list[tuple[int, int]] = []  # what nests around each open bracket, and stays so
-    depth = stays = 0
+    depth, stays, most = 0, 0, MAX_BRACKETS
     for found in _TOKEN.finditer(text):
         token = found[0]
         if token in ("(", "[", "{"):
@@ -55,14 +58,17 @@ def _nested(text: str) -> tuple[str, int] | None:
         elif token in (")", "]", "}"):
             depth, stays = outer.pop() if outer else (0, 0)
         elif token in (",", "=") or (token in ("\n", ";") and not outer):
-            stays = stays if outer or token in (",", "=") else 0
+            if token in ("\n", ";") and not outer:
+                stays, most = 0, MAX_BRACKETS
             depth = stays
+        elif token in ("case", "del"):
+            most = most if outer else MAX_RETRIED
         elif token in _STAYS:
             depth, stays = depth + 1, stays + 1
         elif _DEEPER.fullmatch(token):
             depth += 1
-        if len(outer) > MAX_BRACKETS:
-            return f"nests more than {MAX_BRACKETS} brackets into each other", text.count("\n", 0, found.start())
+        if len(outer) > most:
+            return f"nests more than {most} brackets into each other", text.count("\n", 0, found.start())
         if depth > MAX_DEPTH:
             what = f"nests more than {MAX_DEPTH} operators, attributes and calls into each other"
             return what, text.count("\n", 0, found.start())
