@@ -56,6 +56,7 @@ MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late 
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
+MAX_WIDENED = 64  # kinds before what containers hold is forgotten, which tuples inside tuples need
 FEW_VARIANTS = 6  # of one function, once the contexts that there may be are used up
 
 
@@ -193,6 +194,8 @@ class Interpreter:
             return Context(latest.function, latest.path, result=latest.result)
         if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
             bound = {name: widen(value) for name, value in bound.items()}
+            if variants >= MAX_WIDENED:
+                bound = {name: limit_depth(value, 0) for name, value in bound.items()}
             key = (where, tuple(bound.items()), mode, None, constructing, around)
             context = self.contexts.get(key)
             if context is not None:
