@@ -62,7 +62,11 @@ def reachable(callable: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     """
     arguments = [(f"args[{position}]", value) for position, value in enumerate(args)]
     name = getattr(getattr(callable, "func", callable), "__name__", type(callable).__name__.lower())
-    roots = ((name, callable), *arguments, *kwargs.items())
+    return reachable_from(((name, callable), *arguments, *kwargs.items()), limit)
+
+
+def reachable_from(roots: tuple[tuple[str, object], ...], limit: int = LIMIT) -> State:
+    """The same for objects by names of their own."""
     walk = Walk(roots, limit)
     tensors = {walk.names[id(tensor)]: tensor for tensor in walk.tensors}
     hosts = {name: value for name, value in walk.slots.items() if not isinstance(value, Tensor)} | walk.lengths

@@ -27,7 +27,7 @@ from graphlint.runtime.examine.recovery import recover
 from graphlint.runtime.examine.redecisions import redecided
 from graphlint.runtime.examine.runner import examine_graphed
 from graphlint.runtime.examine.target import Target
-from graphlint.runtime.judge.reporting import Reporting
+from graphlint.runtime.judge.reporting import DECIDED, SUSPECT, Reporting
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.operators import Traced
 from graphlint.runtime.watch.hooks import opening_of
@@ -75,8 +75,7 @@ class Examination:
             self.base = self.state.snapshot()
             self._kept = {**self.base.held()}
         self.step("capture")
-        self.reporting.is_comparing = self.watch.driver.has_numbers
-        self.reporting.is_following = True
+        self.reporting.undecided = SUSPECT if self.watch.driver.has_numbers else DECIDED
         taken = self._capture_past_refusals()
         if taken is None:
             return {}

@@ -15,11 +15,11 @@ from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
 from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
-from graphlint.runtime.trace.places import returning
+from graphlint.runtime.trace.places import caller_stack, returning
 from graphlint.runtime.watch.watch import Watch
 
-_DECIDED = frozenset({"frozen-host-value", "frozen-host-random"})  # what changes what eager asks for, if anything
-_SUSPECT = _DECIDED | {"moved-tensor", "non-capturable-optimizer"}  # what changes the results, if anything
+DECIDED = frozenset({"frozen-host-value", "frozen-host-random"})  # what changes what eager asks for, if anything
+SUSPECT = DECIDED | {"moved-tensor", "non-capturable-optimizer"}  # what changes the results, if anything
 
 
 class Reporting:
@@ -31,8 +31,7 @@ class Reporting:
         self.findings = findings
         self.outside = Outside(self.tell, watch.driver, watch.openings)
         self.training = Training(causes.catalogue.families["accumulating"])
-        self.is_comparing = False
-        self.is_following = False
+        self.undecided: frozenset[str] = frozenset()  # effects that a comparison is to decide
         self._held: list[tuple[Capture, Trouble]] = []
         self.graphed: list[GraphedCallables] = []
         watch.graphed.append(self.callables_graphed)
@@ -41,11 +40,8 @@ class Reporting:
         watch.recorder.eager.append(self.outside.ran)
 
     def tell(self, capture: Capture, trouble: Trouble) -> None:
-        """Report it; where eager is compared with replay or with itself, what can make them differ waits until it does.
-
-        Where results are compared, `is_comparing` is set; where only operators are, `is_following`.
-        """
-        if trouble.effect in (_SUSPECT if self.is_comparing else _DECIDED if self.is_following else ()):
+        """Report it; where eager is compared with replay or with itself, what can make them differ waits until it does."""
+        if trouble.effect in self.undecided:
             self._held.append((capture, trouble))
             return
         self.findings.add(
@@ -112,9 +108,17 @@ class Reporting:
 
     def diverged(self, capture: Capture, divergence: Divergence, step: int, difference: Difference) -> None:
         """A replay gives something else than eager: where that begins, unless it is known already."""
-        self._tell_held()
+        self._end_comparison()
+        self._explain(capture, divergence, f"`{difference.path[2:-2]}` differs in replay {step + 1}")
+
+    def replay_differs(self, capture: Capture, divergence: Divergence, difference: Difference) -> None:
+        """A replay of a program gives something else than its own code."""
+        said = f"`{difference.path[2:-2]}` differs in replay {capture.replays}"
+        if not self.tell_doubts():
+            self._explain(capture, divergence, said)
+
+    def _explain(self, capture: Capture, divergence: Divergence, said: str) -> None:
         first, how = divergence.first()
-        said = f"`{difference.path[2:-2]}` differs in replay {step + 1}"
         suspect = host.suspect(capture, first.stack)
         if suspect is not None:
             self.tell(capture, replace(suspect, said=said))
@@ -139,7 +143,7 @@ class Reporting:
 
     def redecided(self, capture: Capture, divergence: Divergence, step: int) -> None:
         """Eager asks for something else in a later step, while replay repeats what was asked for at capture."""
-        is_explained = self._tell_held()
+        is_explained = self._end_comparison()
         first, how = divergence.first()
         what = f"runs {first.operator}" if how == "path" else f"gives {first.operator} other numbers or shapes"
         trouble = Trouble("frozen-host-value", first.stack, f"step {step + 1} of eager {what}")
@@ -149,13 +153,32 @@ class Reporting:
         elif not is_explained:
             self.tell(capture, trouble)
 
-    def _tell_held(self) -> bool:
+    def _end_comparison(self) -> bool:
         """Report what has waited, and from now on everything at once; whether anything has."""
-        self.is_comparing = self.is_following = False
+        self.undecided = frozenset()
+        return self.tell_doubts()
+
+    @property
+    def has_doubts(self) -> bool:
+        return bool(self._held)
+
+    def tell_doubts(self) -> bool:
+        """Report what has waited; whether anything has."""
         held, self._held = self._held, []
+        undecided, self.undecided = self.undecided, frozenset()
         for one in held:
             self.tell(*one)
+        self.undecided = undecided
         return bool(held)
+
+    def dismiss_doubts(self) -> None:
+        """What has waited changes nothing."""
+        self._held.clear()
+
+    def autocast_ignored(self, capture: Capture) -> None:
+        """A replay runs under another autocast than its capture, which would change what eager gives."""
+        said = "autocast is another one around the replay, and the graph keeps that of its capture"
+        self.tell(capture, Trouble("capture-only-path", caller_stack(), said))
 
     def told(self, effect: str, call: Callable[..., Any], said: str) -> None:
         """Something about the result of a callable, at the line that returns it."""

@@ -96,11 +96,15 @@ class Session:
 
         from graphlint.runtime.examine.look import run_target
         from graphlint.runtime.examine.program import run_program
+        from graphlint.runtime.examine.reruns import Reruns
 
         measured: dict[str, float] = {}
         if self.spec.path is not None and self.spec.is_program:
             send(Stage("run"))
+            reruns = Reruns(watch, reporting)
             run_program(self.spec.path.resolve(), watch, reporting)
+            send(Unseen("; ".join(filter(None, (watch.driver.unseen, reruns.unseen)))))
+            measured["compared"] = reruns.compared
         else:
             measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Stage(name)))
         send(Measured(measured | counts(watch)))

@@ -13,6 +13,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from graphlint.finding import Region, Span
 from graphlint.runtime.trace.bindings import Bindings
 from graphlint.runtime.trace.nodes import Node
+from graphlint.runtime.trace.operators import Traced
 from graphlint.runtime.trace.optimizers import Stepped
 from graphlint.runtime.trace.places import Stack
 
@@ -103,6 +104,7 @@ class Capture:
     bindings: Bindings
     thread: int = field(default_factory=threading.get_ident)
     operations: list[CapturedOperator] = field(default_factory=list)
+    decisions: list[Traced] = field(default_factory=list)  # what the host decided about each operator of the device
     externals: dict[int, External] = field(default_factory=dict)
     internals: dict[int, Internal] = field(default_factory=dict)
     asked: list[Stack] = field(default_factory=list)  # lines that asked whether a capture is under way

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from graphlint.runtime.trace.modes import DispatchMode
+from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, Traced, tensors
-from graphlint.runtime.trace.places import user_stack
+from graphlint.runtime.trace.places import Stack, user_stack
 
 
 class Decisions(DispatchMode):
@@ -22,12 +22,20 @@ class Decisions(DispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
         call = Call(func, args, kwargs or {})
         result = func(*args, **call.kwargs)
-        results = list(tensors(result))
-        if any(one.is_cuda for one in (*results, *call.tensors)):
-            numbers = tuple(map(repr, call.numbers))  # as text, in which NaN equals NaN
-            shapes = tuple((one.shape, one.dtype) for one in results)
-            stack = user_stack(sys._getframe()) if self.located else ()
-            self.made.append(Traced(call.name, stack, (*numbers, *shapes), []))
+        self.made += decided(call, result, user_stack(sys._getframe()) if self.located else ())
         return result
+
+
+def decided(call: Call, result: object, stack: Stack) -> list[Traced]:
+    """What the host decided about an operator; nothing for one that stays on the host."""
+    results = tensors(result)
+    if not any(one.is_cuda for one in (*results, *call.tensors)):
+        return []
+    numbers = tuple(map(repr, call.numbers))  # as text, in which NaN equals NaN
+    shapes = tuple((one.shape, one.dtype) for one in results)
+    return [Traced(call.name, stack, (*numbers, *shapes), [])]

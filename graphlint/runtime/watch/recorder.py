@@ -20,6 +20,7 @@ from graphlint.runtime.trace.capture import Capture, CapturedOperator, External,
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, Traced, storage_key, tensors
 from graphlint.runtime.trace.places import Place, Stack, libraries_between, user_stack, waiting_frame
+from graphlint.runtime.watch.decisions import decided
 
 SYNCHRONIZES = "called a synchronizing CUDA operation"
 _KEPT = 64  # values of one waiting operator on one line
@@ -218,6 +219,7 @@ class Recorder(DispatchMode):
 
     def _take_down(self, capture: Capture, call: Call, result: object, stack: Stack, first: int, outside: bool) -> None:
         end, index = self.node_count(capture), len(capture.operations)
+        capture.decisions += decided(call, result, stack)
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
         given: dict[int, torch.Tensor] = {}

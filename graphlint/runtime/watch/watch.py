@@ -43,12 +43,17 @@ _ABOUT_CAPTURE = re.compile(r"captur|legacy|memory", re.I)  # the driver speaks 
 
 
 class Watch:
-    """Every capture of this process, in order; `replaying` and `ended` are told of replays and of captures that end."""
+    """Every capture of this process, in order.
+
+    `began` and `ended` are told of captures, `replaying` and `replayed` of replays before and after they run.
+    """
 
     def __init__(self, device: Callable[[Refused], Backend]) -> None:
         self.captures: list[Capture] = []
         self.refusals: list[tuple[Region, Refusal]] = []  # of captures that could not begin
         self.replaying: list[Callable[[Capture], None]] = []
+        self.replayed: list[Callable[[Capture], None]] = []
+        self.began: list[Callable[[Capture], None]] = []
         self.ended: list[Callable[[Capture], None]] = []
         self.awaits_failure = False  # a program may catch what its own code raises in a region, which then harms nobody
         self.failures: list[tuple[BaseException, Capture, Refusal]] = []
@@ -112,6 +117,8 @@ class Watch:
             capture = Capture(region, stack, stream, self.driver.capture_graph(stream), mode, bindings)
             self.captures.append(capture)
             self._by_graph[graph] = capture
+            for told in self.began:
+                told(capture)
             self.recorder.capture = capture
             torch._C._cuda_set_sync_debug_mode(2)
             self._capturing = contextlib.ExitStack()
@@ -184,12 +191,16 @@ class Watch:
     def _around_replay(self, replay: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(replay)
         def replay_and_tell(graph: Any) -> None:
-            capture = self._by_graph.get(graph)
-            if capture is not None:
-                for told in self.replaying:
-                    told(capture)
-                capture.replays += 1
+            capture = None if self._is_ignoring else self._by_graph.get(graph)
+            if capture is None:
+                replay(graph)
+                return
+            for told in self.replaying:
+                told(capture)
+            capture.replays += 1
             replay(graph)
+            for told in self.replayed:
+                told(capture)
 
         return replay_and_tell
 

@@ -1,0 +1,260 @@
+"""A program that captures and replays in; whether each replay gives what the captured block gives without a graph out.
+
+The block runs again from the state that a replay finds, and all that it does to the program is undone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import FunctionType
+
+import torch
+
+from graphlint.runtime.compare.ambient import Ambient, Autocast
+from graphlint.runtime.compare.comparison import Difference, first_mismatch, noise_floor
+from graphlint.runtime.compare.divergence import Divergence
+from graphlint.runtime.compare.generators import default_sources
+from graphlint.runtime.compare.reach import Walk
+from graphlint.runtime.compare.remembered import GoneError, Recall, remembered
+from graphlint.runtime.compare.state import LIMIT, Snapshot, State, kept, reachable_from
+from graphlint.runtime.examine.arguments import Values, nudge
+from graphlint.runtime.judge.reporting import Reporting
+from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.frames import local, running
+from graphlint.runtime.trace.operators import Traced, storage_key
+from graphlint.runtime.watch.blocks import Block, block_of
+from graphlint.runtime.watch.decisions import Decisions
+from graphlint.runtime.watch.watch import Watch, told
+
+_FIRST = 3  # replays of a graph that are compared in any case; of later ones those whose number is a power of two
+_DOUBTS = 8  # values of one name that are tried before it is taken for one that does not matter
+
+Roots = tuple[tuple[str, object], ...]
+Variables = dict[str, object]
+
+
+@dataclass
+class Rerun:
+    """A captured block, what it was given, and the tensors that its graph writes its results to."""
+
+    block: Block
+    function: FunctionType
+    recall: dict[str, Recall]
+    ambient: Ambient
+    results: dict[str, Recall] = field(default_factory=dict)
+
+    def given(self) -> Variables:
+        """Raises GoneError."""
+        return {name: recall() for name, recall in self.recall.items()}
+
+    def given_now(self) -> Variables:
+        """What it would be given if it stood here; what it was given, where its frame has ended."""
+        frame = next((frame for frame in running() if id(frame) == self.block.frame), None)
+        return self.given() | (self.block.given(frame) if frame is not None else {})
+
+    def roots(self, given: Variables, made: Variables) -> Roots:
+        """What the block can reach, by name."""
+        return ("block", self.function), *given.items(), *made.items()
+
+
+@dataclass
+class Run:
+    """What the block gave from one state, and what the host decided on the way."""
+
+    values: Values
+    decisions: list[Traced]
+
+    def differs(self, other: Run) -> bool:
+        """Whether the host decides otherwise, or results are others."""
+        is_other_way = _way(self.decisions) != _way(other.decisions)
+        return is_other_way or first_mismatch([self.values], [other.values], [{}]) is not None
+
+
+@dataclass
+class Expected:
+    """The state before a replay, and what the block gave from there."""
+
+    given: Variables
+    state: State
+    before: Snapshot
+    run: Run
+
+
+class Reruns:
+    """Compares the replays of a program with its own code; `unseen` says of which blocks it did not, and why."""
+
+    def __init__(self, watch: Watch, reporting: Reporting) -> None:
+        self.watch = watch
+        self.reporting = reporting
+        self.compared = 0
+        self._stream: torch.cuda.Stream | None = None
+        self._known: dict[int, Rerun] = {}
+        self._expected: dict[int, Expected] = {}
+        self._unseen: dict[str, str] = {}
+        if not watch.driver.has_numbers:
+            return
+        reporting.undecided = frozenset({"frozen-host-value"})
+        watch.began.append(self._begins)
+        watch.ended.append(self._ends)
+        watch.replaying.append(self._replaying)
+        watch.replayed.append(self._replayed)
+
+    @property
+    def unseen(self) -> str:
+        return "; ".join(f"{place} is not compared with eager, since {why}" for place, why in self._unseen.items())
+
+    def _begins(self, capture: Capture) -> None:
+        found = block_of(running())
+        if found is None:
+            self._skip(capture, "the source does not show what is captured")
+            return
+        block, frame = found
+        owner = local(frame, "__class__")
+        recall = {name: remembered(value) for name, value in block.given(frame).items()}
+        self._known[id(capture)] = Rerun(block, block.function(frame.f_globals, owner), recall, Ambient())
+
+    def _ends(self, capture: Capture) -> None:
+        rerun = self._known.get(id(capture))
+        frame = next((frame for frame in running() if rerun is not None and id(frame) == rerun.block.frame), None)
+        if rerun is None or frame is None or not capture.is_healthy or capture.refusals:
+            self._known.pop(id(capture), None)
+            return
+        walk = Walk(rerun.roots(rerun.block.given(frame), rerun.block.made(frame)), LIMIT)
+        made = [one for one in walk.tensors if storage_key(one) in capture.internals]
+        rerun.results = {walk.names[id(one)]: remembered(one) for one in made}
+
+    def _replaying(self, capture: Capture) -> None:
+        """A replay begins: what it should give, from the state that it finds."""
+        rerun = self._known.get(id(capture))
+        if rerun is None or self.watch.recorder.capture is not None:
+            self.reporting.tell_doubts()
+            return
+        if capture.replays >= _FIRST and capture.replays & (capture.replays - 1) and not self.reporting.has_doubts:
+            return
+        try:
+            with self.watch.ignoring():
+                self._expected[id(capture)] = self._expect(rerun, capture)
+        except GoneError:
+            self._skip(capture, "what it was captured on is not there any more")
+        except Exception as error:
+            self._skip(capture, f"the block fails when it runs again: {told(error)}")
+
+    def _replayed(self, capture: Capture) -> None:
+        expected = self._expected.pop(id(capture), None)
+        if expected is None:
+            return
+        with self.watch.ignoring():
+            found = self._found(self._known[id(capture)], expected)
+            difference = self._difference(capture, expected, found)
+        self.compared += 1
+        if difference is None:
+            self.reporting.dismiss_doubts()
+        else:
+            divergence = Divergence(capture.decisions, expected.run.decisions, expected.run.decisions)
+            self.reporting.replay_differs(capture, divergence, difference)
+
+    def _expect(self, rerun: Rerun, capture: Capture) -> Expected:
+        given = rerun.given()
+        torch.cuda.synchronize()
+        state = reachable_from((*rerun.roots(given, {}), *_written(capture)))
+        before = state.snapshot()
+        try:
+            run = self._run(rerun, capture, given, before)
+            if self.reporting.has_doubts:
+                before.restore()
+                if self._run(rerun, capture, rerun.given_now(), before).differs(run):
+                    self.reporting.tell_doubts()
+            if (autocast := Autocast()) != rerun.ambient.autocast:
+                before.restore()
+                if self._run(rerun, capture, given, before, autocast=autocast).differs(run):
+                    self.reporting.autocast_ignored(capture)
+        finally:
+            before.restore()
+        return Expected(given, state, before, run)
+
+    def _run(
+        self, rerun: Rerun, capture: Capture, given: Variables, before: Snapshot, *, autocast: Autocast | None = None
+    ) -> Run:
+        """Run the block from here on; gradients that the graph has made are not there before it runs, as at capture."""
+        for parameter in self.reporting.training.made_by(capture):
+            parameter.grad = None
+        self._stream = self._stream or torch.cuda.Stream()
+        ambient = rerun.ambient if autocast is None else rerun.ambient.with_autocast(autocast)
+        with _quiet(), ambient.entered(), torch.cuda.stream(self._stream), Decisions(located=True) as decisions:
+            made = rerun.block.run(rerun.function, given)
+        torch.cuda.synchronize()
+        state = reachable_from((*rerun.roots(given, made), *_written(capture)))
+        return Run(kept(state, before.held()), decisions.made)
+
+    def _found(self, rerun: Rerun, expected: Expected) -> Values:
+        """What the replay has given, by the same names."""
+        torch.cuda.synchronize()
+        found = kept(reachable_from(rerun.roots(expected.given, {})), expected.before.held())
+        for name, recall in rerun.results.items():
+            with contextlib.suppress(GoneError):
+                found[name] = recall().detach().clone()
+        return {name: value for name, value in found.items() if name in expected.run.values}
+
+    def _difference(self, capture: Capture, expected: Expected, found: Values) -> Difference | None:
+        """What the replay gives otherwise, by more than eager differs from itself."""
+        wanted = {name: expected.run.values[name] for name in found}
+        if first_mismatch([found], [wanted], [{}]) is None:
+            return None
+        mismatch = first_mismatch([found], [wanted], [self._floor(capture, expected, wanted)])
+        return mismatch[1] if mismatch is not None else None
+
+    def _floor(self, capture: Capture, expected: Expected, wanted: Values) -> dict[str, float]:
+        """How far eager is from itself; with other roundings and other draws, where the graph took another way."""
+        rerun, after, runs = self._known[id(capture)], expected.state.snapshot(), []
+        is_other_way = _way(capture.decisions) != _way(expected.run.decisions)
+        try:
+            for change in (False, True) if is_other_way else (False,):
+                expected.before.restore()
+                if is_other_way:
+                    _reseed()
+                if change:
+                    nudge(reachable_from(rerun.roots(expected.given, {})).tensors.values())
+                runs.append(self._run(rerun, capture, expected.given, expected.before).values)
+        finally:
+            after.restore()
+        found = [noise_floor([wanted, {name: run.get(name) for name in wanted}], "") for run in runs]
+        return {name: max(one.get(name, 0.0) for one in found) for name in {*found[0], *found[-1]}}
+
+    def _skip(self, capture: Capture, why: str) -> None:
+        self._known.pop(id(capture), None)
+        self._unseen[f"{capture.region.path}:{capture.region.line}"] = why
+        self.reporting.tell_doubts()
+
+
+def _way(decisions: list[Traced]) -> list[tuple[str, tuple[object, ...]]]:
+    return [(one.operator, one.numbers) for one in decisions]
+
+
+def _written(capture: Capture) -> Roots:
+    """Memory that the graph writes and did not make, whether or not a name leads to it."""
+    found = []
+    for external in capture.externals.values():
+        storage = torch.UntypedStorage._new_with_weak_ptr(external.storage.cdata)
+        if external.is_written and not external.is_host and storage is not None:
+            tensor = torch.empty(0, dtype=external.dtype, device="cuda").set_(storage)
+            found.append((f"{external.dtype}{list(external.shape)}", tensor))
+    return tuple(found)
+
+
+def _reseed() -> None:
+    """Let generators of torch draw other numbers."""
+    for source in default_sources().values():
+        if isinstance(source, torch.Generator):
+            source.manual_seed(source.initial_seed() + 1)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Inside, nothing is said a second time."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
