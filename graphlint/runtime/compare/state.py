@@ -68,7 +68,9 @@ def reachable(callable: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 def reachable_from(roots: tuple[tuple[str, object], ...], limit: int = LIMIT) -> State:
     """The same for objects by names of their own."""
     walk = Walk(roots, limit)
-    tensors = {walk.names[id(tensor)]: tensor for tensor in walk.tensors}
+    tensors: dict[str, Tensor] = {}
+    for tensor in walk.tensors:
+        tensors.setdefault(walk.names[id(tensor)], tensor)  # of two with one name, the nearest
     hosts = {name: value for name, value in walk.slots.items() if not isinstance(value, Tensor)} | walk.lengths
     unreadable = tuple(walk.names[id(tensor)] for tensor in walk.tensors if not _is_readable(tensor))
     return State(roots, limit, tensors, hosts, walk.unvisited, unreadable)

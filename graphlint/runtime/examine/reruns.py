@@ -18,10 +18,11 @@ from graphlint.runtime.compare.ambient import Ambient, Autocast
 from graphlint.runtime.compare.comparison import Difference, first_mismatch, noise_floor
 from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.compare.generators import default_sources
-from graphlint.runtime.compare.reach import Walk
+from graphlint.runtime.compare.reach import Walk, is_atom
 from graphlint.runtime.compare.remembered import GoneError, Recall, remembered
 from graphlint.runtime.compare.state import LIMIT, Snapshot, State, kept, reachable_from
 from graphlint.runtime.examine.arguments import Values, nudge
+from graphlint.runtime.judge import host
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.frames import local, running
@@ -52,13 +53,14 @@ class Rerun:
         return {name: recall() for name, recall in self.recall.items()}
 
     def given_now(self) -> Variables:
-        """What it would be given if it stood here; what it was given, where its frame has ended."""
-        frame = next((frame for frame in running() if id(frame) == self.block.frame), None)
-        return self.given() | (self.block.given(frame) if frame is not None else {})
+        """The same with what numbers and text of those names are now, where the function around it runs."""
+        frame = next((frame for frame in running() if frame.f_code is self.block.around), None)
+        now = self.block.given(frame) if frame is not None else {}
+        return self.given() | {name: value for name, value in now.items() if is_atom(value)}
 
     def roots(self, given: Variables, made: Variables) -> Roots:
         """What the block can reach, by name."""
-        return ("block", self.function), *given.items(), *made.items()
+        return ("block", self.function), *(given | made).items()
 
 
 @dataclass
@@ -123,6 +125,9 @@ class Reruns:
         if rerun is None or frame is None or not capture.is_healthy or capture.refusals:
             self._known.pop(id(capture), None)
             return
+        if any(host.consumed(capture)):
+            self._skip(capture, "it takes from an iterator, which nothing sets back")
+            return
         walk = Walk(rerun.roots(rerun.block.given(frame), rerun.block.made(frame)), LIMIT)
         made = [one for one in walk.tensors if storage_key(one) in capture.internals]
         rerun.results = {walk.names[id(one)]: remembered(one) for one in made}
@@ -148,7 +153,7 @@ class Reruns:
         if expected is None:
             return
         with self.watch.ignoring():
-            found = self._found(self._known[id(capture)], expected)
+            found = self._found(capture, expected)
             difference = self._difference(capture, expected, found)
         self.compared += 1
         if difference is None:
@@ -190,10 +195,13 @@ class Reruns:
         state = reachable_from((*rerun.roots(given, made), *_written(capture)))
         return Run(kept(state, before.held()), decisions.made)
 
-    def _found(self, rerun: Rerun, expected: Expected) -> Values:
-        """What the replay has given, by the same names."""
+    def _found(self, capture: Capture, expected: Expected) -> Values:
+        """What the replay has given, by the same names: memory of the graph by those that it had at capture."""
         torch.cuda.synchronize()
-        found = kept(reachable_from(rerun.roots(expected.given, {})), expected.before.held())
+        rerun = self._known[id(capture)]
+        state = reachable_from(rerun.roots(expected.given, {}))
+        own = {name for name, one in state.tensors.items() if storage_key(one) in capture.internals}
+        found = {name: one for name, one in kept(state, expected.before.held()).items() if name not in own}
         for name, recall in rerun.results.items():
             with contextlib.suppress(GoneError):
                 found[name] = recall().detach().clone()

@@ -76,7 +76,14 @@ class Findings:
     @property
     def explain_failure(self) -> bool:
         """Whether a check of the program that fails is no surprise: more is wrong than that time is lost."""
-        return any(self.outcomes[finding.code] != "slow" for finding in self.by_key.values())
+        return any(map(self._is_wrong, self.by_key.values()))
+
+    def explain(self, region: Region) -> bool:
+        """Whether it is no surprise that the graph of a region gives something else than eager."""
+        return any(region in finding.regions for finding in self.by_key.values() if self._is_wrong(finding))
+
+    def _is_wrong(self, finding: Finding) -> bool:
+        return self.outcomes[finding.code] != "slow"
 
 
 def _way(stack: Stack, opening: Stack) -> tuple[Hop, ...]:

@@ -12,7 +12,7 @@ import torch
 from graphlint.finding import Span
 from graphlint.runtime.trace.bindings import Binding
 from graphlint.runtime.trace.capture import Capture, Trouble
-from graphlint.runtime.trace.host_values import LENGTH, Description, TensorMemory
+from graphlint.runtime.trace.host_values import LENGTH, Description, Position, TensorMemory
 from graphlint.runtime.trace.operators import storage_key, tensors
 from graphlint.runtime.trace.optimizers import hyperparameters
 from graphlint.runtime.trace.places import Place, Stack, is_user_code
@@ -29,11 +29,20 @@ def after_capture(capture: Capture, hooks: Container[CodeType]) -> Iterator[Trou
             effect = "lost-hook"
         if effect is not None:
             yield Trouble(effect, (binding.place,), span=binding.statement)
+    yield from consumed(capture)
     yield from _in_caches(capture)
     for stack in capture.released:
         yield Trouble("allocator-call", stack)
     for place in dict.fromkeys(capture.bindings.draws):
         yield Trouble("frozen-host-random", (place,), span=Span(place.path, place.line))
+
+
+def consumed(capture: Capture) -> Iterator[Trouble]:
+    """Iterators that were there before the region and have gone on in it: what they gave, they gave at capture."""
+    for binding in capture.bindings.found.values():
+        before, after = binding.entered.get(""), binding.left.get("")
+        if isinstance(before, Position) and isinstance(after, Position) and before.key == after.key and before != after:
+            yield Trouble("frozen-host-value", (binding.place,), "it takes from an iterator", binding.span)
 
 
 def _in_caches(capture: Capture) -> Iterator[Trouble]:

@@ -114,7 +114,7 @@ class Reporting:
     def replay_differs(self, capture: Capture, divergence: Divergence, difference: Difference) -> None:
         """A replay of a program gives something else than its own code."""
         said = f"`{difference.path[2:-2]}` differs in replay {capture.replays}"
-        if not self.tell_doubts():
+        if not self.tell_doubts() and not self.findings.explain(capture.region):
             self._explain(capture, divergence, said)
 
     def _explain(self, capture: Capture, divergence: Divergence, said: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import operator
 import types
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -17,10 +19,28 @@ from graphlint.runtime.trace.values import own_attributes
 
 SCALARS = (bool, int, float, complex, str, type(None))
 CONTAINERS = (list, tuple, dict, set, deque)
+ITERATORS = (types.GeneratorType, itertools.count, *(type(iter(one)) for one in ([], (), range(0))))
 LENGTH = "length"  # what it is called in the description of a container
 _ELEMENTS = 64  # of a container that are looked at
 
 Description = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far an iterator has come; `key` is its identity."""
+
+    key: int
+    reached: object
+
+    @classmethod
+    def of(cls, iterator: Any) -> Position:
+        """Told without taking a value from it: by the variables of a generator, or by what is left."""
+        if isinstance(iterator, types.GeneratorType):
+            frame = iterator.gi_frame
+            reached = (frame.f_lasti, {name: id(one) for name, one in frame.f_locals.items()}) if frame else None
+            return cls(id(iterator), reached)
+        return cls(id(iterator), repr(iterator) if isinstance(iterator, itertools.count) else operator.length_hint(iterator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +101,8 @@ def describe(value: object) -> Description:
         }
     if isinstance(value, type | types.ModuleType):
         return {}
+    if isinstance(value, ITERATORS):
+        return {"": Position.of(value)}
     owned = [(name, one) for name, one in own_attributes(value).items() if isinstance(one, torch.Tensor | None)]
     return {f".{name}": None if one is None else TensorMemory.of(one) for name, one in owned}
 

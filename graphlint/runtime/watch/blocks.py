@@ -22,10 +22,12 @@ _BODIES = ("body", "orelse", "finalbody")
 class Block:
     """The body of a `with`, or what stands between `capture_begin` and `capture_end`, in one frame.
 
-    `names` are the variables that the frame had when it came there, `frame` is the identity of the frame.
+    `names` are the variables that the frame had when it came there, `frame` is the identity of the frame, and `around`
+    the code that it runs.
     """
 
     code: CodeType
+    around: CodeType
     names: tuple[str, ...]
     frame: int
 
@@ -117,7 +119,7 @@ def _compiled(frame: FrameType, body: list[ast.stmt]) -> tuple[Block, FrameType]
     if any(one.argval in mentioned and one.opname == "STORE_GLOBAL" for one in dis.get_instructions(code)):
         return None  # a function of its own would not write it
     names = tuple(_bound(frame, (*first, *sorted(named))))
-    return Block(_function(code, body, names), names, id(frame)), frame
+    return Block(_function(code, body, names), code, names, id(frame)), frame
 
 
 def _names(body: list[ast.stmt]) -> Iterator[ast.Name]:

@@ -206,12 +206,14 @@ class Watch:
 
     @contextlib.contextmanager
     def ignoring(self) -> Iterator[None]:
-        """Inside, captures are not observed either."""
-        self._is_ignoring = True
+        """Inside, captures and replays are not observed either, and everybody may wait."""
+        self._is_ignoring, mode = True, torch._C._cuda_get_sync_debug_mode()
+        torch._C._cuda_set_sync_debug_mode(0)
         try:
             with self.paused():
                 yield
         finally:
+            torch._C._cuda_set_sync_debug_mode(mode)
             self._is_ignoring = False
 
     @contextlib.contextmanager

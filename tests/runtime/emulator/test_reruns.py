@@ -1,0 +1,194 @@
+"""Programs that capture by themselves: each replay beside the same code without a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from graphlint import runtime
+from graphlint.config import load_config
+from graphlint.finding import Report, Severity
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+HEAD = """
+import contextlib
+import itertools
+import torch
+
+torch.manual_seed(0)
+x, stream, graph = torch.ones(4, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+w = torch.full((4,), 3.0, device="cuda", requires_grad=True)
+log = []
+"""
+
+ASKS = """
+def shrink(x):
+    if torch.cuda.is_current_stream_capturing():
+        return {captured}
+    return x / x.sum()
+
+with torch.cuda.graph(graph):
+    y = shrink(x)
+x.copy_(torch.full((4,), 2.0, device="cuda"))
+graph.replay()
+"""
+
+MANAGED = """
+class Capture:
+    def __enter__(self):
+        self.around = torch.cuda.stream(stream)
+        self.around.__enter__()
+        graph.capture_begin()
+    def __exit__(self, *failure):
+        graph.capture_end()
+        self.around.__exit__(*failure)
+
+@contextlib.contextmanager
+def recording():
+    with torch.cuda.graph(graph):
+        yield
+
+class Base:
+    def step(self, x):
+        return x * 2
+
+class Model(Base):
+    def step(self, x):
+        self.__scale = 3
+        with {manager}:
+            ys = [super(Model, self).step(x) * self.__scale for _ in range(2)]
+            y = super().step(ys[0]) if {asked} else ys[1]
+        graph.replay()
+        return y
+
+Model().step(x)
+"""
+
+BETWEEN = """
+def record(x):
+    with torch.cuda.stream(stream):
+        graph.capture_begin()
+        y = x * 2 if {asked} else x * 3
+        graph.capture_end()
+    graph.replay()
+    return y
+
+record(x)
+"""
+
+TRAINS = """
+optimizer = torch.optim.{optimizer}([w], lr=0.1, {options})
+def step():
+    {zero}
+    loss = (w * x).sum()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+with torch.cuda.stream(stream):
+    for _ in range(3):
+        optimizer.zero_grad(set_to_none=True)
+        (w * x).sum().backward()
+        optimizer.step()
+optimizer.zero_grad(set_to_none=True)
+with torch.cuda.graph(graph):
+    loss = step()
+for number in range(5):
+    x.copy_(torch.full((4,), float(number), device="cuda"))
+    graph.replay()
+"""
+
+KEEPS = """
+class Runner:
+    def __init__(self):
+        self.graphs, self.state = {{}}, torch.zeros(4, device="cuda")
+    def record(self, n):
+        graph, outputs = torch.cuda.CUDAGraph(), []
+        with torch.cuda.graph(graph):
+            self.state.add_(x)
+            out = (x + self.state)[:n]
+            outputs.append(out)
+            print("captured", n)
+        self.graphs[n] = graph, outputs.pop()
+    def run(self, n):
+        graph, out = self.graphs[n]
+        graph.replay()
+        return out.clone()
+
+runner = Runner()
+for n in (2, 4):
+    runner.record(n)
+for n in (2, 4, 2):
+    x.copy_(torch.full((4,), float(n), device="cuda"))
+    log.append(runner.run(n))
+assert runner.state[0].item() == 8, runner.state
+assert log[0][0].item() == 4 and log[1][0].item() == 10 and log[2][0].item() == 10
+"""
+
+DRAWS = """
+model = torch.nn.Dropout(0.5).cuda()
+before = torch.cuda.get_rng_state()
+with torch.cuda.graph(graph):
+    y = model(x) if {asked} else torch.nn.functional.dropout(x + 0, 0.5)
+graph.replay()
+"""
+
+TAKES = """
+numbers = {iterator}
+with torch.cuda.graph(graph):
+    y = x * {value}
+graph.replay()
+"""
+CAPTURING = "torch.cuda.is_current_stream_capturing()"
+
+
+def verified(folder: Path, program: str) -> tuple[set[str], Report]:
+    """The codes of errors and warnings, and the report."""
+    (folder / "program.py").write_text(HEAD + program)
+    rulebook = load_rulebook(builtin_rules())
+    report = runtime.verify([str(folder / "program.py")], load_config(folder, None), rulebook, on="emulator")
+    assert report.targets[0].problem == ""
+    return {one.code for one in report.findings if one.severity > Severity.NOTE}, report
+
+
+@pytest.mark.parametrize(
+    ("program", "codes"),
+    [
+        (ASKS.format(captured="x * 1"), {"GL405"}),
+        (ASKS.format(captured="x * 0.125"), set()),
+        (ASKS.format(captured="x / x.sum()"), set()),
+        (MANAGED.format(manager="torch.cuda.graph(graph)", asked=CAPTURING), {"GL405"}),
+        (MANAGED.format(manager="torch.cuda.graph(graph)", asked="True"), set()),
+        (MANAGED.format(manager="recording()", asked=CAPTURING), {"GL405"}),
+        (MANAGED.format(manager="recording()", asked="True"), set()),
+        (MANAGED.format(manager="Capture()", asked=CAPTURING), {"GL405"}),
+        (MANAGED.format(manager="Capture()", asked="True"), set()),
+        (BETWEEN.format(asked=CAPTURING), {"GL405"}),
+        (BETWEEN.format(asked="True"), set()),
+        (TRAINS.format(optimizer="SGD", options="momentum=0.9", zero="pass"), set()),
+        (TRAINS.format(optimizer="Adam", options="capturable=True", zero="pass"), set()),
+        (TRAINS.format(optimizer="Adam", options="capturable=True", zero="optimizer.zero_grad()"), set()),
+        (KEEPS.format(), set()),
+        (DRAWS.format(asked="True"), set()),
+        (DRAWS.format(asked=CAPTURING), set()),
+        (TAKES.format(iterator="iter([2, 3, 4])", value="next(numbers)"), {"GL402"}),
+        (TAKES.format(iterator="(one for one in (2, 3))", value="next(numbers)"), {"GL402"}),
+        (TAKES.format(iterator="itertools.count(2)", value="next(numbers)"), {"GL402"}),
+        (TAKES.format(iterator="iter([2, 3, 4])", value="next(iter([2, 3]))"), set()),
+    ],
+)
+def test_a_replay_is_compared_with_its_own_code(tmp_path: Path, program: str, codes: set[str]) -> None:
+    """What differs is told, and nothing that the comparison does is seen by the program."""
+    assert codes == verified(tmp_path, program)[0]
+
+
+def test_what_is_not_compared_is_told(tmp_path: Path) -> None:
+    """By its place and with the reason; what is compared is counted."""
+    _, report = verified(tmp_path, TAKES.format(iterator="iter([2, 3, 4])", value="next(numbers)"))
+    assert "program.py:12 is not compared with eager, since it takes from an iterator" in report.targets[0].unseen
+    assert report.targets[0].measured["compared"] == 0
+    _, report = verified(tmp_path, ASKS.format(captured="x * 1"))
+    assert report.targets[0].measured["compared"] == 1 and report.targets[0].unseen == ""
