@@ -43,7 +43,10 @@ class Reporting:
         """Report it; where eager is compared with replay or with itself, what can make them differ waits until it does."""
         if trouble.effect in self.undecided:
             self._held.append((capture, trouble))
-            return
+        else:
+            self._report(capture, trouble)
+
+    def _report(self, capture: Capture, trouble: Trouble) -> None:
         self.findings.add(
             trouble.effect,
             trouble.stack,
@@ -121,15 +124,15 @@ class Reporting:
         first, how = divergence.first()
         suspect = host.suspect(capture, first.stack)
         if suspect is not None:
-            self.tell(capture, replace(suspect, said=said))
+            self._report(capture, replace(suspect, said=said))
         elif capture.asked:
-            self.tell(capture, Trouble("capture-only-path", branching(capture.asked[0]), said))
+            self._report(capture, Trouble("capture-only-path", branching(capture.asked[0]), said))
         elif self.findings.explain_failure:
             return
         elif how in ("path", "numbers"):
-            self.tell(capture, Trouble("frozen-host-value", first.stack, f"{first.operator} differs, {said}"))
+            self._report(capture, Trouble("frozen-host-value", first.stack, f"{first.operator} differs, {said}"))
         else:
-            self.tell(
+            self._report(
                 capture, Trouble("unexplained-divergence", first.stack or capture.stack, f"{first.operator}, {said}")
             )
 
@@ -165,10 +168,8 @@ class Reporting:
     def tell_doubts(self) -> bool:
         """Report what has waited; whether anything has."""
         held, self._held = self._held, []
-        undecided, self.undecided = self.undecided, frozenset()
         for one in held:
-            self.tell(*one)
-        self.undecided = undecided
+            self._report(*one)
         return bool(held)
 
     def dismiss_doubts(self) -> None:
