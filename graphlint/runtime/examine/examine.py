@@ -25,6 +25,7 @@ from graphlint.runtime.examine.arguments import (
 from graphlint.runtime.examine.measure import measure, nodes
 from graphlint.runtime.examine.recovery import recover
 from graphlint.runtime.examine.redecisions import redecided
+from graphlint.runtime.examine.refused import ATTEMPTS
 from graphlint.runtime.examine.runner import examine_graphed
 from graphlint.runtime.examine.target import Target
 from graphlint.runtime.judge.reporting import DECIDED, SUSPECT, Reporting
@@ -32,8 +33,6 @@ from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.operators import Traced
 from graphlint.runtime.watch.hooks import opening_of
 from graphlint.runtime.watch.watch import Watch
-
-ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
 
 Progress = Callable[[str], None]
 

@@ -6,11 +6,8 @@ The block runs again from the state that a replay finds, and all that it does to
 from __future__ import annotations
 
 import contextlib
-import io
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from types import FunctionType
+import sys
+from dataclasses import dataclass
 
 import torch
 
@@ -18,50 +15,23 @@ from graphlint.runtime.compare.ambient import Ambient, Autocast
 from graphlint.runtime.compare.comparison import Difference, first_mismatch, noise_floor
 from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.compare.generators import default_sources
-from graphlint.runtime.compare.reach import Walk, is_atom
-from graphlint.runtime.compare.remembered import GoneError, Recall, remembered
+from graphlint.runtime.compare.reach import Walk
+from graphlint.runtime.compare.remembered import GoneError, remembered
 from graphlint.runtime.compare.state import LIMIT, Snapshot, State, kept, reachable_from
 from graphlint.runtime.examine.arguments import Values, nudge
+from graphlint.runtime.examine.refused import capture_past
+from graphlint.runtime.examine.rerun import Rerun, Roots, Variables, quiet
 from graphlint.runtime.judge import host
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.frames import local, running
 from graphlint.runtime.trace.operators import Traced, storage_key
-from graphlint.runtime.watch.blocks import Block, block_of
+from graphlint.runtime.watch.blocks import block_of
 from graphlint.runtime.watch.decisions import Decisions
 from graphlint.runtime.watch.watch import Watch, told
 
 _FIRST = 3  # replays of a graph that are compared in any case; of later ones those whose number is a power of two
 _DOUBTS = 8  # values of one name that are tried before it is taken for one that does not matter
-
-Roots = tuple[tuple[str, object], ...]
-Variables = dict[str, object]
-
-
-@dataclass
-class Rerun:
-    """A captured block, what it was given, and the tensors that its graph writes its results to."""
-
-    block: Block
-    function: FunctionType
-    recall: dict[str, Recall]
-    ambient: Ambient
-    results: dict[str, Recall] = field(default_factory=dict)
-
-    def given(self) -> Variables:
-        """Raises GoneError."""
-        return {name: recall() for name, recall in self.recall.items()}
-
-    def given_now(self) -> Variables:
-        """The same with what numbers and text of those names are now, where the function around it runs."""
-        frame = next((frame for frame in running() if frame.f_code is self.block.around), None)
-        now = self.block.given(frame) if frame is not None else {}
-        return self.given() | {name: value for name, value in now.items() if is_atom(value)}
-
-    def roots(self, given: Variables, made: Variables) -> Roots:
-        """What the block can reach, by name."""
-        return ("block", self.function), *(given | made).items()
-
 
 @dataclass
 class Run:
@@ -124,6 +94,8 @@ class Reruns:
         frame = next((frame for frame in running() if rerun is not None and id(frame) == rerun.block.frame), None)
         if rerun is None or frame is None or not capture.is_healthy or capture.refusals:
             self._known.pop(id(capture), None)
+            if rerun is not None and sys.exception() is not None:
+                self._capture_past_refusals(rerun, capture)
             return
         if any(host.consumed(capture)):
             self._skip(capture, "it takes from an iterator, which nothing sets back")
@@ -131,6 +103,16 @@ class Reruns:
         walk = Walk(rerun.roots(rerun.block.given(frame), rerun.block.made(frame)), LIMIT)
         made = [one for one in walk.tensors if storage_key(one) in capture.internals]
         rerun.results = {walk.names[id(one)]: remembered(one) for one in made}
+
+    def _capture_past_refusals(self, rerun: Rerun, capture: Capture) -> None:
+        """The program goes no further than the first refusal, and its block does."""
+        self.watch.began.remove(self._begins)
+        self.watch.ended.remove(self._ends)
+        try:
+            capture_past(self.watch, rerun, capture)
+        finally:
+            self.watch.began.append(self._begins)
+            self.watch.ended.append(self._ends)
 
     def _replaying(self, capture: Capture) -> None:
         """A replay begins: what it should give, from the state that it finds."""
@@ -189,7 +171,7 @@ class Reruns:
             parameter.grad = None
         self._stream = self._stream or torch.cuda.Stream()
         ambient = rerun.ambient if autocast is None else rerun.ambient.with_autocast(autocast)
-        with _quiet(), ambient.entered(), torch.cuda.stream(self._stream), Decisions(located=True) as decisions:
+        with quiet(), ambient.entered(), torch.cuda.stream(self._stream), Decisions(located=True) as decisions:
             made = rerun.block.run(rerun.function, given)
         torch.cuda.synchronize()
         state = reachable_from((*rerun.roots(given, made), *_written(capture)))
@@ -258,11 +240,3 @@ def _reseed() -> None:
     for source in default_sources().values():
         if isinstance(source, torch.Generator):
             source.manual_seed(source.initial_seed() + 1)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Inside, nothing is said a second time."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        yield

@@ -101,6 +101,15 @@ class Recorder(DispatchMode):
         finally:
             self._trace = None
 
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Inside, nobody is told of operators outside of captures."""
+        eager, self.eager = self.eager, []
+        try:
+            yield
+        finally:
+            self.eager = eager
+
     def go_past(self, refusal: Refusal) -> bool:
         """From now on, keep what this operator gives in eager and use it under capture; whether that is new."""
         site = site_of(refusal.operator, refusal.stack)

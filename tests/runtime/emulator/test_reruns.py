@@ -142,6 +142,20 @@ with torch.cuda.graph(graph):
     y = x * {value}
 graph.replay()
 """
+REFUSED = """
+def forward(x):
+    log.append(1)
+    if x.max() > 0:
+        x = x * 2
+    print(x)
+    return x[x.nonzero()].sum().item()
+
+{caught}:
+    with torch.cuda.graph(graph):
+        y = forward(x)
+{handled}
+assert log == [1], log
+"""
 CAPTURING = "torch.cuda.is_current_stream_capturing()"
 
 
@@ -192,3 +206,11 @@ def test_what_is_not_compared_is_told(tmp_path: Path) -> None:
     assert report.targets[0].measured["compared"] == 0
     _, report = verified(tmp_path, ASKS.format(captured="x * 1"))
     assert report.targets[0].measured["compared"] == 1 and report.targets[0].unseen == ""
+
+
+@pytest.mark.parametrize("handled", ["finally:\n    pass", "except RuntimeError:\n    pass"])
+def test_all_that_a_capture_refuses_is_told(tmp_path: Path, handled: str) -> None:
+    """And not only what ended it; the program sees nothing of the other captures."""
+    codes, report = verified(tmp_path, REFUSED.format(caught="try", handled=handled))
+    assert codes == {"GL101", "GL102", "GL301", "GL303"}
+    assert report.targets[0].measured["captures"] == 1
