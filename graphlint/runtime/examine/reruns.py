@@ -31,7 +31,7 @@ from graphlint.runtime.watch.decisions import Decisions
 from graphlint.runtime.watch.watch import Watch, told
 
 _FIRST = 3  # replays of a graph that are compared in any case; of later ones those whose number is a power of two
-_DOUBTS = 8  # values of one name that are tried before it is taken for one that does not matter
+_STEPS = 2  # of eager, one after the other, in which a value may come to matter
 
 @dataclass
 class Run:
@@ -151,10 +151,8 @@ class Reruns:
         before = state.snapshot()
         try:
             run = self._run(rerun, capture, given, before)
-            if self.reporting.has_doubts:
-                before.restore()
-                if self._run(rerun, capture, rerun.given_now(), before).differs(run):
-                    self.reporting.tell_doubts()
+            if self.reporting.has_doubts and self._matters(rerun, capture, before, run):
+                self.reporting.tell_doubts()
             if (autocast := Autocast()) != rerun.ambient.autocast:
                 before.restore()
                 if self._run(rerun, capture, given, before, autocast=autocast).differs(run):
@@ -162,6 +160,14 @@ class Reruns:
         finally:
             before.restore()
         return Expected(given, state, before, run)
+
+    def _matters(self, rerun: Rerun, capture: Capture, before: Snapshot, run: Run) -> bool:
+        """Whether another value changes what the block does: the one of now, or the one that a run of it leaves."""
+        for _ in range(_STEPS):
+            if _way(self._run(rerun, capture, rerun.given(), before).decisions) != _way(run.decisions):
+                return True
+        before.restore()
+        return self._run(rerun, capture, rerun.given_now(), before).differs(run)
 
     def _run(
         self, rerun: Rerun, capture: Capture, given: Variables, before: Snapshot, *, autocast: Autocast | None = None

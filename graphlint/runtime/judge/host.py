@@ -15,7 +15,7 @@ from graphlint.runtime.trace.capture import Capture, Trouble
 from graphlint.runtime.trace.host_values import LENGTH, Description, Position, TensorMemory
 from graphlint.runtime.trace.operators import storage_key, tensors
 from graphlint.runtime.trace.optimizers import hyperparameters
-from graphlint.runtime.trace.places import Place, Stack, is_user_code
+from graphlint.runtime.trace.places import Place, Stack, is_read, is_user_code, loads
 
 _CACHE = type(functools.lru_cache(int))
 
@@ -27,8 +27,12 @@ def after_capture(capture: Capture, hooks: Container[CodeType]) -> Iterator[Trou
         is_lost = effect == "lost-side-effect" or (binding.access.is_method and not binding.is_local)
         if is_lost and binding.place.code in hooks:
             effect = "lost-hook"
+        step = binding.access.steps[-1] if binding.access.steps else None
+        if effect == "escaping-allocation" and isinstance(step, str) and not is_read(step, binding.place.path):
+            continue
         if effect is not None:
-            yield Trouble(effect, (binding.place,), span=binding.statement)
+            is_own = effect == "lost-side-effect" and binding.access.how == "write" and _is_read_by_region_alone(capture, binding)
+            yield Trouble(effect, (binding.place,), span=binding.statement, is_own=is_own)
     yield from consumed(capture)
     yield from _in_caches(capture)
     for stack in capture.released:
@@ -166,6 +170,16 @@ def _changed(capture: Capture, binding: Binding) -> str | None:
     if not binding.is_local and any(not isinstance(one, TensorMemory) and not _is_text(one) for one in changed):
         return "lost-side-effect"
     return None
+
+
+def _is_read_by_region_alone(capture: Capture, binding: Binding) -> bool:
+    """Whether the name is read in the file, and only in functions that the region calls."""
+    steps = [one for one in binding.access.steps if isinstance(one, str)]
+    name = steps[-1] if steps else binding.access.root
+    called = {code for _, code in capture.bindings.found} - {capture.bindings.opening}
+    spans = [range(code.co_firstlineno, max(line or 0 for *_, line in code.co_lines()) + 1) for code in called]
+    lines = set(loads(binding.place.path, name))
+    return bool(lines) and all(any(line in span for span in spans) for line in lines)
 
 
 def _assigned_by_opening(capture: Capture) -> set[str]:

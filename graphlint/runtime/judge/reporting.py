@@ -41,7 +41,7 @@ class Reporting:
 
     def tell(self, capture: Capture, trouble: Trouble) -> None:
         """Report it; where eager is compared with replay or with itself, what can make them differ waits until it does."""
-        if trouble.effect in self.undecided:
+        if self.undecided and (trouble.is_own or trouble.effect in self.undecided):
             self._held.append((capture, trouble))
         else:
             self._report(capture, trouble)

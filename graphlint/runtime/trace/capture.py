@@ -20,13 +20,17 @@ from graphlint.runtime.trace.places import Stack
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """An effect with the line that has it, and what was seen; `span` is the part of the line, if it is known better."""
+    """An effect with the line that has it, and what was seen; `span` is the part of the line, if it is known better.
+
+    It `is_luck` where nothing has gone wrong yet, and `is_own` where it can matter to the region alone, if at all.
+    """
 
     effect: str
     stack: Stack
     said: str = ""
     span: Span | None = None
-    is_luck: bool = False  # nothing has gone wrong yet
+    is_luck: bool = False
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import functools
 import inspect
 import linecache
 import os
+import re
 import sys
 import sysconfig
 import tempfile
@@ -129,6 +130,29 @@ def source_tree(path: str) -> ast.Module:
         return ast.parse("".join(linecache.getlines(path)))
     except SyntaxError:
         return ast.Module([], [])
+
+
+def loads(path: str, name: str) -> Iterator[int]:
+    """The lines of a file that read a name, or an attribute of this name."""
+    for node in ast.walk(source_tree(path)):
+        is_named = isinstance(node, ast.Name) and node.id == name or isinstance(node, ast.Attribute) and node.attr == name
+        if is_named and isinstance(node.ctx, ast.Load):
+            yield node.lineno
+
+
+def is_read(name: str, path: str) -> bool:
+    """Whether a file, or another of the program's code that is loaded, names an attribute other than to give it."""
+    used = re.compile(rf"\b{re.escape(name)}\b(?!\s*(:[^=\n]*)?=[^=])")
+    files = {path, *(str(getattr(module, "__file__", None) or "<") for module in list(sys.modules.values()))}
+    return any(used.search(_text(file)) for file in files if is_user_code(file))
+
+
+def _text(path: str) -> str:
+    """What a file of Python holds; nothing where it is none, or not there."""
+    try:
+        return Path(path).read_text(encoding="utf-8") if path.endswith(".py") else ""
+    except (OSError, UnicodeError):
+        return ""
 
 
 @functools.cache
