@@ -12,6 +12,7 @@ from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
 from graphlint.runtime.judge.causes import Causes, branching
 from graphlint.runtime.judge.findings import Findings
+from graphlint.runtime.judge.growth import captured_again
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
 from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
@@ -65,10 +66,12 @@ class Reporting:
             for trouble in audit.outside_graph(capture):
                 self.tell(capture, trouble)
         if capture.is_healthy and not capture.refusals:
+            earlier = [one for one in self.watch.captures if one.region == capture.region and one is not capture]
             troubles = [
                 *audit.after_capture(capture),
                 *host.after_capture(capture, self.watch.hooks.codes),
                 *self.training.captured(capture),
+                *captured_again(capture, earlier, self.watch.is_alive),
             ]
             for trouble in troubles:
                 self.tell(capture, trouble)
@@ -127,6 +130,8 @@ class Reporting:
             self._report(capture, replace(suspect, said=said))
         elif capture.asked:
             self._report(capture, Trouble("capture-only-path", branching(capture.asked[0]), said))
+        elif how == "path" and (switch := self.watch.switched_since(capture)):
+            self._report(capture, Trouble("capture-only-path", switch, said))
         elif self.findings.explain_failure:
             return
         elif how in ("path", "numbers"):

@@ -126,5 +126,12 @@ class Capture:
     runs_eagerly: bool = False  # a graphed forward whose module was called in another mode
     replays: int = 0
 
+    @property
+    def work(self) -> tuple[object, ...]:
+        """What it does, on which memory that was there before; equal for two captures of the same."""
+        return tuple((one.operator, one.numbers) for one in self.decisions), frozenset(
+            one.address for one in self.externals.values()
+        )
+
 
 Tell = Callable[[Capture, Trouble], None]

@@ -66,6 +66,7 @@ class Watch:
         self.calls = Calls(self.recorder)
         self.process = Process(lambda: self.recorder.capture is not None)
         self.graphed: list[Callable[[list[Capture], Sequence[object]], None]] = []  # told of graphed callables
+        self._switches: list[tuple[int, Stack]] = []  # of modes of modules, each behind so many captures
         self._by_graph: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
         self._is_ignoring = False
         self._broken: list[Any] = []  # after a failed capture, the allocator may still point to the graph
@@ -88,6 +89,8 @@ class Watch:
             (graph, "capture_begin", self._around_begin(graph.capture_begin)),
             (graph, "capture_end", self._around_end(graph.capture_end)),
             (graph, "replay", self._around_replay(graph.replay)),
+            (graph, "reset", self._around_reset(graph.reset)),
+            (torch.nn.Module, "train", self._around_train(torch.nn.Module.train)),
         ]
         with patched(patches), self.recorder, self.calls.following():
             yield
@@ -203,6 +206,32 @@ class Watch:
                 told(capture)
 
         return replay_and_tell
+
+    def _around_reset(self, reset: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(reset)
+        def reset_and_forget(graph: Any) -> None:
+            self._by_graph.pop(graph, None)
+            reset(graph)
+
+        return reset_and_forget
+
+    def is_alive(self, capture: Capture) -> bool:
+        """Whether somebody holds its graph, and has not reset it."""
+        return any(one is capture for one in self._by_graph.values())
+
+    def switched_since(self, capture: Capture) -> Stack:
+        """The last line that put a module into another mode after a capture."""
+        number = self.captures.index(capture)
+        return next((stack for before, stack in reversed(self._switches) if before > number), ())
+
+    def _around_train(self, train: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(train)
+        def noted(module: torch.nn.Module, mode: bool = True) -> Any:
+            if module.training is not mode and not self._is_ignoring:
+                self._switches.append((len(self.captures), caller_stack()))
+            return train(module, mode)
+
+        return noted
 
     @contextlib.contextmanager
     def ignoring(self) -> Iterator[None]:
