@@ -108,9 +108,11 @@ class Reruns:
         """The program goes no further than the first refusal, and its block does."""
         self.watch.began.remove(self._begins)
         self.watch.ended.remove(self._ends)
+        self.reporting.is_trying = True
         try:
             capture_past(self.watch, rerun, capture)
         finally:
+            self.reporting.is_trying = False
             self.watch.began.append(self._begins)
             self.watch.ended.append(self._ends)
 

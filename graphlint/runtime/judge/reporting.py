@@ -33,6 +33,7 @@ class Reporting:
         self.outside = Outside(self.tell, watch.driver, watch.openings)
         self.training = Training(causes.catalogue.families["accumulating"])
         self.undecided: frozenset[str] = frozenset()  # effects that a comparison is to decide
+        self.is_trying = False  # what a capture does that goes past refusals is not the program's
         self._held: list[tuple[Capture, Trouble]] = []
         self.graphed: list[GraphedCallables] = []
         watch.graphed.append(self.callables_graphed)
@@ -62,6 +63,8 @@ class Reporting:
         for refusal in broken_by(capture):
             effect = self.causes.effect(refusal)
             self.findings.add(effect, refusal.stack, [capture.region], opening=capture.stack, said=refusal.said)
+        if self.is_trying:
+            return
         if capture.is_healthy:
             for trouble in audit.outside_graph(capture):
                 self.tell(capture, trouble)

@@ -122,6 +122,7 @@ class Watch:
             self._by_graph[graph] = capture
             for told in self.began:
                 told(capture)
+            self._handled = sys.exception()
             self.recorder.capture = capture
             torch._C._cuda_set_sync_debug_mode(2)
             self._capturing = contextlib.ExitStack()
@@ -143,7 +144,7 @@ class Watch:
                 end(graph)
                 return
             self._capturing.close()
-            failing = sys.exception()
+            failing = sys.exception() if sys.exception() is not self._handled else None
             if isinstance(failing, UsageError):  # it is not the capture that fails
                 capture.is_healthy = False
             elif failing is not None and not capture.refusals:
