@@ -29,13 +29,12 @@ class Refreshed:
 
 @dataclass(slots=True)
 class Replayed:
-    """What is known of a graph's requests since its last replay, which ran on `stream`.
+    """What is known of a graph's requests since its last replay.
 
     `offered` are tensors that could have been a request, `is_fed` says that it ever got one, and `is_astray` that one
     was written to a copy of an input. `left_out` wrote, for an earlier replay, to an input that the last one kept.
     """
 
-    stream: torch.cuda.Stream | None = None
     offered: Variables = field(default_factory=dict)
     is_fed: bool = False
     is_astray: bool = False
@@ -68,8 +67,6 @@ class Inputs:
         for tensor in call.written():
             if tensor.is_cuda:
                 self._write(call, tensor)
-            elif not any(one.is_cuda for one in call.tensors):  # a copy from the device comes after the replay
-                self._write_source(tensor)
         if call.schema == "aten::index":
             self._indexed(call, result)
 
@@ -87,7 +84,7 @@ class Inputs:
         for one in refreshed:
             self._check_tail(capture, one)
         is_fed = replayed.is_fed or is_new
-        self._replayed[id(capture)] = Replayed(torch.cuda.current_stream(), offered, is_fed, left_out=left_out)
+        self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out)
         self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}
         for external in capture.externals:
             for other, _ in self._inputs.get(external, {}).values():
@@ -155,14 +152,6 @@ class Inputs:
             if is_spread and source is not None:
                 said = f"{list(source.shape)} is spread over {list(tensor.shape)}"
                 self.tell(capture, Trouble("partial-copy", stack, said))
-
-    def _write_source(self, tensor: torch.Tensor) -> None:
-        """Memory of the host was written, which a replay that still runs may be about to read."""
-        for capture, _ in self._inputs.get(storage_key(tensor), {}).values():
-            stream = self._replayed[id(capture)].stream
-            if stream is not None and not stream.query():
-                said = "a replay that reads it has not come to its end"
-                self.tell(capture, Trouble("pinned-source", user_stack(sys._getframe()), said))
 
 
 def _changes_itself(capture: Capture) -> bool:

@@ -13,6 +13,7 @@ from graphlint.runtime.judge.callables import GraphedCallables
 from graphlint.runtime.judge.causes import Causes, branching
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.judge.growth import captured_again
+from graphlint.runtime.judge.order import Order
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
 from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
@@ -31,6 +32,7 @@ class Reporting:
         self.causes = causes
         self.findings = findings
         self.outside = Outside(self.tell, watch.driver, watch.openings)
+        self.order = Order(self.tell, watch.clocks)
         self.training = Training(causes.catalogue.families["accumulating"])
         self.undecided: frozenset[str] = frozenset()  # effects that a comparison is to decide
         self.is_trying = False  # what a capture does that goes past refusals is not the program's
@@ -39,7 +41,7 @@ class Reporting:
         watch.graphed.append(self.callables_graphed)
         watch.ended.append(self.capture_ended)
         watch.replaying.append(self.replay_begins)
-        watch.recorder.eager.append(self.outside.ran)
+        watch.recorder.eager += (self.outside.ran, self.order.ran)
 
     def tell(self, capture: Capture, trouble: Trouble) -> None:
         """Report it; where eager is compared with replay or with itself, what can make them differ waits until it does."""
@@ -79,6 +81,7 @@ class Reporting:
             for trouble in troubles:
                 self.tell(capture, trouble)
             self.outside.captured(capture)
+            self.order.captured(capture)
 
     def callables_graphed(self, captures: list[Capture], callables: Sequence[object]) -> None:
         """These captures belong to one call of `make_graphed_callables`."""
@@ -95,6 +98,7 @@ class Reporting:
         for trouble in troubles:
             self.tell(capture, trouble)
         self.outside.replays(capture)
+        self.order.replays(capture)
 
     def ended(self, *, has_failed: bool = False) -> None:
         """The target has run: what it left behind, and what no capture of torch has seen."""

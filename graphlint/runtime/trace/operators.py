@@ -149,6 +149,11 @@ class Call:
         return self.schema == "aten::_to_copy" and not any(one.is_cuda for one in tensors(result))
 
     @property
+    def is_asynchronous(self) -> bool:
+        """Whether a copy asks not to be waited for."""
+        return bool(self.kwargs.get("non_blocking") or (self.schema == "aten::copy_" and self.args[2:3] == (True,)))
+
+    @property
     def direction(self) -> str:
         """`upload` or `download` for a copy between host and device, `literal` for a number that is uploaded."""
         lies = [one.is_cuda for one in self.tensors]

@@ -59,7 +59,7 @@ class EagerValues:
 class Recorder(DispatchMode):
     """Follows every operator of this thread; while a capture is under way, it takes down what they do.
 
-    `eager` is told of operators outside of captures, with their results; `strays` are operators that
+    `eager` is told of operators outside of captures, with their results, `waited` when one has waited; `strays` are operators that
     allocate in a capture that torch does not know of.
     """
 
@@ -69,6 +69,7 @@ class Recorder(DispatchMode):
         self.capture: Capture | None = None
         self.values = EagerValues()
         self.eager: list[Callable[[Call, object], None]] = []
+        self.waited: list[Callable[[], None]] = []
         self.strays: list[tuple[str, Stack]] = []
         self._past: set[Site] = set()  # operators that a capture goes past with what eager gave
         self._trace: list[Traced] | None = None
@@ -119,7 +120,9 @@ class Recorder(DispatchMode):
         return True
 
     def _run_eagerly(self, call: Call) -> object:
-        result = self._run_noting_waits(call)
+        result, may_have_waited = self._run_noting_waits(call)
+        for told_of_wait in self.waited if may_have_waited else ():
+            told_of_wait()
         if self.capture is None and torch.cuda.is_initialized() and torch._C._cuda_isCurrentStreamCapturing():
             given = {storage_key(tensor) for tensor in call.tensors}
             if any(storage_key(tensor) not in given for tensor in tensors(result)):
@@ -128,20 +131,20 @@ class Recorder(DispatchMode):
             told(call, result)
         return result
 
-    def _run_noting_waits(self, call: Call) -> object:
-        """Run an operator, and keep what it gave if it waited for the device."""
+    def _run_noting_waits(self, call: Call) -> tuple[object, bool]:
+        """Run an operator, and keep what it gave if it waited for the device; whether it did, as far as is known."""
         if self._past and (site := site_of(call.name, user_stack(sys._getframe()))) in self._past:
             result = call.func(*call.args, **call.kwargs)
             self.values.keep(site, result)
-            return result
+            return result, True
         is_known = call.operator.namespace in ("aten", "prims")  # another one may not bear to be run twice
         if not is_known or not torch.cuda.is_initialized() or torch._C._cuda_get_sync_debug_mode():
-            return call.func(*call.args, **call.kwargs)
+            return call.func(*call.args, **call.kwargs), True
         if call.direction in ("upload", "literal"):  # memory that nobody else may keep alive; it can be copied again
-            return call.func(*call.args, **call.kwargs)
+            return call.func(*call.args, **call.kwargs), not call.is_asynchronous
         torch._C._cuda_set_sync_debug_mode(_REFUSE_WAITS)
         try:
-            return call.func(*call.args, **call.kwargs)
+            return call.func(*call.args, **call.kwargs), False
         except RuntimeError as error:
             if SYNCHRONIZES not in str(error):
                 raise
@@ -149,7 +152,7 @@ class Recorder(DispatchMode):
             torch._C._cuda_set_sync_debug_mode(_ALLOW_WAITS)
         result = call.func(*call.args, **call.kwargs)
         self.values.keep(site_of(call.name, user_stack(sys._getframe())), result)
-        return result
+        return result, True
 
     def _run_captured(self, capture: Capture, call: Call) -> object:
         # Not this function's own frame, which would hold itself, and what it was given, until the next collection.

@@ -33,6 +33,7 @@ from graphlint.runtime.trace.places import (
 )
 from graphlint.runtime.watch.bindings import RecordedBindings
 from graphlint.runtime.watch.calls import Calls
+from graphlint.runtime.watch.clocks import Clocks
 from graphlint.runtime.watch.hooks import Hooks
 from graphlint.runtime.watch.openings import GRAPH, GRAPHED, Openings
 from graphlint.runtime.watch.process import Process
@@ -62,6 +63,8 @@ class Watch:
         self.driver = device(self._read_log)
         self.recorder = Recorder(self.driver)
         self.standins = Standins(self.recorder, self.openings)
+        self.clocks = Clocks(lambda: self.recorder.capture is not None)
+        self.recorder.waited.append(self.clocks.waited)
         self.hooks = Hooks()
         self.calls = Calls(self.recorder)
         self.process = Process(lambda: self.recorder.capture is not None)
@@ -84,6 +87,7 @@ class Watch:
         patches = [
             *self.process.patches(),
             *self.hooks.patches(),
+            *self.clocks.patches(),
             (torch.cuda.graph, "__enter__", self.openings.noting(GRAPH, torch.cuda.graph.__enter__)),
             (torch.cuda, "make_graphed_callables", self.openings.noting(GRAPHED, graphed)),
             (graph, "capture_begin", self._around_begin(graph.capture_begin)),
@@ -237,14 +241,15 @@ class Watch:
     @contextlib.contextmanager
     def ignoring(self) -> Iterator[None]:
         """Inside, captures and replays are not observed either, and everybody may wait."""
-        self._is_ignoring, mode = True, torch._C._cuda_get_sync_debug_mode()
+        mode = torch._C._cuda_get_sync_debug_mode()
+        self._is_ignoring = self.clocks.is_paused = True
         torch._C._cuda_set_sync_debug_mode(0)
         try:
             with self.paused():
                 yield
         finally:
             torch._C._cuda_set_sync_debug_mode(mode)
-            self._is_ignoring = False
+            self._is_ignoring = self.clocks.is_paused = False
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:

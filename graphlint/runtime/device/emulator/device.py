@@ -126,7 +126,7 @@ class Device(DispatchMode):
             return
         if source.is_cuda == is_device or not source.numel() or is_meta(call.kwargs):
             return
-        blocking = not (call.kwargs.get("non_blocking") or (into is not None and call.args[2:3] == (True,)))
+        blocking = not call.is_asynchronous
         if into is None and not is_device:
             is_pinned = not blocking  # the allocator pins the target of such a copy
         else:
