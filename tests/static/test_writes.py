@@ -289,3 +289,50 @@ def test_a_graph_for_each_value_is_silent(tmp_path: Path) -> None:
     body += "    with torch.cuda.graph(graphs[n]):\n        y = step(static_x)\n\nstep.value = 1\n"
     body += "graphs[step.value].replay()\n"
     assert lines(tmp_path, "GL402", _HEAD + body) == []
+
+
+_RUNNER = """
+class Runner:
+    def __init__(self):
+        self.graph, self.count, self.rows = None, 0, [1.0, 2.0, 3.0]
+        self.x, self.first = torch.ones(4, device="cuda"), torch.ones(4, device="cuda")
+
+    def __call__(self, x):
+        if {asked}:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                y = self.x.square()
+                {body}
+                self.y = y
+        self.x.copy_(x)
+        self.graph.replay()
+        self.count += 1
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "body", "expected"),
+    [
+        pytest.param("self.graph is None", "y = y + self.count", [17], id="a number of the calls"),
+        pytest.param("not self.graph", "y = y + self.count", [17], id="asked for its truth"),
+        pytest.param(
+            "self.graph is None",
+            "if self.count < 3:\n                    y[:] = self.first",
+            [17],
+            id="a branch that decides whether an item is written",
+        ),
+        pytest.param("x.shape[0] > 2", "y = y + self.count", [], id="a capture that may be made anew"),
+        pytest.param(
+            "self.graph is None",
+            "for i in range(3):\n                    y = y * self.rows[i]",
+            [],
+            id="the counter of a loop in the region",
+        ),
+    ],
+)
+def test_a_runner_that_captures_when_it_is_first_called_replays_at_the_next(
+    asked: str, body: str, expected: list[int], tmp_path: Path
+) -> None:
+    """What it changes behind its replay is changed between the capture and a replay."""
+    assert lines(tmp_path, "GL402", _HEAD.rstrip() + "\n" + _RUNNER.format(asked=asked, body=body)) == expected

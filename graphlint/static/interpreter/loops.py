@@ -49,9 +49,7 @@ class Loops:
         element = self.interpreter.expressions.iterate(node.iterable, iterable, frame)
 
         def enter() -> bool:
-            self.interpreter.assignment.store(node.target, element, frame)
-            if frame.in_region:
-                self.interpreter.traces.stored(node.target, node.iterable, element, frame)
+            self._store(node, element, frame)
             return True
 
         return self._settle(node, frame, enter, lambda: False)
@@ -64,6 +62,12 @@ class Loops:
         yield loop.runs < MAX_RUNS
         frame.loops.pop()
 
+    def _store(self, node: ir.For, element: Value, frame: Frame) -> None:
+        """Give the target of a loop the element of a round."""
+        self.interpreter.assignment.store(node.target, element, frame)
+        if frame.in_region:
+            self.interpreter.traces.stored(node.target, node.iterable, element, frame)
+
     def _unrolled(self, node: ir.For, elements: tuple[Value, ...], frame: Frame) -> bool:
         """Run a loop over a few known constants as it would run."""
         loop, assumed = Loop(max(len(elements), 1) * _runs(frame)), frame.assumed
@@ -71,7 +75,7 @@ class Loops:
         goes_on = True
         for element in elements:
             frame.assumed = assumed
-            self.interpreter.assignment.store(node.target, element, frame)
+            self._store(node, element, frame)
             loop.continues.clear()
             goes_on = self.interpreter.block(node.body, frame)
             ends = [*([frame.env] if goes_on else []), *loop.continues]

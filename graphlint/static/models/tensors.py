@@ -234,8 +234,7 @@ class Tensors:
     def binary(self, node: ir.Node, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         """An arithmetic operator with a tensor on at least one side."""
         self._meet(node, writes.sides(node, left, right), frame)
-        if frame.in_region and (device_tensor(left) is not None or device_tensor(right) is not None):
-            self.evaluator.worked()
+        if self._works(left, right, frame):
             for side, value in writes.sides(node, left, right):
                 self.evaluator.used("operand", side, value, frame)
         ndim = results.broadcast_rank([left, right]) if sign != "@" else None
@@ -252,8 +251,16 @@ class Tensors:
             self._check_made(node, made, (left, right), frame)
         return join(made, Host("number")) if _can_be_numbers(left, right) else made
 
+    def _works(self, left: Value, right: Value, frame: Frame) -> bool:
+        """Whether two values meet on the device, in a region."""
+        works = frame.in_region and (device_tensor(left) is not None or device_tensor(right) is not None)
+        if works:
+            self.evaluator.worked()
+        return works
+
     def compare(self, left: Value, right: Value, frame: Frame) -> Value:
         """A comparison with a tensor on at least one side."""
+        self._works(left, right, frame)
         ndim = results.broadcast_rank([left, right])
         made = union(
             Tensor(place, ndim, results.BOOLEAN, sure, False, frame.in_region)
@@ -278,6 +285,7 @@ class Tensors:
 
     def store_item(self, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
         """`value[index] = stored`."""
+        self._works(value, stored, frame)
         indexing.store(self.evaluator, value, target, index, stored, frame)
 
     def check_bound(self, node: ir.Expr, value: Value, frame: Frame) -> None:

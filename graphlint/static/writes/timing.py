@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
@@ -35,12 +35,16 @@ class When(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call in a function: the last name of what is called, the line, and the loops and conditions around it."""
+    """A call in a function: the last name of what is called, the line, and the loops and conditions around it.
+
+    It `is_lazy` where a condition asks whether something is there already, so that the next call does without.
+    """
 
     name: str
     line: int
     loops: Loops
     is_conditional: bool
+    is_lazy: bool
     inner: tuple[str, ...]
 
 
@@ -186,10 +190,15 @@ class Timing:
 
     @staticmethod
     def _behind(line: int, loops: Loops, openings: list[Called], replays: list[Called]) -> When:
-        """Behind a capture: the next thing has to be a replay, and not another capture; or it is the end."""
+        """Behind a capture: the next thing has to be a replay, and not another capture; or it is the end.
+
+        Where captures are made when there is none yet, the end leads to the next call, and so to its replay.
+        """
         following = [one for one in replays if one.line > line or set(one.loops) & set(loops)]
         again = [one.line for one in openings if one.line > line and not one.is_conditional]
         if not following:
+            if replays and all(one.is_lazy for one in openings):
+                return When.SURELY
             return When.MAYBE if not replays else When.NEVER
         return When.NEVER if again and min(again) <= min(one.line for one in following) else When.SURELY
 
@@ -225,26 +234,29 @@ def calls_in(source: str, before: int) -> tuple[Called, ...]:
     body = tree.body if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)) else [tree]
     found: list[Called] = []
     for node in body:
-        _collect(node, before, (), False, (), found)
+        _collect(node, Called("", before, (), False, False, ()), found)
     return tuple(found)
 
 
-def _collect(
-    node: ast.AST,
-    before: int,
-    loops: Loops,
-    is_conditional: bool,
-    inner: tuple[str, ...],
-    found: list[Called],
-) -> None:
+def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
+    """The calls in a node, of which those around it say the rest; `line` is how many lines there are before."""
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            found.append(Called(name, (node.func.end_lineno or 0) + before, loops, is_conditional, inner))
+            found.append(replace(around, name=name, line=(node.func.end_lineno or 0) + around.line))
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            inner, loops, is_conditional = (*inner, name), (), False
-        case ast.If() | ast.Try():
-            is_conditional = True
+            around = Called("", around.line, (), False, False, (*around.inner, name))
+        case ast.If(test=test):
+            around = replace(around, is_conditional=True, is_lazy=around.is_lazy or _asks_for_presence(test))
+        case ast.Try():
+            around = replace(around, is_conditional=True)
     if isinstance(node, _LOOPS):
-        loops = (*loops, (node.lineno + before, (node.end_lineno or node.lineno) + before))
+        span = node.lineno + around.line, (node.end_lineno or node.lineno) + around.line
+        around = replace(around, loops=(*around.loops, span))
     for child in ast.iter_child_nodes(node):
-        _collect(child, before, loops, is_conditional, inner, found)
+        _collect(child, around, found)
+
+
+def _asks_for_presence(test: ast.expr) -> bool:
+    """Whether a condition asks if something is there: `self.graph is None`, `key not in graphs`, `not self.ready`."""
+    signs = (ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Not)
+    return any(isinstance(part, signs) for part in ast.walk(test))
