@@ -101,6 +101,18 @@ class Partial(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Graphed(Value):
+    """A function whose calls make a graph: they belong to the region that was opened for it at this place."""
+
+    is_true: ClassVar[bool] = True
+
+    function: Value
+    kind: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Class(Value):
     """A class of the project."""
 

@@ -129,7 +129,12 @@ def stores(module: Module, name: str) -> Iterator[tuple[Part, ast.Attribute]]:
 @cache
 def rebound_in(module: Module) -> frozenset[str]:
     """The names that functions of a module declare `global`: their values at the top level do not last."""
-    return frozenset().union(*(part.writes.shared for part in parts_with(module, "global", _begins_statement)))
+    return frozenset().union(*(part.writes.shared for part in rebinding(module)))
+
+
+def rebinding(module: Module) -> Iterator[Part]:
+    """The functions of a module that declare names `global`."""
+    return parts_with(module, "global", _begins_statement)
 
 
 def _begins_statement(text: str, at: int, end: int) -> bool:

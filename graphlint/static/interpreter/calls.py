@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, MadeCall, Mode, Unresolved, dispatched, reachable
-from graphlint.static.domain.program import APPLY, Bound, Class, Function, Instance, Method, ModuleValue, Partial, Super
+from graphlint.static.domain.program import (
+    APPLY,
+    Bound,
+    Class,
+    Function,
+    Graphed,
+    Instance,
+    Method,
+    ModuleValue,
+    Partial,
+    Super,
+)
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
@@ -38,7 +49,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 MAX_TARGETS = 24  # functions that one call may go to
-SKIM_DEPTH = 3  # calls that are followed for the kinds of values alone
+SKIM_DEPTH = 5  # calls that are followed for the kinds of values alone
 
 
 class Calls:
@@ -77,7 +88,9 @@ class Calls:
             each = dispatched(functions, callee, frame, interpreter.unnamed)
             return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
         target = targets[0]
-        region = interpreter.capture.awaiting(target, frame) if frame.around else None
+        region = interpreter.capture.awaiting(target, frame)
+        if isinstance(target, Graphed):
+            target = target.function
         if region is not None:
             frame.enter((region,))
             result = self.call(target, arguments, node, frame)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
 from graphlint.static.index.module import ClassDefinition, Definition, ImportedName, Module, Segment
-from graphlint.static.index.parts import rebound_in
+from graphlint.static.index.parts import rebinding, rebound_in
 from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in
+from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Value, members, union
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class Names:
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
         value = self.mutated(module, name, union(found))
         if name in rebound_in(module):
+            if name in index.functions:
+                value = union((value, *self._rebound(module, name, value)))
             promised = (
                 self.interpreter.annotations.quoted(index.annotations[name], module)
                 if name in index.annotations
@@ -133,6 +136,17 @@ class Names:
             if isinstance(statement, (ir.Assign, ir.AugAssign)):
                 self.interpreter.block((statement,), frame)
         return frame.env.get(name, UNKNOWN)
+
+    def _rebound(self, module: Module, name: str, before: Value) -> Iterator[Value]:
+        """What functions of a module make of another one, for all: `global f; f = torch.compile(f)`."""
+        self.globals[(module, name)] = before
+        for part in rebinding(module):
+            code = part.definition.code if part.definition is not None and name in part.writes.shared else None
+            for node in walk(code.body) if code is not None else ():
+                match node:
+                    case ir.Assign(targets=(ir.Name(id=target),), value=ir.Call() as made):
+                        if target == name and name in names_in(made.arguments):
+                            yield self.interpreter.eval(made, self.module_frame(module, part.segment.first))
 
     def mutated(self, module: Module, name: str, value: Value) -> Value:
         """The value after the module-level statements that fill it: `name["key"] = f`, `name.register(...)`."""

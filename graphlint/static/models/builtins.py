@@ -14,6 +14,7 @@ from graphlint.rulebook.operators import OPERATORS, without_overload
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class, Function, Partial, Super
+from graphlint.static.models import texts
 from graphlint.static.models.iterables import Iterables
 from graphlint.static.models.reflection import Reflection, type_of
 from graphlint.static.models.tensors import Tensors, of_module
@@ -235,18 +236,12 @@ class Builtins:
         return Super(owner, held) if owner is not None and held is not None else UNKNOWN
 
     def _import_module(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        names = [v.value for v in arguments.positional if isinstance(v, Const) and isinstance(v.value, str)]
-        package = arguments.keyword("package")
-        if isinstance(package, Const) and isinstance(package.value, str):
-            names.append(package.value)
-        if not names or len(names) < len(arguments.positional):
+        """The module of a name, or of each that it may be."""
+        given = [*arguments.positional, *(value for name, value in arguments.keywords if name == "package")]
+        name = texts.combined(_absolute, given) if given else UNKNOWN
+        if not texts.is_text(name):
             return UNKNOWN
-        name = names[0]
-        if name.startswith(".") and len(names) > 1:
-            level = len(name) - len(name.lstrip("."))
-            base = names[1].split(".")
-            name = ".".join([*base[: len(base) - level + 1], name.lstrip(".")])
-        return self.evaluator.module_value(name)
+        return union(self.evaluator.module_value(m.value) for m in members(name) if isinstance(m, Const))
 
     def _named_tuple(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return self.evaluator.named_tuple(arguments, node, frame)
@@ -306,3 +301,10 @@ class Builtins:
 
 def _giving(given: Value) -> Handler:
     return lambda arguments, node, frame: given
+
+
+def _absolute(name: str, package: str = "") -> str:
+    """The name of a module, which may begin with dots for one beside or above the package."""
+    level = len(name) - len(name.lstrip("."))
+    base = package.split(".") if level and package else []
+    return ".".join([*base[: len(base) - level + 1], name.lstrip(".") if base else name])

@@ -8,7 +8,7 @@ from graphlint.finding import Region
 from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Function, Instance, Partial
+from graphlint.static.domain.program import Bound, Function, Graphed, Instance, Partial
 from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -85,9 +85,11 @@ class Capture:
         return taken
 
     def awaiting(self, target: Value, frame: Frame) -> OpenRegion | None:
-        """The region of a context manager in force that captures the calls of a value, if no other is open."""
+        """The region that captures the calls of a value, here or wherever it is called, if no other is open."""
         if frame.in_region:
             return None
+        if isinstance(target, Graphed):
+            return self.evaluator.regions.get((target.kind, target.path, target.line, None))
         for manager, region in self.awaited.items():
             if manager in frame.around and target in members(manager.argument(_TAKEN) or NONE):
                 return region
@@ -202,7 +204,7 @@ class Capture:
         several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
         if isinstance(callables, Sequence) and several:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
-        self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
+        opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
@@ -211,7 +213,7 @@ class Capture:
         if entry.backward:
             self.evaluator.run_backward(node, frame)
         self.evaluator.close_region(frame)
-        return callables
+        return _graphed(callables, opened)
 
     def _run(self, target: Value, samples: Value | None, node: ir.Call, frame: Frame) -> None:
         if isinstance(samples, Sequence) and samples.elements:
@@ -235,10 +237,20 @@ class Capture:
         if target is None:
             return Partial(External(name), (), arguments.keywords)
         if uses_graphs(entry, arguments):
-            self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
+            opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             self.run_entry(target, node, frame)
             self.evaluator.close_region(frame)
+            return _graphed(target, opened)
         return target
+
+
+def _graphed(target: Value, opened: OpenRegion) -> Value:
+    """What a capture makes of a value: calls of its functions are captured, with the arguments that they get."""
+    region = opened.region
+    return union(
+        Graphed(member, region.kind, region.path, region.line) if isinstance(member, (Function, Bound)) else member
+        for member in members(target)
+    )
 
 
 def _given(arguments: Arguments, position: int, keywords: Iterable[str]) -> Value | None:

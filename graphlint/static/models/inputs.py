@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Bound, Function, Instance
+from graphlint.static.domain.program import Bound, Function, Graphed, Instance
 from graphlint.static.models.uses import is_plain
 from graphlint.values import UNKNOWN, Arguments, Mapping, Place, Sequence, Tensor, Value, members, union
 
@@ -60,6 +60,8 @@ def functions(value: Value) -> list[tuple[Function, Value | None]]:
             found.append((member, None))
         elif isinstance(member, Bound) and isinstance(member.function, Function):
             found.append((member.function, member.receiver))
+        elif isinstance(member, Graphed):
+            found += functions(member.function)
     return found
 
 

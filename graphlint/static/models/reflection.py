@@ -131,9 +131,16 @@ class Reflection:
         return union(results)
 
     def _named(self, value: Value, name: str, has_default: bool, frame: Frame) -> list[Value]:
-        """The attribute of that name; nothing of an object that lacks it, where there is a default."""
+        """The attribute of that name; nothing of an object that lacks it, where there is a default.
+
+        One of several modules that lacks it is not meant: modules and names are chosen together.
+        """
+        owners = list(members(value))
         kept = [
-            m for m in members(value) if not (has_default and isinstance(m, Instance) and self.evaluator.lacks(m, name))
+            m
+            for m in owners
+            if not (has_default and isinstance(m, Instance) and self.evaluator.lacks(m, name))
+            and not (len(owners) > 1 and isinstance(m, ModuleValue) and self._has(m, name) == FALSE)
         ]
         return [self.evaluator.attribute(member, name, frame) for member in kept]
 

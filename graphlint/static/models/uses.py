@@ -37,7 +37,7 @@ def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module
 
 
 def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
-    """Whether a parameter that nothing is promised of is used as a string or a number, and not as a tensor."""
+    """Whether a parameter that nothing is promised of is used as a string, a number or a callable, and no tensor."""
     parts = list(walk(function.code.body))
     if any(treats_as_tensor(evaluator, part, {name}, function.module) for part in parts):
         return False
@@ -80,6 +80,7 @@ def _called(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
 
 
 def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Module) -> bool:
+    """Whether a node does with a name what cannot be done with tensors."""
     match node:
         case ir.Compare():
             sides = [node.left, *(side for _, side in node.comparisons)]
@@ -87,7 +88,7 @@ def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Modu
         case ir.Slice(bounds=bounds):
             return any(_is(bound, name) for bound in bounds)
         case ir.Call():
-            return _counts(evaluator, node, name, module)
+            return _is(node.func, name) or _counts(evaluator, node, name, module)
     return False
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from graphlint.rulebook.targets import Target, call_mistake
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
@@ -26,6 +27,8 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Coll
         if hole.hops > MAX_HOPS or telling(interpreter, hole):
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
+        if at.endswith(f":{MODULE_CODE.name}"):  # what a script runs has no name that a target could stand for
+            continue
         call = ".".join(hole.names)
         key = (at, call if not call_mistake(call) else None)
         fitting = candidates.fitting(hole)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
-from graphlint.static.domain.program import Bound, Class, Function, Instance
+from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance
 from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
@@ -286,8 +286,8 @@ def _raw(value: Value) -> list[Function]:
     """The functions behind decorators that keep them as they are."""
     found = []
     for member in members(value):
-        while isinstance(member, Bound):
-            member = member.receiver
+        while isinstance(member, (Bound, Graphed)):
+            member = member.receiver if isinstance(member, Bound) else member.function
         if isinstance(member, Function):
             found.append(member)
     return found
