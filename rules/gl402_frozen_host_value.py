@@ -74,13 +74,13 @@ def _of_state(event: HostStateRead) -> Hit:
 
 
 def _confidence(event: HostStateRead) -> Confidence:
-    """A flag that whoever uses the code may set is set up once, as far as anybody knows; a count goes on."""
+    """What whoever uses the code may set is set up once, as far as anybody knows; a count goes on."""
     picks = event.use in ("bound", "index", "count")
     if event.kind == "other" or (event.kind == "flag" and picks):
         return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW
     if event.is_surely_late:
-        return Confidence.HIGH
-    if event.is_handed:
+        return Confidence.MEDIUM if event.settles else Confidence.HIGH
+    if event.is_handed or event.is_given:
         return Confidence.LOW
     is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop", "item"))
     return Confidence.MEDIUM if is_likely else Confidence.LOW

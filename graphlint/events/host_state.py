@@ -28,7 +28,8 @@ class HostStateRead(Event):
     whoever uses it may make; `by_region` is one that the region makes itself, each time that it runs. `kind` is
     `number`, `flag` where it is only ever a choice, or `other`; `counts` says that it is made out of what it was.
     It `is_handed` where it is state of an object that the function was handed, or that its own holds: that may be
-    another one in each run, or one that is shared and set up somewhere else.
+    another one in each run, or one that is shared and set up somewhere else. It `is_given` where all writes only keep
+    what a method is given. `settles` tells a branch that asks whether a count has come to some number.
     """
 
     use: str
@@ -38,6 +39,8 @@ class HostStateRead(Event):
     kind: str
     counts: bool
     is_handed: bool
+    is_given: bool = False
+    settles: bool = False
 
 
 @dataclass(frozen=True, slots=True)

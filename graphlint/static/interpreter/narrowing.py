@@ -11,7 +11,7 @@ from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Union, Unknown, Value, members, union
-from graphlint.values.queries import truth
+from graphlint.values.queries import place_of_device, truth
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -34,6 +34,10 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
         node, place = asked
         _place(interpreter, node, place if outcome else _OTHER[place], env)
     match test:
+        case ir.Compare(left=ir.Attribute(value=node, attr="device"), comparisons=[("==" | "!=" as sign, other)]):
+            place = place_of_device(interpreter.eval(other, frame))
+            if place in _OTHER:
+                _place(interpreter, node, place if (sign == "==") is outcome else _OTHER[place], env, also_unknown=False)
         case ir.Unary(operator="not"):
             _apply(interpreter, test.operand, not outcome, frame, env)
         case ir.Boolean() if (test.operator == "and") is outcome:
@@ -73,14 +77,14 @@ def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | Non
     return None
 
 
-def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env) -> None:
+def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env, also_unknown: bool = True) -> None:
     """Keep only what may lie there; of what is not known, only a tensor on the host is worth knowing."""
     key, value = _held(interpreter, node, env)
     if key is None or value is None:
         return
     kept: list[Value] = []
     for member in members(value):
-        if isinstance(member, Unknown) and place is Place.HOST:
+        if isinstance(member, Unknown) and place is Place.HOST and also_unknown:
             kept.append(Tensor(Place.HOST))
         elif not isinstance(member, Tensor):
             kept.append(member)

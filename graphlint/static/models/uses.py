@@ -15,6 +15,8 @@ from graphlint.values import UNKNOWN, External, Host, Value, members
 
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "size"})  # types of parameters that are read on the host
+_SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
+_SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
 _PLAIN = (str, int, float, list, tuple, dict)
 _OF_NUMBERS = frozenset({"builtins.range", "builtins.min", "builtins.max"})
@@ -44,6 +46,8 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     if any(_asks_as_tensor(evaluator, part, name) for part in parts):
         return False
     if any(_treats_as_plain(evaluator, part, name, function.module) for part in parts):
+        return True
+    if _is_measured(evaluator, parts, name):
         return True
     handed = [pair for part in parts if isinstance(part, ir.Call) for pair in _handed(evaluator, part, name, function)]
     return any(
@@ -85,10 +89,46 @@ def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Modu
         case ir.Compare():
             sides = [node.left, *(side for _, side in node.comparisons)]
             return any(_is(side, name) for side in sides) and any(map(_is_written, sides))
+        case ir.Binary(operator="//" | "%", left=size, right=divisor):
+            return _is(divisor, name) and _is_size(evaluator, size)
         case ir.Slice(bounds=bounds):
             return any(_is(bound, name) for bound in bounds)
+        case ir.Attribute(value=holder, attr=attr):
+            is_held = evaluator.catalogue.method(attr) is None and any(hasattr(kind, attr) for kind in _PLAIN)
+            return _is(holder, name) and is_held
         case ir.Call():
             return _is(node.func, name) or _counts(evaluator, node, name, module)
+    return False
+
+
+def _is_size(evaluator: Evaluator, node: ir.Expr) -> bool:
+    """Whether a node is a size of a tensor: `x.shape[0]`, `x.size(0)`."""
+    match node:
+        case ir.Subscript(value=ir.Attribute(attr=attr)) | ir.Call(func=ir.Attribute(attr=attr), arguments=(_, *_)):
+            return _returns_size(evaluator, attr)
+    return False
+
+
+def _returns_size(evaluator: Evaluator, attr: str) -> bool:
+    operation = evaluator.catalogue.method(attr)
+    return operation is not None and operation.returns in _SIZES
+
+
+def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
+    """Whether a size is compared with something that is made of a name: `rows, _ = x.shape; assert rows == 2 * name`."""
+    sizes: set[str] = set()
+    for part in parts:
+        match part:
+            case ir.Assign(targets=targets, value=ir.Attribute(attr=attr)) if _returns_size(evaluator, attr):
+                sizes |= names_in(targets)
+            case ir.Assign(targets=targets, value=value) if value is not None and _is_size(evaluator, value):
+                sizes |= names_in(targets)
+    for part in parts:
+        if isinstance(part, ir.Compare):
+            sides = [part.left, *(side for _, side in part.comparisons)]
+            measured = [s for s in sides if _is_size(evaluator, s) or (isinstance(s, ir.Name) and s.id in sizes)]
+            if measured and any(name in names_in(side) for side in sides if side not in measured):
+                return True
     return False
 
 
@@ -97,16 +137,29 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> b
     if any(_is(argument.value, name) for argument in call.arguments):
         if not _OF_NUMBERS.isdisjoint(_called(evaluator, call, module)):
             return True
-        method = evaluator.catalogue.method(call.func.attr) if isinstance(call.func, ir.Attribute) else None
-        params = (method.params or ())[1:] if method is not None else ()
+        params, counted = _taking(evaluator, call, module)
         given = [argument.value for argument in call.arguments if not argument.star and argument.keyword is None]
         for taken, value in zip_longest(params, given, fillvalue=params[-1] if params else None):
-            if isinstance(taken, Parameter) and taken.type in _COUNTS and _is(value, name):
+            if isinstance(taken, Parameter) and taken.name in counted and _is(value, name):
                 return True
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
     holds = any(_is(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
     return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
+
+
+def _taking(evaluator: Evaluator, call: ir.Call, module: Module) -> tuple[tuple[Parameter, ...], Set[str]]:
+    """The parameters of the operation that is called, and those of them that are read on the host, as sizes."""
+    known = map(evaluator.catalogue.find, _called(evaluator, call, module))
+    operation = next(filter(None, known), None)
+    skipped = 0
+    if operation is None and isinstance(call.func, ir.Attribute):
+        operation, skipped = evaluator.catalogue.method(call.func.attr), 1
+    if operation is None:
+        return (), frozenset()
+    params = operation.params or ()
+    sizes = [condition.argument for effect in operation.effects if effect.name == _SIZE for condition in effect.when]
+    return params[skipped:], {p.name for p in params if p.type in _COUNTS} | {*sizes}
 
 
 def _handed(

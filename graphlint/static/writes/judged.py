@@ -116,6 +116,8 @@ class Judged:
     def _find(self, state: State) -> list[tuple[Written, When]]:
         found: list[tuple[Written, When]] = []
         for written in self.writers.of(state):
+            if _hands_on(written):
+                continue
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
                 goes_on = _counts_on(written.store) or (written.module, written.store.line) in self.changed
                 if goes_on and not written.store.is_lazy:
@@ -140,6 +142,8 @@ class Judged:
             kind=self._kind(read, [written for written, _ in late]),
             is_handed=read.is_foreign,
             counts=any(_counts_on(written.store) for written, _ in late),
+            is_given=all(isinstance(written.store.value, ast.Name) for written, _ in late),
+            settles=use.settles,
         )
 
     def _kind(self, read: Read, late: list[Written]) -> str:
@@ -184,6 +188,14 @@ def _counts_on(store: Store) -> bool:
     if store.form == "augment":
         return not isinstance(store.value, (ast.List, ast.ListComp, ast.Tuple, ast.Constant)) or _is_number(store.value)
     return store.form == "assign" and store.depends_on_itself and isinstance(store.value, ast.BinOp)
+
+
+def _hands_on(written: Written) -> bool:
+    """Whether an object gives another one what it has itself: `other.scale = self.scale`."""
+    match written.store.value:
+        case ast.Attribute(value=ast.Name(id=giver), attr=name):
+            return not written.is_own and giver == written.store.receiver and name == written.store.name
+    return False
 
 
 def _kind_of(store: Store) -> str:
