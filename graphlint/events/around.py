@@ -110,6 +110,11 @@ class GraphCollected(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class KeyRead(Event):
+    """A number that is read out of a tensor is in the key by which a graph is picked for each request."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recapture(Event):
     """A function that replays a graph captures it anew each time that it is called."""
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from graphlint.static.domain.program import Bound, Class, Function, ModuleValue, PackageValue
-from graphlint.static.index.module import Module, Segment
+from graphlint.static.index.module import ClassDefinition, Module, Segment
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -52,6 +52,7 @@ class Access:
         self.decisions = decisions
         self.steps = 0
         self.home: Module | None = None  # the file whose conditions are tried both ways
+        self.player: ClassDefinition | None = None  # whose methods are called back on what nobody knows
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[object, bool] = {}  # of questions and symbols
@@ -330,7 +331,9 @@ class Access:
         capture = self.ledger.capture
         is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
-        return self.decisions.decide(place, likely, place.function.module is self.home and not is_inside)
+        is_home = place.function.module is self.home
+        is_home = is_home or (self.player is not None and place.function.module is self.player.module)
+        return self.decisions.decide(place, likely, is_home and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""

@@ -21,6 +21,7 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    class_of,
 )
 from graphlint.static.life.questions import identity, read_in
 from graphlint.static.syntax import ir
@@ -102,6 +103,11 @@ class Builtins(Captures):
                 return float(first)
             case "min" | "max" if given.positional and all(isinstance(one, (int, float)) for one in given.positional):
                 return (min if name == "min" else max)(given.positional)
+            case "min" | "max" if given.positional and all(
+                isinstance(x, (int, float, Symbol)) for x in given.positional
+            ):
+                of = (thing for one in given.positional if isinstance(one, Symbol) for thing in one.of)
+                return Symbol(frozenset(of), read=read_in(given.positional))
             case _ if name in _COPYING:
                 copied = self._copied(name, first, place)
                 if given.keywords and isinstance(copied, Container) and name == "dict":
@@ -129,9 +135,10 @@ class Builtins(Captures):
     def _super(self, frame: Frame, place: Place) -> Object:
         method = next((f for f in frame.stack() if isinstance(f.owner, ClassDefinition)), None)
         receiver = method.receiver if method is not None else None
-        if method is None or not isinstance(receiver, Instance):
+        of = class_of(receiver)
+        if method is None or of is None:
             return Thing(place)
-        return Made(place, cls="<super>", state={"after": method.owner, "receiver": receiver})
+        return Made(place, cls="<super>", state={"after": method.owner, "receiver": receiver, "of": of})
 
     def _next(self, iterator: Object, place: Place) -> Object:
         if isinstance(iterator, Thing):

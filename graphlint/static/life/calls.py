@@ -15,6 +15,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.builtins import Builtins
 from graphlint.static.life.frames import Returned
+from graphlint.static.life.hooks import is_hook
 from graphlint.static.life.objects import (
     Arguments,
     ClassRef,
@@ -130,7 +131,12 @@ class Calls(Builtins):
         return concrete
 
     def of_presumed(self, owner: Thing, name: str, frame: Frame) -> Object:
-        """A method of something that an annotation says the class of; None for what is none, or computes a model."""
+        """A method of something that an annotation says the class of; None for what is none, or computes a model.
+
+        What has a method that is called back for graphs may be of the class that is tried for such objects.
+        """
+        if owner.presumed is None and self.player is not None and is_hook(self.interpreter, name):
+            owner.presumed = self.player if self.interpreter.classes.find(self.player, name) is not None else None
         found = self.interpreter.classes.find(owner.presumed, name) if owner.presumed is not None else None
         if found is None or owner.presumed is None or name == "forward":
             return None
@@ -218,7 +224,7 @@ class Calls(Builtins):
             elif parameter.default is not None and not given.is_open:
                 inner.env[name] = self.eval(parameter.default, inner.scope or self.global_frame(inner))
             else:
-                inner.env[name] = Thing()
+                inner.env[name] = self._argument(parameter, function.module)
 
     def _annotated(self, value: Object, parameter: ir.Parameter, module: Module) -> Object:
         """An argument; of what nobody knows, an annotation may say the class."""
@@ -231,6 +237,7 @@ class Calls(Builtins):
         """Something unknown for each parameter that has no default; flags that have one are tried both ways."""
         made = Arguments()
         code = function.code
+        made.is_open = self.player is not None and any(p.kind == "**" for p in code.parameters)
         for parameter in [p for p in code.parameters if p.kind in ("positional", "keyword")][skip:]:
             default = parameter.default
             if default is None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphlint.rule import GraphCollected, Recapture
+from graphlint.rule import GraphCollected, KeyRead, Recapture
 from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.questions import read_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -25,6 +26,7 @@ class Growth(Listener):
     captured: dict[ir.Code, tuple[Capture, Place]] = field(default_factory=dict)  # by the last call of a function
     statements: dict[Capture, Place] = field(default_factory=dict)  # of the called function, that lead to captures
     kept: set[Thing] = field(default_factory=set)  # graphs in containers
+    keyed: list[tuple[Object, Place]] = field(default_factory=list)  # what is kept under a number out of a tensor
 
     def entered(self, frame: Frame) -> None:
         if frame.is_entry:
@@ -58,12 +60,23 @@ class Growth(Listener):
             self.tell(Recapture(), statement, capture)
         self.captured[code] = (capture, statement)
 
+    def ended(self, capture: Capture) -> None:
+        """Tell of keys that are read out of tensors, by now that what is kept under them has a graph."""
+        for value, read in self.keyed:
+            if capture.graph in _directly_in(value):
+                self.tell(KeyRead(), read, capture)
+
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        read = read_in(key.values() if isinstance(key, Container) else [key])
+        if container.kind == "dict" and read is not None:
+            self.keyed.append((value, read))
         graph = next((thing for thing in _directly_in(value) if thing in self.ledger.latest), None)
         if graph is None or self.ledger.capture is not None:
             return
         self.kept.add(graph)
         capture = self.ledger.latest[graph]
+        if container.kind == "dict" and read is not None:
+            self.tell(KeyRead(), read, capture)
         if container.kind == "dict":
             serves = calls_method(place.function.code, self.replays)  # requests: it replays what it keeps
             if serves and _is_open(key) and _is_asked(place) and not _is_bounded(place):

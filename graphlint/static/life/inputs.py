@@ -93,7 +93,7 @@ class Inputs(Listener):
         if isinstance(value, Container) and value.kind == "dict":
             self.containers[value] = None
         for capture in self.ledger.latest.values():
-            known = capture.paths.get((owner, name))
+            known = capture.paths.get((owner, name), before if isinstance(owner, Container) else None)
             if known is None or not is_tensor(known) or known.root not in capture.reads:
                 continue
             replaced = self.replaced.setdefault(capture, [])

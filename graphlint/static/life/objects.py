@@ -272,6 +272,11 @@ class Capture:
     manager: Object = None  # what was entered, if it was not begun by hand
 
 
+def class_of(value: Object) -> ClassDefinition | None:
+    """The class of the project that an object is of, or presumably is."""
+    return value.cls if isinstance(value, Instance) else value.presumed if isinstance(value, Thing) else None
+
+
 def held_by(owner: object, name: str) -> Object:
     """What an object, a dictionary or a frame holds under a name now."""
     if isinstance(owner, Container):

@@ -329,10 +329,10 @@ class Operations(Expressions):
 
     def _super_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         receiver = owner.state["receiver"]
-        found = self.interpreter.classes.find(receiver.cls, name, owner.state["after"])
+        found = self.interpreter.classes.find(owner.state["of"], name, owner.state["after"])
         method = None if found is None else self.bound_method(*found, receiver, frame)
         if method is None:
-            return None if name == "__init__" else self.call_module(receiver, name, given, node, frame)
+            return None if name == "__init__" else self._method_of(receiver, name, given, node, frame)
         return self.call(method, given, node, frame)
 
     @abstractmethod

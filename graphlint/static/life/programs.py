@@ -20,6 +20,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module, S
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.frames import MAX_RUNS, Decisions, Leave, Plans, Stopped
+from graphlint.static.life.hooks import Hooks, classes_of
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
 from graphlint.static.life.objects import (
@@ -55,10 +56,12 @@ class Programs:
     interpreter: Interpreter
     files: list[Path]
     replays: frozenset[str] = field(init=False)
+    hooks: Hooks = field(init=False)
     helpers: set[str] = field(default_factory=set)  # names of what opens regions
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
+        self.hooks = Hooks(self.interpreter, self.files)
 
     def around(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
         """The programs that open the regions on these lines of files."""
@@ -79,8 +82,11 @@ class Programs:
     def _of_class(self, owner: ClassDefinition) -> Iterator[Program]:
         replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
         called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
+        called = called or [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
         for name in called or [""]:
             yield partial(self.of_class, owner=owner, name=name)
+            for player in self.hooks.players(owner):
+                yield partial(self.of_class, owner=owner, name=name, player=player)
 
     def _users(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
         """The programs that use what opens regions, here or in other files."""
@@ -142,15 +148,18 @@ class Programs:
             self._call(machine, made, names[1], frame)
             machine.ledger.replay(capture.graph, place)
 
-    def of_class(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
+    def of_class(
+        self, machine: Machine, owner: ClassDefinition, name: str, player: ClassDefinition | None = None
+    ) -> None:
         """Construct an object, capture, and call a method that replays twice."""
+        machine.player = player
         frame = outer_frame(machine, owner.module, owner.line)
         made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
         if not isinstance(made, Instance):
             return
         for capturing in owner.methods:
             is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
-            if is_needed and self._captures(machine, owner, capturing):
+            if is_needed and self._captures(owner, capturing):
                 self._call(machine, made, capturing, frame)
         if name:
             again(machine, lambda: self._call(machine, made, name, frame))
@@ -159,11 +168,11 @@ class Programs:
         method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
         return machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
 
-    def _captures(self, machine: Machine, owner: ClassDefinition, name: str) -> bool:
+    def _captures(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region, itself or by what does."""
         if owner.name not in self.helpers and any(_names(one, self.helpers) for one in owner.methods[name]):
             return True
-        lines = {line for path, line in machine.interpreter.places_of_regions if path == str(owner.module.path)}
+        lines = {line for path, line in self.interpreter.places_of_regions if path == str(owner.module.path)}
         return any(_holds(one.segment, lines) for one in owner.methods[name])
 
     def _replays(self, owner: ClassDefinition, name: str) -> bool:
@@ -280,11 +289,3 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
         ledger.finish()
         plans.ran(decisions)
         yield decisions
-
-
-def classes_of(module: Module) -> Iterator[ClassDefinition]:
-    pending = list(module.index.classes.values())
-    while pending:
-        one = pending.pop(0)
-        yield one
-        pending += one.classes.values()

@@ -18,7 +18,7 @@ from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
 MAX_PLACES = 3
-_CAPTURES = ("captur", "cudagraph", "cuda_graph")  # in the names of what a program does for captures alone
+_CAPTURES = "captur"  # in the names of what a program does for captures alone, as are those of hooks
 _FILLING, _EMPTYING = {"append", "add"}, {"pop", "popleft", "remove", "clear"}
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
@@ -54,7 +54,8 @@ class Changes:
         words = {word for one in place.assumed for word in words_in(one.test)} | {place.function.code.name}
         if self._is_opener(place):
             words |= set(place.function.qualname.split("."))
-        if any(part in word.lower() for word in words for part in _CAPTURES):
+        marks = (_CAPTURES, *self.traces.evaluator.lexicon.life["hooks"])
+        if any(part in word.lower() for word in words for part in marks):
             return True
         stores = self.writers.of(change.state)
         here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]

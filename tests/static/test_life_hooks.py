@@ -1,0 +1,116 @@
+"""What a runner calls back by methods whose names speak of graphs: those of the classes that may stand there."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+from graphlint.finding import Confidence
+
+RUNNER = """
+import torch
+
+class Runner:
+    def __init__(self, model, size: int):
+        self.model, self.size, self.buffers = model, size, dict()
+
+    def capture(self, **inputs):
+        self.buffers = self.model.make_cudagraph_buffers(self.size)
+        given = self.model.fill_cudagraph_buffers(self.buffers, **inputs)
+        self.model(**given)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.outputs = self.model(**given)
+
+    def run(self, **inputs):
+        self.model.fill_cudagraph_buffers(self.buffers, **inputs)
+        self.graph.replay()
+        return self.model.cut_cudagraph_outputs(self.outputs, **inputs)
+
+class Runners:
+    def __init__(self, model):
+        self.model, self.runners = model, {}
+
+    def run(self, **inputs):
+        key = self.model.cudagraph_key(**inputs)
+        if key not in self.runners:
+            self.runners[key] = Runner(self.model, key)
+            self.runners[key].capture(**inputs)
+        return self.runners[key].run(**inputs)
+
+class Base(torch.nn.Module):
+    def make_cudagraph_buffers(self, size: int):
+        return {"ids": torch.zeros(size, dtype=torch.int64, device="cuda"),
+                "lengths": torch.zeros(size, dtype=torch.int32, device="cuda")}
+
+    def fill_cudagraph_buffers(self, buffers, ids: torch.Tensor, lengths: torch.Tensor, **others):
+        buffers["ids"].zero_()
+        buffers["ids"][: ids.shape[0]] = ids
+        buffers["lengths"].zero_()
+        buffers["lengths"][: ids.shape[0]] = lengths
+        return dict(ids=buffers["ids"], lengths=buffers["lengths"])
+
+    def cut_cudagraph_outputs(self, outputs, ids: torch.Tensor, **others):
+        return outputs[: ids.shape[0]].clone()
+
+    def cudagraph_key(self, ids: torch.Tensor, **others):
+        return 1 << (ids.shape[0] - 1).bit_length()
+
+class Model(Base):
+"""
+WARM_UP = "GL602"  # a hint about the call that nobody knows
+FILL = """
+    def fill_cudagraph_buffers(self, buffers, ids: torch.Tensor, lengths: torch.Tensor, **others):
+        buffers["ids"].zero_()
+        buffers["ids"][: ids.shape[0]] = ids
+        {fill}
+        return dict(ids=buffers["ids"], lengths=buffers["lengths"])
+"""
+TOLD = {
+    "a tail that is reset for one buffer only": FILL.replace(
+        "{fill}", "buffers['lengths'][: ids.shape[0]] = lengths  # expect: GL511"
+    ),
+    "a buffer is replaced": FILL.replace("{fill}", "buffers['lengths'] = lengths  # expect: GL508"),
+    "methods that call those of their base": """
+    def make_cudagraph_buffers(self, size: int):
+        buffers = super().make_cudagraph_buffers(size)
+        buffers["positions"] = torch.zeros(size, device="cuda")
+        return buffers
+
+    def fill_cudagraph_buffers(self, buffers, ids: torch.Tensor, positions: torch.Tensor, **others):
+        given = super().fill_cudagraph_buffers(buffers, ids, **others)
+        buffers["positions"][: ids.shape[0]] = positions  # expect: GL511
+        return {**given, "positions": buffers["positions"]}
+""",
+    "outputs that are returned without a copy": """
+    def cut_cudagraph_outputs(self, outputs, ids: torch.Tensor, **others):
+        return outputs[: ids.shape[0]]  # expect: GL510
+""",
+    "a key that is read out of a tensor": """
+    def cudagraph_key(self, lengths: torch.Tensor, **others):
+        return max(1, int(lengths.max().item()))  # expect: GL101
+""",
+}
+
+
+@pytest.mark.parametrize("body", TOLD.values(), ids=TOLD)
+def test_a_mistake_in_a_method_that_is_called_back_is_told(tmp_path: Path, body: str) -> None:
+    """Nothing says that the runner has such a model, but that it calls methods of these names."""
+    analysis = analyse(tmp_path, RUNNER + body, confidence=Confidence.LOW)
+    assert [one for one in analysis.found if one[2] != WARM_UP] == analysis.expected
+
+
+def test_a_model_without_mistakes_is_silent(tmp_path: Path) -> None:
+    """It is filled, cut and keyed as it should."""
+    analysis = analyse(tmp_path, RUNNER + "    pass\n", confidence=Confidence.LOW)
+    assert [one for one in analysis.found if one[2] != WARM_UP] == []
+
+
+def test_what_is_called_by_any_other_name_stays_unknown(tmp_path: Path) -> None:
+    """Anything may have a method `fill`."""
+    body = FILL.replace("{fill}", "buffers['lengths'] = lengths")
+    program = textwrap.dedent(RUNNER + body).replace("cudagraph_", "")
+    assert not analyse(tmp_path, program).shown
