@@ -36,6 +36,9 @@ def detect(
             yield _of_state(event)
         case HostDraw(kind="next"):
             yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
+        case ExampleValue(is_size=True):
+            message = "`{operation}` ends where the data of the capture ends, and every replay reads so much"
+            yield Hit(Confidence.LOW, message, "capture with all of the buffer, or keep a graph for each size")
         case ExampleValue():
             message = "`{operation}` is of the data that the capture is made with, and bounds what every replay reads"
             yield Hit(Confidence.MEDIUM, message, "capture with the largest size that a replay may have")
@@ -54,7 +57,7 @@ def detect(
                 f"a graph is kept under `{{operation}}`, and `{event.parameter}`, which {_DECIDES[event.use]} at "
                 f"{event.used}, is no part of it: calls with another one replay the same graph"
             )
-            yield Hit(Confidence.MEDIUM, message)
+            yield Hit(Confidence.MEDIUM if event.is_sure else Confidence.LOW, message)
 
 
 def _of_state(event: HostStateRead) -> Hit:

@@ -74,17 +74,23 @@ class HostStateWrite(Event):
 class IncompleteKey(Event):
     """A graph is kept under a key, and a parameter that is not in it decides what the region does.
 
-    `parameter` is its name, `use` what it decides, and `used` the place.
+    `parameter` is its name, `use` what it decides, and `used` the place. It is not sure where one size may be another.
     """
 
     parameter: str
     use: str
     used: str
+    is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleValue(Event):
-    """What prepares for a capture reads a number out of the data of the example, and inputs of the graph end there."""
+    """What prepares for a capture reads a number out of the data of the example, and inputs of the graph end there.
+
+    `is_size` says that the number is the size of that data, and that later data has another one.
+    """
+
+    is_size: bool = False
 
 
 @dataclass(frozen=True, slots=True)

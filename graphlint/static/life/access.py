@@ -224,7 +224,7 @@ class Access:
             values = [value for _, value in owner.keyed.values()]
             if values and isinstance(index, (Symbol, Thing)):
                 return values[-1]
-            owner.keyed[key] = (index, Thing())
+            owner.keyed[key] = (index, Thing(argument=index if owner.is_open and isinstance(index, str) else None))
         value = owner.keyed[key][1]
         return self.passed(owner, index, value) if isinstance(index, str) else value
 

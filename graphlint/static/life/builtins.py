@@ -66,7 +66,7 @@ class Builtins(Captures):
                     kind = Tensor if isinstance(value, Tensor) else Thing
                     value.items[key] = kind(made, value.made_in, source=(value,), argument=value.argument)
             return [value.items[identity(number)] for number in range(count)]
-        return [Symbol() if isinstance(value, Symbol) else Thing() for _ in range(count)]
+        return [Symbol(value.of, read=value.read) if isinstance(value, Symbol) else Thing() for _ in range(count)]
 
     # Python's own
 

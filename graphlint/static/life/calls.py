@@ -102,7 +102,8 @@ class Calls(Builtins):
         self.ledger.read(values, place, is_sure=False)
         self.ledger.may_write([*values, callee], place, callee)
         source = tuple(value for value in (*values, callee) if isinstance(value, Thing))
-        return Thing(place, self.ledger.capture, source=source)
+        numbers = tuple(value for value in values if isinstance(value, Symbol))
+        return Thing(place, self.ledger.capture, source=source, numbers=numbers)
 
     # The project
 

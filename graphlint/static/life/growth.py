@@ -63,14 +63,14 @@ class Growth(Listener):
     def ended(self, capture: Capture) -> None:
         """Tell of keys that are read out of tensors, by now that what is kept under them has a graph."""
         for value, read in self.keyed:
-            if capture.graph in _directly_in(value):
+            if capture.graph in directly_in(value):
                 self.tell(KeyRead(), read, capture)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         read = read_in(key.values() if isinstance(key, Container) else [key])
         if container.kind == "dict" and read is not None:
             self.keyed.append((value, read))
-        graph = next((thing for thing in _directly_in(value) if thing in self.ledger.latest), None)
+        graph = next((thing for thing in directly_in(value) if thing in self.ledger.latest), None)
         if graph is None or self.ledger.capture is not None:
             return
         self.kept.add(graph)
@@ -83,7 +83,7 @@ class Growth(Listener):
                 is_sure = capture.place.function.code is place.function.code and _is_whole_shape(place)
                 self.tell(GraphCollected(True, is_sure), place, capture)
         elif container.kind == "list" and not _is_bounded(place):
-            others = [g for held in container.values() for g in _directly_in(held) if g in self.ledger.latest]
+            others = [g for held in container.values() for g in directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]
             if any(_is_again(capture, other) for other in before) and not self._is_counted(place):
                 self.tell(GraphCollected(False, True), place, capture)
@@ -113,7 +113,7 @@ def _locals_of(capture: Capture) -> dict[tuple[ir.Code, str], Object]:
     return {(f.function.code, name): value for (f, name), value in capture.paths.items() if isinstance(f, Frame)}
 
 
-def _directly_in(value: Object) -> Iterator[Thing]:
+def directly_in(value: Object) -> Iterator[Thing]:
     """A thing, or what a tuple or an object holds."""
     if isinstance(value, Thing):
         yield value

@@ -105,7 +105,8 @@ class Symbol:
 class Thing:
     """Something of which little is known: an argument, what an unknown call gave, an attribute of such a one.
 
-    `made_in` is the capture that was open when it came to be. `source` are the things that it was computed from.
+    `made_in` is the capture that was open when it came to be. `source` are the things that it was computed from, as are
+    the `numbers`.
     `presumed` is the class of the project that an annotation says it is of.
     """
 
@@ -117,6 +118,7 @@ class Thing:
     argument: str | None = None  # the parameter of a run's first function that it was given for
     truth: bool | None = None
     presumed: ClassDefinition | None = None
+    numbers: tuple[Symbol, ...] = ()
 
     @property
     def root(self) -> Thing:

@@ -64,9 +64,9 @@ class Operations(Expressions):
             return Tensor(place, self.ledger.capture, source=source, factory=name)
         if any(isinstance(value, Made) or (isinstance(value, Instance) and value.is_module) for value in source):
             return Tensor(place, self.ledger.capture, source=source, factory=name)
+        symbols = tuple(value for value in values if isinstance(value, Symbol))
         if source:
-            return Thing(place, self.ledger.capture, source=source)
-        symbols = [value for value in values if isinstance(value, Symbol)]
+            return Thing(place, self.ledger.capture, source=source, numbers=symbols)
         return Symbol(frozenset(thing for one in symbols for thing in one.of), read=read_in(symbols))
 
     # Functions and classes
@@ -195,7 +195,7 @@ class Operations(Expressions):
                 return self.call_module(receiver, name, given, node, frame)
             case Thing():
                 return self.call_thing(receiver, name, given, node, frame)
-        return Symbol()
+        return Symbol(receiver.of, read=receiver.read) if isinstance(receiver, Symbol) else Symbol()
 
     def is_telling(self, name: str) -> bool:
         """Whether hardly anything but a tensor or a graph has a method of this name."""

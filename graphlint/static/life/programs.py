@@ -7,6 +7,7 @@ and what it returns is called twice if it is a function.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module, S
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.frames import MAX_RUNS, Decisions, Leave, Plans, Stopped
-from graphlint.static.life.hooks import Hooks, classes_of
+from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
 from graphlint.static.life.objects import (
@@ -28,6 +29,7 @@ from graphlint.static.life.objects import (
     Capture,
     ClassRef,
     Closure,
+    Container,
     Frame,
     Instance,
     Object,
@@ -56,11 +58,13 @@ class Programs:
     interpreter: Interpreter
     files: list[Path]
     replays: frozenset[str] = field(init=False)
+    prepares: re.Pattern[str] = field(init=False)
     hooks: Hooks = field(init=False)
     helpers: set[str] = field(default_factory=set)  # names of what opens regions
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
+        self.prepares = self.interpreter.lexicon.host_state["prepares"]
         self.hooks = Hooks(self.interpreter, self.files)
 
     def around(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
@@ -82,7 +86,8 @@ class Programs:
     def _of_class(self, owner: ClassDefinition) -> Iterator[Program]:
         replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
         called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
-        called = called or [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
+        if not called and owner.name not in self.helpers:
+            called = [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
         for name in called or [""]:
             yield partial(self.of_class, owner=owner, name=name)
             for player in self.hooks.players(owner):
@@ -130,6 +135,9 @@ class Programs:
         made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
         if not isinstance(made, Instance):
             return
+        for name in owner.methods:
+            if name not in names and is_hook(self.interpreter, name) and self.prepares.match(name):
+                self._call(machine, made, name, frame)
         self._call(machine, made, names[0], frame)
         method = machine.of_class(owner, names[0], made, frame)
         if not isinstance(method, Closure):
@@ -138,9 +146,10 @@ class Programs:
         region = Region(names[0], place.path, place.line)
         capture = Capture(Thing(), region, place, machine.ledger.now)
         for thing in things_in(made):
-            for name, value in thing.attributes.items():
+            held = thing.keyed.values() if isinstance(thing, Container) else thing.attributes.items()
+            for name, value in held:
                 if isinstance(value, Tensor):
-                    capture.paths[thing, name] = value
+                    capture.paths[thing, str(name)] = value
                     capture.reads.setdefault(value.root, value.made or place)
         machine.ledger.begin(capture)
         machine.ledger.end()

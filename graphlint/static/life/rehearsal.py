@@ -18,6 +18,7 @@ from graphlint.static.life.backward import Backward
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.devices import Devices
+from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
@@ -33,7 +34,7 @@ from graphlint.static.life.programs import Programs, runs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
-from graphlint.static.life.warmups import Examples, Pools, WarmUps
+from graphlint.static.life.warmups import Pools, WarmUps
 
 
 @dataclass(frozen=True, slots=True)

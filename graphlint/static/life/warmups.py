@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graphlint.rule import ExampleValue, FirstCall, OutsideDependency, SharedPool
+from graphlint.rule import FirstCall, OutsideDependency, SharedPool
 from graphlint.static.domain.program import Function
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Thing
 from graphlint.static.life.process import Resolve
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir
@@ -105,17 +105,3 @@ class Pools(Listener):
         is_own = made is not None and made.function.code is owner.function.code
         if is_new and not is_own and owner.function.code.name != "__init__":
             self.tell(SharedPool(), stream.made, capture)
-
-
-@dataclass
-class Examples(Listener):
-    """Follows one run: where inputs end that are kept for the graph."""
-
-    tell: Tell
-
-    def ended(self, capture: Capture) -> None:
-        for (owner, _), value in capture.paths.items():
-            bounds = value.bounds.values() if isinstance(value, Tensor) and not isinstance(owner, Frame) else ()
-            for bound in bounds:
-                if isinstance(bound, Symbol) and bound.read is not None:
-                    self.tell(ExampleValue(), bound.read, capture)

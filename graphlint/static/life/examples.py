@@ -1,0 +1,121 @@
+"""What a capture takes from the data that it is made with: numbers that bound its inputs, and keys that lack them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphlint.rule import ExampleValue, IncompleteKey
+from graphlint.static.life.growth import directly_in
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import (
+    Capture,
+    Container,
+    Frame,
+    Instance,
+    Object,
+    Place,
+    Symbol,
+    Tensor,
+    Thing,
+)
+from graphlint.static.life.questions import read_in
+from graphlint.static.syntax import ir
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An input that ends where a tensor of the call that captures ends: at `bound`, by the size of what is in `of`."""
+
+    view: Tensor
+    made: Place
+    node: ir.Node
+    of: frozenset[str]
+
+
+@dataclass
+class Examples(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    cuts: dict[Capture, list[Cut]] = field(default_factory=dict)
+    kept: list[tuple[Object, Object, Place]] = field(default_factory=list)  # key, what is under it, where
+
+    def ended(self, capture: Capture) -> None:
+        for (owner, _), value in capture.paths.items():
+            bounds = value.bounds.values() if isinstance(value, Tensor) and not isinstance(owner, Frame) else ()
+            for bound in bounds:
+                read = read_in(part for part in _parts(bound) if not isinstance(bound, Tensor))
+                if read is not None:
+                    self.tell(ExampleValue(), read, capture)
+        for view in capture.views:
+            if isinstance(view, Tensor) and view.made is not None:
+                cuts = [Cut(view, view.made, node, sizes(bound)) for node, bound in view.bounds.items()]
+                self.cuts.setdefault(capture, []).extend(cut for cut in cuts if cut.of)
+
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        if container.kind == "dict" and self.ledger.capture is None:
+            self.kept.append((key, value, place))
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        last = capture.replays[-1] if capture.replays else capture.ended or 0
+        for cut in self.cuts.get(capture, ()) if not self._kept(capture) else ():
+            if any(self._is_other(write.target, cut) for write in self.ledger.since(cut.view.root, last)):
+                self.tell(ExampleValue(is_size=True), cut.made, capture)
+
+    def finished(self) -> None:
+        for capture in self.ledger.captures:
+            for kept in self._kept(capture):
+                for cut in self.cuts.get(capture, ()):
+                    self._keyed(cut.of, cut.made.function.source(cut.node), "bound", cut.made, kept, capture)
+                for name, value in kept[1].attributes.items() if isinstance(kept[1], Instance) else ():
+                    self._keyed(sizes(value), name, "argument", kept[2], kept, capture)
+
+    def _kept(self, capture: Capture) -> list[tuple[Object, Object, Place]]:
+        """The keys under which a graph is kept."""
+        return [one for one in self.kept if capture.graph in directly_in(one[1])]
+
+    @staticmethod
+    def _is_other(target: Thing, cut: Cut) -> bool:
+        """Whether a write goes up to the end of other data."""
+        bounds = target.bounds.values() if isinstance(target, Tensor) else ()
+        return any(isinstance(one, (Symbol, Thing)) and one is not cut.view.bounds[cut.node] for one in bounds)
+
+    def _keyed(
+        self, of: frozenset[str], name: str, use: str, used: Place, kept: tuple[Object, Object, Place], capture: Capture
+    ) -> None:
+        """Tell of a key that says nothing of what decides how large a graph is."""
+        key, _, where = kept
+        known = {name for one in _parts(key) if isinstance(one, Thing) for name in [one.argument] if name is not None}
+        if of and not of & known:
+            made = key.made if isinstance(key, Container) and key.made is not None else where
+            line = f"{used.function.module.path.name}:{used.line}"
+            self.tell(IncompleteKey(name, use, line, is_sure=False), made, capture)
+
+
+def sizes(value: Object) -> frozenset[str]:
+    """The parameters of a call from outside whose tensors' sizes a number comes from."""
+    if not isinstance(value, (Symbol, Thing)) or isinstance(value, (Tensor, Container)):
+        return frozenset()
+    parts = list(_parts(value))
+    sized = [thing for one in parts if isinstance(one, Symbol) for thing in one.of]
+    tensors = [one for one in parts if isinstance(one, Tensor)]
+    return frozenset(one.argument for one in (*sized, *tensors) if one.argument is not None)
+
+
+def _parts(value: Object) -> Iterator[Object]:
+    """A value, and what it was computed from."""
+    pending, seen = [value], set[int]()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        match one:
+            case Container():
+                pending += one.values()
+            case Symbol():
+                pending += one.of
+            case Thing():
+                pending += [*one.source, *one.numbers, *(one.bounds.values() if isinstance(one, Tensor) else ())]
