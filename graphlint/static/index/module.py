@@ -35,6 +35,7 @@ class Module:
         self.is_package = path.name == "__init__.py"
         self.problem: tuple[str, int] | None = None  # what is wrong with the file, and at which line
         self.is_checked = False
+        self._lowered: dict[tuple[int, int], ir.Block] = {}
 
     def __repr__(self) -> str:
         return f"Module({self.name})"
@@ -119,6 +120,12 @@ class Module:
 
     def lowered(self, segment: Segment) -> ir.Block:
         """The compact form of a segment; empty if libcst does not accept it."""
+        key = segment.first, segment.last
+        if key not in self._lowered:  # to put its text together for each call takes longer than the call
+            self._lowered[key] = self._lower(segment)
+        return self._lowered[key]
+
+    def _lower(self, segment: Segment) -> ir.Block:
         try:
             return lower_segment(self.source_of(segment))
         except EndlessSource as problem:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in
 
 
 def calls_method(code: ir.Code, names: Collection[str]) -> bool:
     """Whether a function calls a method of one of these names on one of its ways."""
-    calls = (part for part in walk(code.body) if isinstance(part, ir.Call))
-    return any(isinstance(call.func, ir.Attribute) and call.func.attr in names for call in calls)
+    return any(isinstance(call.func, ir.Attribute) and call.func.attr in names for call in calls_in(code))
 
 
 def is_sliced(index: ir.Expr) -> bool:

@@ -47,12 +47,10 @@ class Inputs(Listener):
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Note a call that is given nothing but tensors that hold nothing yet."""
+        if self.ledger.capture is not None:
+            return
         roots = {one.root for value in given for one in things_in(value) if isinstance(one, Tensor)}
-        if (
-            self.ledger.capture is None
-            and roots
-            and all(self._is_unfilled(r) and not self.ledger.writes.get(r) for r in roots)
-        ):
+        if roots and all(self._is_unfilled(r) and not self.ledger.writes.get(r) for r in roots):
             self.hollow |= dict.fromkeys(roots, callee)
 
     def ended(self, capture: Capture) -> None:
@@ -145,7 +143,7 @@ class Inputs(Listener):
         self._used(thing)
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
-        for thing in things_in(value) if self.ledger.capture is None else ():
+        for thing in things_in(value) if self.ledger.capture is None and self.ledger.latest else ():
             self._used(thing)
 
     def _used(self, thing: Thing) -> None:

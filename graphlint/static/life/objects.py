@@ -295,9 +295,10 @@ def things_in(value: Object) -> Iterator[Thing]:
     """Everything with an identity that a value leads to, itself first; what lies behind modules is left out."""
     seen: set[int] = set()
     pending = [value]
-    while pending and len(seen) < MAX_REACH:
-        one = pending.pop(0)
-        if id(one) in seen or not isinstance(one, (Thing, Closure, MethodOf)):
+    for one in pending:  # which grows meanwhile
+        if len(seen) >= MAX_REACH:
+            return
+        if not isinstance(one, (Thing, Closure, MethodOf)) or id(one) in seen:
             continue
         seen.add(id(one))
         if isinstance(one, Closure):

@@ -86,7 +86,8 @@ class Process(Listener):
 
     def entered(self, frame: Frame) -> None:
         if frame.function.qualname != "<module>":
-            for place in self._skipped(frame.function, frame.function.code.body):
+            body = frame.function.code.body
+            for place in self._skipped(frame.function, body) if any(isinstance(one, ir.Try) for one in body) else ():
                 self.left_open.append((frame, "exception", Place(frame.function, place, frame.way)))
 
     def _skipped(self, function: Function, block: ir.Block) -> Iterator[ir.Node]:

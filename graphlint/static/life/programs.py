@@ -39,7 +39,7 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in, walk
 
 _PAIR = HoldsPair("capture", "replay")
 Program = Callable[[Machine], None]
@@ -194,8 +194,8 @@ class Programs:
                 continue
             seen.add(one)
             code = owner.methods[one][-1].code
-            for part in walk(code.body) if code is not None else ():
-                if isinstance(part, ir.Call) and isinstance(part.func, ir.Attribute):
+            for part in calls_in(code) if code is not None else ():
+                if isinstance(part.func, ir.Attribute):
                     if part.func.attr in self.replays and not part.arguments:
                         return True
                     if isinstance(part.func.value, ir.Name) and part.func.value.id == "self":

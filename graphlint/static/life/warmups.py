@@ -11,7 +11,7 @@ from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, T
 from graphlint.static.life.process import Resolve
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in
 
 
 @dataclass
@@ -70,14 +70,15 @@ class WarmUps(Listener):
         if not isinstance(node, ir.Call):
             return False
         spelt, module = place.function.source(node.func), place.function.module
-        definitions = [one for several in module.index.functions.values() for one in several]
-        definitions += [one for owner in module.index.classes.values() for one in owner.functions()]
-        for definition in definitions:
-            code, first = definition.code, definition.segment.first
-            if code is None:
+        last = spelt.rpartition(".")[2]
+        word, end = last if last.isidentifier() else "", min(capture.place.line, place.line)
+        for definition in module.index.all_functions():
+            first = definition.segment.first
+            if first >= end or not module.holds(definition.segment, word):
                 continue
-            for part in walk(code.body):
-                if isinstance(part, ir.Call) and first + part.pos[0] < min(capture.place.line, place.line):
+            code = definition.code
+            for part in calls_in(code) if code is not None else ():
+                if first + part.pos[0] < end:
                     function = Function(code, module, definition.qualname, first)
                     if function.source(part.func) == spelt:
                         return False

@@ -7,17 +7,23 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from graphlint.static.syntax.ir import Attribute, Name
+from graphlint.static.syntax import ir
 
 
 def names_in(node: object) -> set[str]:
     """The names that stand in a node."""
-    return {part.id for part in walk(node) if isinstance(part, Name)}
+    return {part.id for part in walk(node) if isinstance(part, ir.Name)}
 
 
 def words_in(node: object) -> set[str]:
     """The names that stand in a node, those behind dots among them."""
-    return names_in(node) | {part.attr for part in walk(node) if isinstance(part, Attribute)}
+    return names_in(node) | {part.attr for part in walk(node) if isinstance(part, ir.Attribute)}
+
+
+@cache
+def calls_in(code: ir.Code) -> tuple[ir.Call, ...]:
+    """The calls that stand in the body of a function, those of functions inside it too."""
+    return tuple(part for part in walk(code.body) if isinstance(part, ir.Call))
 
 
 def walk(node: object) -> Iterator[object]:
