@@ -87,9 +87,25 @@ def content(path: Path) -> bytes:
     return text
 
 
-def ask(path: Path, question: Question[Answer]) -> Answer:
+class Texts(dict[Path, bytes]):
+    """The texts of files that are searched over and over, as many as may be kept; `of` raises OSError."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+
+    def of(self, path: Path) -> bytes:
+        text = self.get(path)
+        if text is None:
+            text = _read(path)
+            if len(text) <= self._left:
+                self._left -= len(text)
+                self[path] = text
+        return text
+
+
+def ask(path: Path, question: Question[Answer], texts: Texts) -> Answer:
     """What a file answers to a question, which is no reading of it. Raises OSError."""
-    answer = question(_read(path)) if _remembered is None else _answer(_remembered, path, question)
+    answer = question(texts.of(path)) if _remembered is None else _answer(_remembered, path, question, texts)
     if _kept is not None and not isinstance(question, Names):
         answers = _kept.answers.setdefault(question, {})  # type: ignore[arg-type]
         if answer:  # that all say no is an answer, too: one of them may come to say yes
@@ -97,14 +113,14 @@ def ask(path: Path, question: Question[Answer]) -> Answer:
     return answer
 
 
-def _answer(memory: Memory, path: Path, question: Question[Answer]) -> Answer:
+def _answer(memory: Memory, path: Path, question: Question[Answer], texts: Texts) -> Answer:
     """What a file has answered before, if it was not written to since."""
     known = memory.get((str(path), question))
     if known is not None and known[0].stamp == _stamp_at(path):
         if _kept is not None:
             _kept.see(str(path), known[0])
         return known[1]  # type: ignore[no-any-return]
-    text = _read(path)
+    text = texts.of(path)
     answer = question(text)
     stamp = _stamp_at(path)
     if stamp is not None and Record().safe(stamp) is not None:

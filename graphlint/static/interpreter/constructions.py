@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.contexts import Mode
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import ClassDefinition, Definition, nested_class
-from graphlint.static.index.parts import Part, called, parts_with
+from graphlint.static.index.parts import called, segments_with
 from graphlint.static.models.inputs import functions
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -85,9 +85,9 @@ class Constructions:
         if len(sites) > MAX_SITES:
             return
         with self.interpreter.aside(BUDGET):
-            for part in sites:
-                if part.definition is not None:
-                    self._run(part.definition)
+            for definition in sites:
+                if definition is not None:
+                    self._run(definition)
 
     def _run(self, definition: Definition) -> None:
         """Run a function or a method, before a region, as its signature promises."""
@@ -102,9 +102,11 @@ class Constructions:
         for function, bound_to in functions(value):
             interpreter.calls.run_promised(function, bound_to, Mode.OUTSIDE)
 
-    def _sites(self, cls: ClassDefinition) -> Iterator[Part]:
-        for module in self.interpreter.project.naming(cls.name):
-            yield from parts_with(module, cls.name, called)
+    def _sites(self, cls: ClassDefinition) -> Iterator[Definition | None]:
+        """The functions that may make objects of a class; None for each statement at the top level that may."""
+        for module in self.interpreter.project.calling(cls.name):
+            for definition, _ in segments_with(module, cls.name, called):
+                yield definition
 
 
 def _named_parameters(constructor: ir.Code) -> list[ir.Parameter]:
