@@ -216,6 +216,8 @@ def functions_of(module: Module) -> Iterator[Definition]:
 
 def _names(definition: Definition, names: set[str]) -> bool:
     """Whether a function speaks of something by one of these names."""
+    if not any(definition.module.holds(definition.segment, name) for name in names):
+        return False  # which saves parsing most functions
     code = definition.code
     parts = walk(code.body) if code is not None else ()
     return any(isinstance(part, ir.Name) and part.id in names for part in parts)
