@@ -88,24 +88,22 @@ def content(path: Path) -> bytes:
 
 
 class Texts(dict[Path, bytes]):
-    """The texts of files that are searched over and over, as many as may be kept; `of` raises OSError."""
+    """The texts of files that are searched over and over, as many as may be kept. A look-up raises OSError."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
 
-    def of(self, path: Path) -> bytes:
-        text = self.get(path)
-        if text is None:
-            text = _read(path)
-            if len(text) <= self._left:
-                self._left -= len(text)
-                self[path] = text
+    def __missing__(self, path: Path) -> bytes:
+        text = _read(path)
+        if len(text) <= self._left:
+            self._left -= len(text)
+            self[path] = text
         return text
 
 
 def ask(path: Path, question: Question[Answer], texts: Texts) -> Answer:
     """What a file answers to a question, which is no reading of it. Raises OSError."""
-    answer = question(texts.of(path)) if _remembered is None else _answer(_remembered, path, question, texts)
+    answer = question(texts[path]) if _remembered is None else _answer(_remembered, path, question, texts)
     if _kept is not None and not isinstance(question, Names):
         answers = _kept.answers.setdefault(question, {})  # type: ignore[arg-type]
         if answer:  # that all say no is an answer, too: one of them may come to say yes
@@ -120,7 +118,7 @@ def _answer(memory: Memory, path: Path, question: Question[Answer], texts: Texts
         if _kept is not None:
             _kept.see(str(path), known[0])
         return known[1]  # type: ignore[no-any-return]
-    text = texts.of(path)
+    text = texts[path]
     answer = question(text)
     stamp = _stamp_at(path)
     if stamp is not None and Record().safe(stamp) is not None:

@@ -74,10 +74,9 @@ class WarmUps(Listener):
         word, end = last if last.isidentifier() else "", min(capture.place.line, place.line)
         for definition in module.index.all_functions():
             first = definition.segment.first
-            if first >= end or not module.holds(definition.segment, word):
+            if first >= end or not module.holds(definition.segment, word) or (code := definition.code) is None:
                 continue
-            code = definition.code
-            for part in calls_in(code) if code is not None else ():
+            for part in calls_in(code):
                 if first + part.pos[0] < end:
                     function = Function(code, module, definition.qualname, first)
                     if function.source(part.func) == spelt:
