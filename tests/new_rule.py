@@ -162,7 +162,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", arguments.slug):
         parser.error(f"`{arguments.slug}` is no name of a rule, as `growing-memory` is one")
-    pages = list((ROOT / "rules").glob("*.md"))
+    pages = list((ROOT / "rules").glob("*_*.md"))
     if any(page.stem[6:] == arguments.slug.replace("-", "_") for page in pages):
         parser.error(f"there is a rule `{arguments.slug}`")
     code = next_code(arguments.family, pages)

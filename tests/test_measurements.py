@@ -82,7 +82,7 @@ def test_the_sweep_covers_the_database_and_the_list() -> None:
 
 def test_the_readme_tells_the_numbers(judged: list[Judged], bless: bool) -> None:
     """What was run and measured, on which devices, and how far the static half agrees."""
-    assert_section(ROOT / "README.md", "measured", numbers(judged), bless)
+    assert_section(ROOT / ".github" / "EVIDENCE.md", "measured", numbers(judged), bless)
 
 
 def numbers(judged: list[Judged]) -> str:

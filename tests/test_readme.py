@@ -1,4 +1,4 @@
-"""The README: its table, its commands and its configuration are those of the program."""
+"""The README and the pages that it leads to: their tables, commands and configuration are those of the program."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 import pytest
 from generated import assert_section
 
+from graphlint import __version__
 from graphlint.cli import check, commands, init, verify
 from graphlint.config import READERS, check_codes, load_config
 from graphlint.rulebook import builtin_rules, load_rulebook
@@ -18,7 +19,11 @@ from graphlint.testing.options import SETTINGS
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 README = CHECKOUT / "README.md"
-TEXT = README.read_text(encoding="utf-8")
+RULES = CHECKOUT / "rules" / "README.md"
+REFERENCE = CHECKOUT / ".github" / "REFERENCE.md"
+PAGES = [README, RULES, *(CHECKOUT / ".github").glob("*.md")]
+TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
+TEXT = "".join(TEXTS[page] for page in (README, REFERENCE))
 
 
 def blocks(language: str) -> list[str]:
@@ -36,7 +41,7 @@ def rule_table() -> str:
     rows = ["| Code | Name | Severity | Reported by | Finds |", "| --- | --- | --- | --- | --- |"]
     for rule in load_rulebook(builtin_rules()).rules:
         if rule.status != "retired":
-            link = f"[{rule.code}](rules/{rule.page.name})"
+            link = f"[{rule.code}]({rule.page.name})"
             witness = ", ".join(rule.witness)
             rows.append(f"| {link} | {rule.slug} | {rule.severity} | {witness} | {rule.summary} |")
     return "\n".join([*rows, ""])
@@ -44,7 +49,7 @@ def rule_table() -> str:
 
 def test_the_table_of_rules_is_that_of_the_pages(bless: bool) -> None:
     """`pytest --bless` writes it anew."""
-    assert_section(README, "rules", rule_table(), bless)
+    assert_section(RULES, "rules", rule_table(), bless)
 
 
 def test_every_command_shown_is_understood() -> None:
@@ -84,7 +89,34 @@ def test_the_configuration_shown_is_valid(tmp_path: Path) -> None:
     check_codes(load_config(tmp_path), load_rulebook(builtin_rules()))
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"`((?:fixtures|rules|\.ci)/[^`\s]*)`", TEXT))))
+NAMED = {
+    name for text in TEXTS.values() for name in re.findall(r"`((?:fixtures|rules|tests|graphlint|\.ci)/[^`\s]*)`", text)
+}
+
+
+@pytest.mark.parametrize("target", sorted(NAMED))
 def test_every_path_named_exists(target: str) -> None:
-    """The README does not point into the void."""
+    """No page points into the void."""
     assert (CHECKOUT / target).exists()
+
+
+def heading(line: str) -> str:
+    """What a link to a heading is spelt like."""
+    return re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    """To a file, and to a heading in it."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS[page]):
+        name, _, place = target.partition("#")
+        file = page.parent / name if name else page
+        assert file.is_file(), target
+        headings = {heading(line) for line in file.read_text("utf-8").splitlines() if line.startswith("#")}
+        assert not place or place in headings, target
+
+
+def test_the_changes_begin_with_this_version() -> None:
+    """The page that says what is new."""
+    (first, *_) = re.findall(r"^## (.*)$", TEXTS[CHECKOUT / ".github" / "CHANGELOG.md"], re.MULTILINE)
+    assert first.startswith(__version__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +29,25 @@ def test_decoder(graph_safe):
 """
 
 
+SAMPLER = """import torch
+
+
+class Sampler(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, logits):
+        self.calls += 1
+        return (logits / self.calls).softmax(-1)
+
+
+def sampler():
+    return Sampler(), (torch.randn(4, 8, device="cuda"),)
+"""
+VERIFIED = ("verify", "decode.py:sampler", "--on", "emulator", "--select", "GL402")
+
+
 def console(command: str, output: str) -> str:
     """A block with a command and its output, in which times are always the same."""
     output = re.sub(r"\d+\.\d+ ?s\b", lambda found: "0.3 s" if " " in found[0] else "0.31s", output)
@@ -45,6 +65,23 @@ def test_the_first_finding_is_what_the_command_prints(bless: bool) -> None:
     )
     assert 1 == done.returncode and "" == done.stderr
     assert_section(README, "first finding", console(f"graphlint {' '.join(FIRST)}", done.stdout), bless)
+
+
+def test_what_a_run_shows_is_what_the_command_prints(tmp_path: Path, bless: bool) -> None:
+    """Of a program that captures without a complaint."""
+    pytest.importorskip("torch")
+    (tmp_path / "decode.py").write_text(SAMPLER)
+    done = subprocess.run(
+        [sys.executable, "-m", "graphlint", *VERIFIED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert 1 == done.returncode and "" == done.stderr
+    assert_section(README, "verified program", f"```python\n{SAMPLER}```\n", bless)
+    assert_section(README, "verified", console(f"graphlint {' '.join(VERIFIED)}", done.stdout), bless)
 
 
 def test_the_failure_of_a_test_is_what_pytest_prints(
@@ -65,4 +102,4 @@ def test_the_failure_of_a_test_is_what_pytest_prints(
 
 def test_no_console_is_left_out() -> None:
     """Each block with a prompt is one of those above."""
-    assert 2 == len(re.findall(r"^```console$", README.read_text("utf-8"), re.MULTILINE))
+    assert 3 == len(re.findall(r"^```console$", README.read_text("utf-8"), re.MULTILINE))

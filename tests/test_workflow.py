@@ -61,15 +61,30 @@ def test_paths_are_no_part_of_a_command() -> None:
     assert all("${{" not in step.get("run", "") for step in STEPS.values())
 
 
-def test_the_readme_calls_it() -> None:
+def test_the_reference_calls_it() -> None:
     """The call asks for the permission that the upload needs, and gives inputs that there are."""
-    text = (CHECKOUT / "README.md").read_text("utf-8")
+    text = (CHECKOUT / ".github" / "REFERENCE.md").read_text("utf-8")
     (block,) = [b for b in re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "workflows" in b]
     called = yaml.safe_load(block)
     (job,) = called["jobs"].values()
-    assert job["uses"].endswith("/.github/workflows/graphlint.yml@v0.1.0")
-    assert set(job["with"]) <= set(WORKFLOW[True]["workflow_call"]["inputs"])
+    assert job["uses"] == f"./{FILE.relative_to(CHECKOUT).as_posix()}"
+    assert set(job["with"]) == set(WORKFLOW[True]["workflow_call"]["inputs"])
     assert WORKFLOW["jobs"]["check"]["permissions"] == called["permissions"]
+
+
+def test_the_hook_that_is_shown_is_the_one_that_ships() -> None:
+    """It takes what is installed, and not an environment of its own."""
+    text = (CHECKOUT / ".github" / "REFERENCE.md").read_text("utf-8")
+    (block,) = [b for b in re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "repos" in b]
+    ((repository,),) = yaml.safe_load(block).values()
+    (ours,) = yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert ("local", [ours | {"language": "system"}]) == (repository["repo"], repository["hooks"])
+
+
+def test_nothing_names_an_owner_or_a_release_that_is_not_there() -> None:
+    """Whoever copies a line can run it today."""
+    pages = [CHECKOUT / "README.md", *(CHECKOUT / ".github").rglob("*.*")]
+    assert [] == [page.name for page in pages if re.search(r"OWNER|@v0|rev: v", page.read_text("utf-8"))]
 
 
 def test_the_project_runs_its_own_tests() -> None:

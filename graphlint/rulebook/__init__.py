@@ -118,7 +118,7 @@ def load_rulebook(*directories: Path, data_only: Collection[Path] = ()) -> Ruleb
     for directory in directories:
         if not reads.is_folder(directory):
             raise UsageError(f"the rules directory {directory} does not exist")
-        rules += (read_page(page) for page in reads.files_in(directory, ".md"))
+        rules += (read_page(page) for page in pages_in(directory))
         check_detectors(directory, may_run=directory not in data_only)
     rules.sort(key=lambda rule: rule.code)
     refuse_shared(rules, "code", lambda rule: rule.code)
@@ -135,9 +135,14 @@ def by_effect(rules: Iterable[Rule]) -> dict[str, Rule]:
     return {rule.slug: rule for rule in rules if rule.status != "retired"}
 
 
+def pages_in(directory: Path) -> list[Path]:
+    """The pages of rules; what a directory says of itself is none."""
+    return [page for page in reads.files_in(directory, ".md") if page.name != "README.md"]
+
+
 def check_detectors(directory: Path, *, may_run: bool) -> None:
     """Raises UsageError for Python that belongs to no page, or that only a configuration asks for."""
-    pages = {page.stem for page in reads.files_in(directory, ".md")}
+    pages = {page.stem for page in pages_in(directory)}
     for file in reads.files_in(directory, ".py"):
         if file.stem not in pages:
             said = f"a detector has the name of its rule's page, and there is no {file.stem}.md"
