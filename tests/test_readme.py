@@ -89,9 +89,8 @@ def test_the_configuration_shown_is_valid(tmp_path: Path) -> None:
     check_codes(load_config(tmp_path), load_rulebook(builtin_rules()))
 
 
-NAMED = {
-    name for text in TEXTS.values() for name in re.findall(r"`((?:fixtures|rules|tests|graphlint|\.ci)/[^`\s]*)`", text)
-}
+A_PATH = re.compile(r"`((?:fixtures|rules|tests|graphlint|\.ci)/[^`\s]*)`")
+NAMED = {name for text in TEXTS.values() for name in A_PATH.findall(text)}
 
 
 @pytest.mark.parametrize("target", sorted(NAMED))

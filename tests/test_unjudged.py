@@ -53,7 +53,7 @@ def test_a_run_without_a_region_says_what_it_looked_for(run: Run, tmp_path: Path
     status, out, err = run("check")
     assert 0 == status and out.startswith("nothing found: 4 files, 0 regions")
     assert err.startswith("graphlint: warning: no capture region was found, so nothing was judged; looked for `torch.")
-    assert "`torch.compile` and " in err and "--region module:qualname" in err
+    assert "`torch.compile`" in err and "--region module:qualname" in err
     assert "`graphlint init` would propose `Four:Four.forward`, `One:One.forward`, `Three:Three.forward` and 1" in err
     assert 1 == err.count("\n")
 

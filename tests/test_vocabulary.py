@@ -40,12 +40,8 @@ def texts() -> Iterator[tuple[str, str]]:
     """Everything that a user reads, with the place where it stands."""
     for rule in load_rulebook(builtin_rules()).rules:
         yield rule.page.name, prose(rule.text)
-    for page in (
-        "README.md",
-        "rules/README.md",
-        *(f".github/{one.name}" for one in (CHECKOUT / ".github").glob("*.md")),
-    ):
-        yield page, prose((CHECKOUT / page).read_text(encoding="utf-8"))
+    for page in (CHECKOUT / "README.md", CHECKOUT / "rules" / "README.md", *(CHECKOUT / ".github").glob("*.md")):
+        yield page.name, prose(page.read_text(encoding="utf-8"))
     for module in sorted((CHECKOUT / "graphlint").rglob("*.py")):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:

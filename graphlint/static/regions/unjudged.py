@@ -54,13 +54,13 @@ def _no_region(interpreter: Interpreter, files: Sequence[Path]) -> str:
     proposed = f"; `graphlint init` would propose {named}{more}" if offered else ""
     return (
         f"no capture region was found, so nothing was judged; looked for {_spellings(interpreter.entries)}; "
-        f"name what is captured elsewhere with `--region module:qualname` or `@graphlint.graph_safe`{proposed}"
+        f"name what is captured elsewhere with `--region module:qualname`{proposed}"
     )
 
 
 def _spellings(entries: Entries) -> str:
     """One spelling of each form, and how many there are."""
-    opening = {name: entry.form for name, entry in entries.by_name.items() if entry.form not in ("end", "decorator")}
+    opening = {name: entry.form for name, entry in entries.by_name.items() if entry.form != "end"}
     first = {form: name for name, form in reversed(opening.items())}
     named = ", ".join(f"`{name}`" for name in opening if name in first.values())
     return f"{named} and {len(opening) - len(first)} more spellings"
