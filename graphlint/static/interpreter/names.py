@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
 from graphlint.static.index.module import ClassDefinition, Definition, ImportedName, Module, Segment
@@ -119,9 +120,10 @@ class Names:
             inner = self.project.module(f"{module.name}.{name}")
             if inner is not None:
                 return ModuleValue(inner)
+        may_bind = HoldsAny([name, "import *"])
         for source in module.index.stars:
             inner = self.project.module(source)
-            if inner is not None and inner is not module and (name in inner.text or "import *" in inner.text):
+            if inner is not None and inner is not module and self.project.ask(inner.path, may_bind):
                 value = self.member(inner, name)
                 if value is not None:
                     return value
