@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,20 @@ def test_verify_without_fork_is_one_line(project: Path) -> None:
     done = run(project, WINDOWS, "verify", "target.py:target")
     expected = "`verify` and the emulator need a system with `fork`: Linux, macOS, or WSL on Windows"
     assert (2, "", f"graphlint: error: {expected}\n") == (done.returncode, done.stdout, done.stderr)
+
+
+@POSIX
+def test_the_emulator_needs_no_numpy(project: Path) -> None:
+    """PyTorch does not bring it, and says so by a warning."""
+    pytest.importorskip("torch")
+    (project / "numpy.py").write_text("raise ImportError('it is not installed')")
+    (project / "target.py").write_text(
+        TARGET.replace("torch.sin", "lambda x: x * x.max().item() + torch.rand(4).cuda()")
+    )
+    done = run(
+        project, f"sys.path.insert(0, {str(project)!r})", "verify", "target.py:target", "--format", "concise", "-q"
+    )
+    assert ["GL101", "GL202"] == re.findall(r"\[(GL\d+)\]", done.stdout), done.stdout + done.stderr
 
 
 @POSIX

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import itertools
 from collections.abc import Callable
@@ -20,6 +21,11 @@ CHOICES = (torch.dtype, torch.layout, torch.memory_format)  # that torch has nam
 _SEQUENCES = {list: "list", tuple: "tuple", set: "set", frozenset: "set"}
 
 IsFresh = Callable[[torch.Tensor], bool]
+
+
+def content(state: torch.Tensor) -> bytes:
+    """What stands in the memory of a plain tensor of the host; without NumPy, which does not come with torch."""
+    return ctypes.string_at(state.data_ptr(), state.nbytes)
 
 
 def known(thing: object, is_fresh: IsFresh, depth: int = DEPTH) -> Value:

@@ -22,6 +22,7 @@ from graphlint.runtime.trace.bindings import Access, Binding, Bindings
 from graphlint.runtime.trace.frames import MISSING, local, running
 from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, Description, describe, follow
 from graphlint.runtime.trace.places import Place, place_of
+from graphlint.runtime.trace.values import content
 from graphlint.runtime.watch.accesses import accesses
 from graphlint.runtime.watch.lines import Lines
 
@@ -185,5 +186,5 @@ def _random_state() -> tuple[object, ...]:
     keys = get_state(legacy=False)["state"] if get_state is not None else {}
     of_numpy = (keys["key"].tobytes(), keys["pos"]) if "key" in keys else None
     with _disable_current_modes():
-        of_torch = torch.default_generator.get_state().numpy().tobytes()
+        of_torch = content(torch.default_generator.get_state())
     return random.getstate()[1], of_numpy, of_torch

@@ -17,6 +17,7 @@ from graphlint.runtime.device.emulator.kernels import compute
 from graphlint.runtime.device.emulator.layouts import Build, builder, is_plain, parts
 from graphlint.runtime.trace.nodes import Node
 from graphlint.runtime.trace.operators import Call, operator, storage_key, tensors
+from graphlint.runtime.trace.values import content
 
 _state: Any = torch._C.Generator.get_state
 _set_state: Any = torch._C.Generator.set_state
@@ -159,12 +160,12 @@ class Recording:
 
     def mark(self, source: Any) -> None:
         """The state of a generator was asked for: to set it back to that means where it was at this step."""
-        known = _state(source).numpy().tobytes()
+        known = content(_state(source))
         self.steps.append(lambda: self._marks.__setitem__(known, _state(source)))
 
     def rewind(self, source: Any, state: torch.Tensor) -> None:
         """The state of a generator was set."""
-        known = state.numpy().tobytes()
+        known = content(state)
         self.steps.append(lambda: _set_state(source, self._marks.get(known, state)))
 
     def end(self) -> None:
