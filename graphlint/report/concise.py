@@ -7,13 +7,13 @@ from pathlib import Path
 from graphlint.finding import Report
 from graphlint.report.frame import cells
 from graphlint.report.place import shown_place
-from graphlint.report.text import COLORS, colored, one_line, plain, summary_lines
+from graphlint.report.text import COLORS, colored, heads, one_line, plain, summary_lines
 
 
 def render(report: Report, *, color: bool = False, quiet: bool = False, base: Path) -> str:
-    """The findings, and the line that says what was looked at."""
+    """The findings, between what cannot be seen and the line that says what was looked at."""
     paint = colored if color else plain
-    lines = []
+    lines = [] if quiet else heads(report, paint, base)
     for finding in report.findings:
         place = cells(shown_place(finding.span.path, finding.span.line, base))
         head = paint(f"{finding.severity}[{finding.code}]", COLORS[finding.severity])

@@ -43,10 +43,14 @@ def render(report: Report, *, color: bool = False, quiet: bool = False, base: Pa
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
     if quiet:
         return "".join(f"{block}\n\n" for block in blocks)[:-1]
+    return "\n\n".join([*heads(report, paint, base), *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+
+
+def heads(report: Report, paint: Paint, base: Path) -> list[str]:
+    """What the witness cannot see, and what nobody knows the callee of: it stands before what was found."""
     head = [HEADS[report.witness]] if report.witness in HEADS else []
     head += dict.fromkeys(one.unseen for one in report.targets if one.unseen)
-    head += ["\n".join(hole_lines(report.holes, paint, base))] if report.holes else []
-    return "\n\n".join([*head, *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+    return [*head, "\n".join(hole_lines(report.holes, paint, base))] if report.holes else head
 
 
 def framed(span: Span, read: Callable[[Path], Sequence[str]], base: Path) -> tuple[Span, Sequence[str]]:

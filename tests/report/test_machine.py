@@ -222,6 +222,9 @@ def test_a_finding_is_one_line_where_that_is_asked(tmp_path: Path) -> None:
     assert f"serve/model.py:4:12: {message}" == lines[0]
     assert lines[1].endswith(message) and "\udce9" not in lines[1]
     assert lines[2].startswith("found 2 errors: 3 files")
+    emulated = dataclasses.replace(report(), witness="emulator")
+    assert concise.render(emulated, base=tmp_path).startswith("emulated on the CPU; not seen: ")
+    assert "" == concise.render(emulated, base=tmp_path, quiet=True)
     assert "\x1b[1;31merror[GL101]\x1b[0m" in concise.render(report(finding()), base=tmp_path, color=True)
 
 
