@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphlint import static
 from graphlint.cli import commands
@@ -120,6 +122,37 @@ def test_every_line_has_its_cell() -> None:
     read = parse(json.dumps(notebook([("raw", "x"), ("code", "a\nb"), ("markdown", "x"), ("code", "c")])).encode())
     assert [(2, 1), (2, 2), (4, 1)] == [read.place(line) for line in (1, 2, 3)]
     assert (["a", "b"], ["c"]) == (read.lines(2), [line for line in read.lines(4) if line])
+
+
+PIECES = (
+    "%a",
+    "!b",
+    "x = ",
+    "?",
+    "%%",
+    "'",
+    '"',
+    '"""',
+    "(",
+    ")",
+    "#",
+    " ",
+    "\t",
+    "\\",
+    "\\\n",
+    "\n",
+    "\r",
+    "def f():",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_whatever_a_cell_holds_every_line_keeps_its_place(cell: str) -> None:
+    """What is passed over leaves as many lines, and the next cell begins behind them."""
+    read = parse(json.dumps(notebook([("code", cell), ("code", "end")])).encode())
+    lines = cell.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").count("\n") + 1
+    assert ((1, 1), (lines + 1, 2)) == read.cells
+    assert "end" == read.text.split("\n")[lines]
 
 
 def test_older_notebooks_are_read() -> None:
