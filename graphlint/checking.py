@@ -5,24 +5,35 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphlint import baseline as baselines
 from graphlint.config import Config, check_codes, extend_config, load_config, load_rules
-from graphlint.finding import Confidence, Notice, Report
+from graphlint.discovery import is_empty
+from graphlint.finding import NO_FILE, Confidence, Notice, Report, Summary
 from graphlint.progress import progress_on
-from graphlint.rulebook import Rulebook
+
+if TYPE_CHECKING:
+    from graphlint.rulebook import Rulebook
 
 
 def configure(
     *, start: Path, config_file: Path | None, confidence: str | None, **options: Any
 ) -> tuple[Config, Rulebook]:
     """What a run is told, and the rules that it has. Raises UsageError."""
+    config = _settings(start, config_file, confidence, options)
+    return config, _rules(config, options["rules"])
+
+
+def _settings(start: Path, file: Path | None, confidence: str | None, options: dict[str, Any]) -> Config:
     lowest = Confidence[confidence.upper()] if confidence else None
-    config = extend_config(load_config(start, config_file), confidence=lowest, **options)
-    rulebook = load_rules(config, options["rules"])
+    return extend_config(load_config(start, file), confidence=lowest, **options)
+
+
+def _rules(config: Config, given: tuple[Path, ...]) -> Rulebook:
+    rulebook = load_rules(config, given)
     check_codes(config, rulebook)
-    return config, rulebook
+    return rulebook
 
 
 def find_out(
@@ -38,7 +49,10 @@ def find_out(
 
     What a baseline knows is left out, or not, `with_known`.
     """
-    config, rulebook = configure(start=start, config_file=config_file, confidence=confidence, **options)
+    config = _settings(start, config_file, confidence, options)
+    if config == Config(config.root) and is_empty(paths, config.exclude, config.root):
+        return Report("static", (), Summary(), notices=(NO_FILE,))  # without loading what looks at files
+    rulebook = _rules(config, options["rules"])
     from graphlint import static
 
     with progress_on(sys.stderr) as progress:

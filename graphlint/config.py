@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphlint.choices import ALLOCATIONS, CONFIDENCES
-from graphlint.errors import UsageError, nearest
+from graphlint.errors import UsageError, describe, nearest
 from graphlint.finding import Confidence, Finding
 from graphlint.globs import compile_globs, is_valid_glob
 from graphlint.reading import reads
-from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
-from graphlint.rulebook.tables import describe
-from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
+from graphlint.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
+
+if TYPE_CHECKING:
+    from graphlint.rulebook import Rulebook
 
 PROJECT_FILE = "pyproject.toml"
 
@@ -115,6 +115,8 @@ def load_rules(config: Config, given: Iterable[Path] = ()) -> Rulebook:
     Who names a directory by hand knows it; a project's configuration comes with code that one may only want to look
     at. Raises UsageError.
     """
+    from graphlint.rulebook import builtin_rules, load_rulebook  # takes longer than all else where there are no files
+
     known = {reads.resolved(directory) for directory in given}
     data_only = [directory for directory in config.rules if reads.resolved(directory) not in known]
     return load_rulebook(builtin_rules(), *config.rules, data_only=data_only)
@@ -143,6 +145,8 @@ def read_table(file: Path, *, required: bool) -> Mapping[str, object]:
 
 def find_table(file: Path) -> Mapping[str, object] | None:
     """The `[tool.graphlint]` table of a file, if it has one. Raises UsageError."""
+    import tomllib  # where there is a file
+
     try:
         document = tomllib.loads(reads.content(file).decode("utf-8"))
     except OSError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+KINDS: Mapping[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "a table"}
 
 
 class UsageError(Exception):
@@ -15,3 +17,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     matches = difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(f'`{match}`' for match in matches)}?" if matches else ""
+
+
+def describe(value: object) -> str:
+    """What a value is, in words."""
+    return KINDS.get(type(value), f"`{value}`")

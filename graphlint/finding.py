@@ -150,6 +150,9 @@ class Notice:
     places: tuple[Span, ...] = ()
 
 
+NO_FILE = Notice("no Python file and no notebook was found, so nothing was judged")
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a run looked at; the calls it could not follow are counted, never hidden."""

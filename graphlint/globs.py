@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 
 def is_valid_glob(pattern: str) -> bool:
     """Whether the pattern can match anything: an open bracket, a bare `!` or a comment cannot."""
+    from pathspec import GitIgnoreSpec
+
     try:
         (parsed,) = GitIgnoreSpec.from_lines([pattern]).patterns
     except (ValueError, re.error):
@@ -21,6 +25,8 @@ def is_valid_glob(pattern: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def compile_globs(patterns: tuple[str, ...]) -> GitIgnoreSpec:
     """One matcher for all the patterns, of which the last that matches decides."""
+    from pathspec import GitIgnoreSpec  # takes a while, and folders without files need none
+
     return GitIgnoreSpec.from_lines(patterns)
 
 

@@ -13,8 +13,8 @@ from graphlint.errors import UsageError
 from graphlint.report.place import counted, shown_region
 
 if TYPE_CHECKING:
-    from graphlint.rulebook.targets import Target
     from graphlint.static.regions.survey import Survey
+    from graphlint.targets import Target
 
 NAMED = 5  # regions in a comment
 DECLARED = 10  # models that are proposed

@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 
 import click
 
-from graphlint.cache.answers import answer
 from graphlint.cache.folder import Folder, cache_folder, is_off
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Span
@@ -62,6 +61,10 @@ def look(paths: tuple[Path, ...], folder: Folder | None, options: dict[str, Any]
 
         return checking.find_out(paths, start=paths[0], **options)
 
+    if folder is None:
+        return find_out()
+    from graphlint.cache.answers import answer
+
     written = {name: [*map(str, one)] if isinstance(one, tuple) else one and str(one) for name, one in options.items()}
     return answer({"paths": [*map(str, paths)], **written}, folder, find_out)
 
@@ -80,7 +83,7 @@ def take_down(paths: tuple[Path, ...], file: Path, options: dict[str, Any]) -> N
 def show_files(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
     """Name the files that a run on the paths would look at."""
     from graphlint import checking
-    from graphlint.static.syntax.paths import discover
+    from graphlint.discovery import discover
 
     config, _ = checking.configure(start=paths[0], **options)
     for path in discover(paths, config.exclude, config.root):
@@ -118,7 +121,7 @@ def watch(paths: tuple[Path, ...], options: dict[str, Any], look: Callable[[], o
 def _stamps(paths: tuple[Path, ...], options: dict[str, Any]) -> object:
     """What changes when a file does, or the configuration. Raises UsageError."""
     from graphlint import checking
-    from graphlint.static.syntax.paths import discover
+    from graphlint.discovery import discover
 
     config, _ = checking.configure(start=paths[0], **options)
     files = discover(paths, config.exclude, config.root)

@@ -16,7 +16,7 @@ from graphlint.choices import ALLOCATIONS, CONFIDENCES
 from graphlint.config import READERS, Config, check_codes, extend_config, load_config, load_rules
 from graphlint.errors import UsageError
 from graphlint.finding import Confidence
-from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target
+from graphlint.targets import TARGET, TARGET_REQUIRED, Target
 
 SCHEMA: dict[str, Any] = json.loads((Path(config.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)

@@ -264,3 +264,17 @@ def test_what_a_command_does_not_need_is_not_loaded(arguments: list[str]) -> Non
     }
     assert expected == {name for name in loaded if within(name, "graphlint")}
     assert set() == {"libcst", "pathspec", "tomllib", "json", "hashlib", "difflib"} & loaded
+
+
+@pytest.mark.parametrize(("source", "is_loaded"), [("", True), (None, False)])
+def test_a_folder_without_a_file_waits_for_no_analysis(tmp_path: Path, source: str | None, is_loaded: bool) -> None:
+    """What looks at files, and what it goes by, is loaded where there is one."""
+    if source is not None:
+        tmp_path.joinpath("x.py").write_text(source)
+    program = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
+    program += "sys.argv[1:] = ['check', '--no-cache']; from graphlint import cli; cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    heavy = {"graphlint.static", "graphlint.rulebook", "pathspec"}
+    assert (heavy if is_loaded else set()) == heavy & set(done.stderr.split())

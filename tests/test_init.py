@@ -13,8 +13,8 @@ from graphlint.cli import commands
 from graphlint.config import Config, load_config
 from graphlint.errors import UsageError
 from graphlint.initial import DECLARED, propose
-from graphlint.rulebook.targets import Target
 from graphlint.static.regions.survey import Survey
+from graphlint.targets import Target
 
 MODELS = """
 # file: serve/__init__.py

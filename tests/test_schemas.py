@@ -12,7 +12,7 @@ from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_rules
 from graphlint.rulebook.catalogue import load_catalogue
 from graphlint.rulebook.entries import load_entries
-from graphlint.rulebook.targets import Target
+from graphlint.targets import Target
 
 OPERATIONS = """\
     [methods]

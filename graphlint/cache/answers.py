@@ -28,12 +28,12 @@ _CODE = ("graphlint", "libcst", "pathspec")  # the packages that decide what is 
 _VERSIONS = ("_version.py", "_meta.py", "version.py")  # say which release of a package is there
 
 
-def answer(options: Mapping[str, object], folder: Folder | None, find_out: Callable[[], Report]) -> Report:
+def answer(options: Mapping[str, object], folder: Folder, find_out: Callable[[], Report]) -> Report:
     """The report of a run with these options, from the folder if it is there and holds. Raises what finding out does.
 
     The options are all that decides what is looked at and what is reported, as JSON has it.
     """
-    if folder is None or reads.has_unsaved():
+    if reads.has_unsaved():
         return find_out()
     started = time.perf_counter()
     asked = {

@@ -112,8 +112,8 @@ def _folders_are_alike(record: Record) -> bool:
 
 
 def _is_found_again(record: Record) -> bool:
+    from graphlint.discovery import discover
     from graphlint.errors import UsageError
-    from graphlint.static.syntax.paths import discover  # loads much, for what happens seldom
 
     with reads.recorded() as walked:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphlint.errors import nearest
 from graphlint.rulebook.tables import Table, read_table
-from graphlint.rulebook.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
+from graphlint.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
 
 FORMS = ("context", "begin", "end", "callable", "decorator", "compile")
 KEYS: Mapping[str, type] = {

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphlint.errors import UsageError, nearest
+from graphlint.errors import KINDS, UsageError, describe, nearest
 from graphlint.reading import reads
 
 Key = str | int
-KINDS: Mapping[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "a table"}
 _POSITION = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
@@ -98,11 +97,6 @@ def read_text(file: Path) -> str:
         return reads.content(file).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}") from error
-
-
-def describe(value: object) -> str:
-    """What a value is, in words."""
-    return KINDS.get(type(value), f"`{value}`")
 
 
 def _keys(data: Mapping[str, Any]) -> tuple[Key, ...]:

@@ -45,13 +45,13 @@ from functools import partial
 from pathlib import Path
 
 from graphlint.config import Config
+from graphlint.discovery import discover
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Summary
 from graphlint.paths import normal
 from graphlint.reading import reads
 from graphlint.rulebook import Rulebook, builtin_rulebook
 from graphlint.rulebook.detectors import Detectors
-from graphlint.rulebook.targets import Target
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
@@ -65,7 +65,7 @@ from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around
 from graphlint.static.regions.targets import Targets, capturing, rows_for
 from graphlint.static.regions.unjudged import tell_unjudged
-from graphlint.static.syntax.paths import discover
+from graphlint.targets import Target
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
 

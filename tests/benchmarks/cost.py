@@ -27,9 +27,9 @@ import libcst
 
 from graphlint import static
 from graphlint.config import Config
+from graphlint.discovery import discover
 from graphlint.rulebook import Rulebook, builtin_rules, load_rulebook
 from graphlint.static.findings.collect import Reached, collect_findings
-from graphlint.static.syntax.paths import discover
 from tests.zoo import read_records
 
 

@@ -12,9 +12,9 @@ from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Hole
 from graphlint.rulebook import builtin_rules, load_rulebook
-from graphlint.rulebook.targets import Target
 from graphlint.static.interpreter import interpreter
 from graphlint.static.regions import targets
+from graphlint.targets import Target
 
 RUNNER = """
 # file: serve/__init__.py

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from graphlint.discovery import discover
 from graphlint.errors import UsageError
-from graphlint.static.syntax.paths import discover
 
 
 def plant(root: Path, *files: str) -> Path:

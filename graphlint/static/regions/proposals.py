@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from graphlint.rulebook.targets import Target, call_mistake
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
+from graphlint.targets import Target, call_mistake
 
 LISTED = 4  # classes that are named one by one; more of them are grouped by how they are called
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from graphlint.finding import Region
 from graphlint.reading.questions import Holds
-from graphlint.rulebook.targets import Target
 from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
 from graphlint.static.regions.holes import MAX_HOPS, find_holes, is_test
 from graphlint.static.regions.proposals import propose_targets
+from graphlint.targets import Target
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

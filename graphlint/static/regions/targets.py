@@ -12,13 +12,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from graphlint.finding import Span
-from graphlint.rulebook.targets import Target
 from graphlint.static.domain.program import Function
 from graphlint.static.index.headers import header
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.inputs import on_device
 from graphlint.static.regions.holes import Followed, Hole, accepts, find_holes
 from graphlint.static.regions.patterns import Named, find_functions, functions_in, is_named, matching
+from graphlint.targets import Target
 from graphlint.values import UNKNOWN, Arguments, Value, union
 
 MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run

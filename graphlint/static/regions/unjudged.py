@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
-from graphlint.finding import Notice, Span
+from graphlint.finding import NO_FILE, Notice, Span
 from graphlint.reading.questions import Holds, SyntaxMistake
 from graphlint.rulebook.entries import Entries
 from graphlint.static.findings.collect import Reached
@@ -27,7 +27,7 @@ def tell_unjudged(
     if idle := list(_comments(interpreter, others)):
         yield Notice("ignore comments were not judged, since no region reaches their files", tuple(idle))
     if not files:
-        yield Notice("no Python file and no notebook was found, so nothing was judged")
+        yield NO_FILE
     elif not reached.regions:
         yield Notice(_no_region(interpreter, files))
 

@@ -1,4 +1,4 @@
-"""Text to compact form: which files there are, what stands in them, and the intermediate representation of functions.
+"""Text to compact form: what stands in files, and the intermediate representation of functions.
 
 The only package that knows libcst. It imports nothing of the static half.
 """

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from graphlint.errors import UsageError
 from graphlint.globs import compile_globs, is_valid_glob, without_matches
 from graphlint.paths import normal
@@ -48,11 +46,11 @@ class IgnoreRules:
     """Patterns that hold below one folder; `folder` ends with a separator."""
 
     folder: str
-    spec: GitIgnoreSpec
+    patterns: tuple[str, ...]
 
     def verdict(self, path: str) -> bool | None:
         """Whether the patterns exclude the path, include it again, or say nothing."""
-        return self.spec.check_file(path[len(self.folder) :]).include
+        return compile_globs(self.patterns).check_file(path[len(self.folder) :]).include
 
 
 def discover(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> list[Path]:
@@ -62,20 +60,28 @@ def discover(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> list[
     source of the project lies. A path that is given is looked at whatever they say. Links to folders are not followed.
     A folder that cannot be read stands in the list itself, for the reader to report.
     """
-    found: set[str] = set()
+    found = set(_found(paths, exclude, root))
+    reads.discovered(paths, exclude, root, found)
+    return [Path(path) for path in sorted(found)]
+
+
+def is_empty(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> bool:
+    """Whether nothing would be discovered, which the first file tells."""
+    return next(_found(paths, exclude, root), None) is None and not discover(paths, exclude, root)
+
+
+def _found(paths: Sequence[Path], exclude: Sequence[str], root: Path) -> Iterator[str]:
     for path in paths:
         given = normal(path)
         what = reads.kind(given)
         if what == "folder":
-            found.update(walk(str(given), rules_above(given, exclude, normal(root))))
+            yield from walk(str(given), rules_above(given, exclude, normal(root)))
         elif what == "other" and not given.is_symlink():
             raise UsageError(f"`{path}` is a pipe or a device, and not a file")
         elif what or given.is_symlink():
-            found.add(str(given))
+            yield str(given)
         else:
             raise UsageError(f"`{path}` does not exist")
-    reads.discovered(paths, exclude, root, found)
-    return [Path(path) for path in sorted(found)]
 
 
 def walk(folder: str, rules: tuple[IgnoreRules, ...]) -> Iterator[str]:
@@ -140,7 +146,7 @@ def hiding_not(given: Path, folder: Path, patterns: tuple[str, ...]) -> IgnoreRu
 
 
 def ignore_rules(folder: Path, patterns: tuple[str, ...]) -> IgnoreRules:
-    return IgnoreRules(f"{str(folder).rstrip(os.sep)}{os.sep}", compile_globs(patterns))
+    return IgnoreRules(f"{str(folder).rstrip(os.sep)}{os.sep}", patterns)
 
 
 def read_ignore_file(folder: Path) -> tuple[str, ...]:
