@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from analysis import Analysis, analyse
 
+from graphlint.static.life import programs
+
 RUNNER = """
 import torch
 
@@ -351,6 +353,16 @@ def test_a_run_of_too_many_steps_is_given_up(tmp_path: Path) -> None:
     early = f"self.x = x  # expect: GL508\nself.graph.replay()\n{loops}"
     analysis = rehearsed(tmp_path, early)
     assert analysis.expected == analysis.shown
+
+
+@pytest.mark.parametrize(("steps", "codes"), [(0, []), (100_000, ["GL508"])])
+def test_the_runs_of_a_program_share_their_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int, codes: list[str]
+) -> None:
+    """A way that is gone second is gone while there are some left."""
+    monkeypatch.setattr(programs, "MAX_STEPS_IN_ALL", steps)
+    body = "if self.flag:\n    pass\nelse:\n    self.x = x"
+    assert codes == [code for _, _, code in rehearsed(tmp_path, body).shown]
 
 
 PROGRAMS = {

@@ -20,7 +20,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.frames import MAX_RUNS, Decisions, Leave, Plans, Stopped
+from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, Leave, Plans, Stopped
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
@@ -286,10 +286,10 @@ def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
 
 def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Iterator[Decisions]:
     """Run a program once for every way through what nobody knows, each time with new objects."""
-    plans = Plans()
+    plans, steps = Plans(), 0
     for _ in range(MAX_RUNS):
         plan = plans.next()
-        if plan is None:
+        if plan is None or steps > MAX_STEPS_IN_ALL:
             return
         decisions = Decisions(plan.outcomes)
         ledger = Ledger()
@@ -299,4 +299,5 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
             program(machine)
         ledger.finish()
         plans.ran(decisions)
+        steps += machine.steps
         yield decisions
