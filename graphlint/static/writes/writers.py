@@ -52,7 +52,7 @@ class Writers:
 
     def _of_attribute(self, cls: ClassDefinition, name: str) -> Iterator[Written]:
         family = self.family(cls)
-        homes = {one.module for one in family}
+        homes = dict.fromkeys(one.module for one in family)  # in an order that is the same in every run
         found = [written for module in homes for written in stores_to(module, name, True)]
         yield from (written for written in found if written.is_own and _lies_in(written, family))
         strangers = any(written.is_own and not _lies_in(written, family) for written in found)
