@@ -14,6 +14,7 @@ from graphlint.errors import UsageError
 from graphlint.finding import Finding, Report
 from graphlint.paths import lies_in, normal
 from graphlint.reading import reads
+from graphlint.report.place import leads_away
 
 _HINT = "write it with `graphlint check --write-baseline`"
 
@@ -59,7 +60,7 @@ def apply(report: Report, paths: Iterable[Path], file: Path) -> tuple[Report, li
     baseline = read(file)
     left = Counter(baseline.known)
     new = []
-    for finding, known in zip(report.findings, _recognise(report.findings, file.absolute().parent), strict=True):
+    for finding, known in zip(report.findings, _recognise(report.findings, _folder(file)), strict=True):
         if left[known]:
             left[known] -= 1
         else:
@@ -76,12 +77,22 @@ def read(file: Path) -> Baseline:
     """The baseline in a file. Raises UsageError."""
     try:
         document = json.loads(reads.content(file).decode("utf-8"))
-        known = Counter(Known(**entry) for entry in document["findings"])
-        return Baseline(known, tuple(file.absolute().parent / path for path in document["paths"]))
+        known = Counter(_entry(**entry) for entry in document["findings"])
+        return Baseline(known, tuple(_folder(file) / path for path in document["paths"]))
     except OSError as error:
         raise UsageError(f"cannot read the baseline {file}: {error.strerror}; {_HINT}") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(f"{file} is not a baseline; {_HINT}") from error
+
+
+def _folder(file: Path) -> Path:
+    """What the paths of a baseline are relative to."""
+    return Path.cwd() if reads.is_handed(file) else file.absolute().parent
+
+
+def _entry(path: str, code: str, function: str, text: str) -> Known:
+    """An entry of a file. Raises TypeError for what is no text."""
+    return Known(*("".join([one]) for one in (path, code, function, text)))
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -104,8 +115,12 @@ def _recognise(findings: Iterable[Finding], folder: Path) -> list[Known]:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file; none if it cannot be read, which is a finding itself."""
+    """The lines of a file; none if it cannot be read, which is a finding itself, or is a link to another folder."""
     try:
-        return reads.content(path).decode("utf-8", "replace").splitlines()
+        return (
+            []
+            if leads_away(path, path.absolute().parent)
+            else reads.content(path).decode("utf-8", "replace").splitlines()
+        )
     except OSError:
         return []

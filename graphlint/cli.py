@@ -22,6 +22,7 @@ from graphlint.choices import ALLOCATIONS, CONFIDENCES, FORMATS
 from graphlint.deadline import DEADLINE
 from graphlint.errors import UsageError
 from graphlint.report import reporter
+from graphlint.report.escaping import escaped
 from graphlint.version import __version__
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def main() -> NoReturn:
 
 
 def fail(message: str, status: int = FAILED) -> int:
-    click.echo(f"graphlint: {message}", err=True)
+    click.echo(f"graphlint: {escaped(message)}", err=True)
     return status
 
 
@@ -259,7 +260,7 @@ def end_in_order() -> None:
 
 
 def show_step(target: str, step: str) -> None:
-    click.echo(f"{target}: {step}", err=True)
+    click.echo(escaped(f"{target}: {step}"), err=True)
 
 
 @commands.command()
@@ -276,10 +277,10 @@ def init(folder: Path, dry_run: bool) -> None:
     table = initial.propose(static.survey([folder], Config(root=folder.absolute())), folder.absolute())
     file, before, after = initial.change(folder, table)
     if dry_run:
-        click.echo(initial.difference(file, before, after), nl=False)
+        click.echo(escaped(initial.difference(file, before, after), kept="\n\t"), nl=False)
         return
     write(after, file)
-    click.echo(f"added to {file}:\n\n{table}\n{NEXT}")
+    click.echo(escaped(f"added to {file}:\n\n{table}\n{NEXT}", kept="\n"))
 
 
 @commands.command()
@@ -302,11 +303,11 @@ def rule(code: str | None, everything: bool, rules: tuple[Path, ...]) -> None:
 
     rulebook = load_rules(extend_config(load_config(Path()), rules=rules), rules)
     if everything:
-        click.echo("\n".join(rule.text for rule in rulebook.rules), nl=False)
+        click.echo(escaped("\n".join(rule.text for rule in rulebook.rules), kept="\n\t"), nl=False)
     elif code is None:
-        click.echo(table(rulebook.rules), nl=False)
+        click.echo(escaped(table(rulebook.rules), kept="\n"), nl=False)
     else:
-        click.echo(rulebook.rule(code).text, nl=False)
+        click.echo(escaped(rulebook.rule(code).text, kept="\n\t"), nl=False)
 
 
 def table(rules: Iterable[Rule]) -> str:
@@ -321,7 +322,7 @@ def table(rules: Iterable[Rule]) -> str:
 
 def unresolved(report: Report) -> str:
     """The callees that no call could be resolved to, most frequent first."""
-    lines = [f"{count:7}  {callee}\n" for callee, count in report.statistics]
+    lines = [f"{count:7}  {escaped(callee)}\n" for callee, count in report.statistics]
     return "".join(["unresolved callees:\n", *lines]) if lines else "every call was resolved\n"
 
 

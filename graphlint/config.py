@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graphlint.rulebook import Rulebook
 
 PROJECT_FILE = "pyproject.toml"
+MAX_DOTS = 1000  # in one key, each of which is a table inside another
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def load_config(start: Path, file: Path | None = None) -> Config:
     if found is None:
         return Config(root=folder)
     table = read_table(found, required=file is not None)
-    config = Config(root=found.absolute().parent, file=found)
+    config = Config(root=Path.cwd() if reads.is_handed(found) else found.absolute().parent, file=found)
     changes: dict[str, Any] = {}
     for key, value in table.items():
         where = f"`{key}` in [tool.graphlint] of {found}"
@@ -148,7 +149,10 @@ def find_table(file: Path) -> Mapping[str, object] | None:
     import tomllib  # where there is a file
 
     try:
-        document = tomllib.loads(reads.content(file).decode("utf-8"))
+        text = reads.content(file).decode("utf-8")
+        if any(part.count(".") > MAX_DOTS for part in re.split(r"[=,{}\[\]\n#]", text)):
+            raise RecursionError  # a key of many parts takes their square
+        document = tomllib.loads(text)
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
     except ValueError as error:

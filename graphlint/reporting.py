@@ -15,6 +15,7 @@ from graphlint.cache.folder import Folder, cache_folder, is_off
 from graphlint.errors import UsageError
 from graphlint.finding import Report, Span
 from graphlint.paths import lies_in, normal
+from graphlint.report.escaping import escaped
 from graphlint.report.place import counted, shown_notice, shown_path
 
 STDIN = Path("-")
@@ -87,7 +88,7 @@ def show_files(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
 
     config, _ = checking.configure(start=paths[0], **options)
     for path in discover(paths, config.exclude, config.root):
-        click.echo(shown_path(str(path), Path.cwd()))
+        click.echo(escaped(shown_path(str(path), Path.cwd())))
 
 
 def show_settings(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
@@ -97,7 +98,8 @@ def show_settings(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
 
     settings, _ = checking.configure(start=paths[0], **options)
     read = shown_path(str(settings.file), Path.cwd()) if settings.file else "no pyproject.toml"
-    click.echo(f"# {read}; globs are relative to {settings.root.as_posix()}\n{as_toml(settings)}", nl=False)
+    said = f"# {read}; globs are relative to {settings.root.as_posix()}\n{as_toml(settings)}"
+    click.echo(escaped(said, kept="\n\t"), nl=False)
 
 
 def watch(paths: tuple[Path, ...], options: dict[str, Any], look: Callable[[], object]) -> NoReturn:
@@ -113,7 +115,7 @@ def watch(paths: tuple[Path, ...], options: dict[str, Any], look: Callable[[], o
         except UsageError as error:
             now = str(error)
             if now != seen:
-                click.echo(f"graphlint: error: {error}", err=True)
+                click.echo(escaped(f"graphlint: error: {error}"), err=True)
         seen = now
         time.sleep(max(PACE, time.monotonic() - begun))
 
@@ -131,7 +133,7 @@ def _stamps(paths: tuple[Path, ...], options: dict[str, Any]) -> object:
 def tell(report: Report) -> None:
     """What has to be known beside the findings, on stderr in every format: it cannot be overlooked there."""
     for notice in report.notices:
-        click.echo(f"graphlint: warning: {shown_notice(notice, Path.cwd())}", err=True)
+        click.echo(escaped(f"graphlint: warning: {shown_notice(notice, Path.cwd())}"), err=True)
 
 
 def cache(start: Path, given: Path | None, is_refused: bool = False) -> Folder | None:

@@ -261,6 +261,7 @@ def test_what_a_command_does_not_need_is_not_loaded(arguments: list[str]) -> Non
     expected = {
         "graphlint",
         *(f"graphlint.{name}" for name in ["cli", "choices", "deadline", "errors", "report", "version"]),
+        "graphlint.report.escaping",
     }
     assert expected == {name for name in loaded if within(name, "graphlint")}
     assert set() == {"libcst", "pathspec", "tomllib", "json", "hashlib", "difflib"} & loaded

@@ -6,11 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
+from pathspec import GitIgnoreSpec
 
+from graphlint.globs import compile_globs, is_valid_glob
 from graphlint.reading.reads import content
 from graphlint.static.syntax.nesting import MAX_BRACKETS, MAX_BRANCHES, MAX_DEPTH, too_deep
+from graphlint.values import MAX_SIZE, Const, Host, Mapping, Sequence, Value
 from graphlint.values.bounds import is_small
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -32,9 +36,29 @@ DEEP = {
     "signs": f"n = {'- ' * 20_000}1",
     "calls": "n = a" + ".abs()" * 2_000,
     "lambdas": "n = " + "lambda: " * 20_000 + "1",
+    "patterns": f"match a:\n    case {'[' * 60}b{']' * 60}:\n        pass",
+    "deleted": f"del {'(' * 60}a{')' * 60}",
+    "elements": "n = [" + "[1, 2], " * 60_000 + "]",
     "branches": "if n == 0:\n    pass\n" + "elif n:\n    pass\n" * 10_000,
 }
+RANGES = ("1, 2, 0", "1, 2, 3, 4", "1 << 40, 0xffffffffffffffffffff")
 SMALL = {
+    "a list in itself": "l = [a]\n" + "l.append(l)\n" * 60,
+    "a dict in itself": "d = {}\n" + "d['d'] = d\nd.update(d, b=d)\n" * 40,
+    "each in the other": "l = []\nd = {}\n" + "l.append(d)\nd['l'] = l\nd[n] = l\n" * 40,
+    "a copy of what is in itself": "l = [a]\nl.append(l)\nimport copy\nb = copy.deepcopy(l)\nisinstance(a, tuple(l))",
+    "doubled lists": "l = [a, n]\n" + "l = [*l, *l, l]\nl.extend(l)\n" * 60,
+    "doubled dicts": "d = {'a': a}\ne = {}\n" + "d, e = {**d, **e, 'x': d}, {**e, **d, 'y': e}\n" * 60,
+    "inserted texts": "t = 'a'\n" + "t = f'{t}{t}'\n" * 60 + "u = '%s%s' % (t, t)\n",
+    "unused texts": "k = 'a' if n else 'b'\n" + f"s = '{{0}}'.format({', '.join(['k'] * 40)})",
+    "comprehensions": "c = " + "[" * 40 + "a" + "".join(f" for i{k} in range(n)]" for k in range(40)),
+    "doubtful comprehensions": "c = " + "[" * 40 + "a" + " for i in (1, 2) if i == 1 or n]" * 40,
+    "tuples handed on": "def f0(x, y):\n    return x\n\n"
+    + "".join(f"def f{k}(x, y):\n    return f{k - 1}((x, y), [y, x]), f{k - 1}([x], y)\n\n" for k in range(1, 12))
+    + "f11(a, n)",
+    "ranges": "\n".join(f"for i in range({of}): pass" for of in RANGES),
+    "a long dict": "d = {" + ", ".join(f"{k}: a" for k in range(20_000)) + "}",
+    "many statements": "a = a + 1\n" * 5000,
     "squares": "n = 3\n" + "n = n * n\n" * 40,
     "powers": "n = 9 ** 9 ** 9 ** 9",
     "shifts": "n = 1 << 10 ** 12",
@@ -176,6 +200,60 @@ def test_what_is_too_deep_is_told_with_its_line() -> None:
         f"nests more than {MAX_BRACKETS} brackets into each other",
         1,
     )
+
+
+def test_what_values_hold_is_bounded() -> None:
+    """However a short program makes them; usual ones stay as they are."""
+    value: Value = Sequence("list", (Const(1), Const("a")))
+    for _ in range(60):
+        value = Sequence("list", (value, value))
+    assert value.size <= MAX_SIZE
+    table = Mapping(tuple((Const(str(key)), Const(key)) for key in range(1000)))
+    assert len(table.items) == 1000
+    wide = Sequence("tuple", tuple(map(Const, range(2 * MAX_SIZE))))
+    assert (wide.elements, wide.element) == (None, Host("int"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*a" * 30 + "b", "a" * 200),
+        ("*?" * 40 + "b", "a" * 200),
+        ("**/a*/" * 20 + "x", "a/" * 400 + "b"),
+        ("a/**/" * 15 + "x", "a/" * 300 + "b"),
+        ("**/*a*a*a*/" * 10 + "b", f"{'a' * 100}/" * 40 + "c"),
+    ],
+)
+def test_many_stars_take_no_time(pattern: str, path: str) -> None:
+    """The first match of what stands between two of them stands: there is none here."""
+    assert not compile_globs((pattern,)).match_file(path)
+
+
+def test_stars_match_what_they_did() -> None:
+    """Whether later matches are tried or not."""
+    random = Random(1)
+    for _ in range(3000):
+        pattern = "".join(random.choices(["a", "b", "*", "**", "/", "**/", "/**", "?", "[ab]"], k=random.randint(1, 6)))
+        parts = ["".join(random.choices("ab", k=random.randint(1, 3))) for _ in range(random.randint(1, 4))]
+        if is_valid_glob(pattern):
+            path = "/".join(parts)
+            assert GitIgnoreSpec.from_lines([pattern]).match_file(path) is compile_globs((pattern,)).match_file(path)
+
+
+@pytest.mark.parametrize("line", ["[", "[!", "[]", "[z-a]", "*[", "[[:alpha:]", "[\\", "!", "**["])
+def test_a_pattern_that_is_none_leaves_nothing_out(tmp_path: Path, line: str) -> None:
+    """As git has it, and without a warning of a library."""
+    (tmp_path / ".gitignore").write_text(f"{line}\n")
+    status, said = look(tmp_path)
+    assert (1, True, False) == (status, "error[GL101]" in said, "Warning" in said)
+
+
+def test_a_file_of_a_million_elements_is_told(tmp_path: Path) -> None:
+    """Its tree would take a gigabyte."""
+    (tmp_path / "odd.py").write_text(program("n = [" + "1, " * 1_000_000 + "]"))
+    status, said = look(tmp_path)
+    assert (1, True) == (status, "it holds more than 500,000 elements, operators and lines" in said)
+    assert "error[GL101]" in said
 
 
 def test_usual_constants_are_worked_out() -> None:

@@ -269,6 +269,11 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 LARGEST = 64 << 20  # bytes; what is larger was not written by hand
 
 
+def is_handed(path: Path) -> bool:
+    """Whether a path is what a shell hands over, as in `--config <(...)`."""
+    return str(path).startswith(("/dev/fd/", "/proc/self/fd/", "/dev/stdin"))
+
+
 def source_of(path: str, data: bytes) -> bytes:
     """What is looked at of a file: all of it, or the code of a notebook. Raises OSError for a notebook that is none."""
     if not path.endswith(NOTEBOOK):
@@ -286,6 +291,10 @@ def _read(path: Path) -> bytes:
     try:
         with os.fdopen(os.open(path, _FLAGS), "rb", buffering=0) as file:
             about = os.fstat(file.fileno())
+            if stat.S_ISFIFO(about.st_mode) and is_handed(path):
+                os.set_blocking(file.fileno(), True)
+                incomplete()
+                return b"".join(iter(lambda: file.read(1 << 16), b""))
             if not stat.S_ISREG(about.st_mode):
                 raise OSError(errno.EINVAL, "it is a pipe or a device, and not a file", str(path))
             if about.st_size > LARGEST:

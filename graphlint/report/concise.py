@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphlint.finding import Report
-from graphlint.report.frame import cells
+from graphlint.report.escaping import escaped
 from graphlint.report.place import shown_place
 from graphlint.report.text import COLORS, colored, heads, one_line, plain, summary_lines
 
@@ -15,7 +15,7 @@ def render(report: Report, *, color: bool = False, quiet: bool = False, base: Pa
     paint = colored if color else plain
     lines = [] if quiet else heads(report, paint, base)
     for finding in report.findings:
-        place = cells(shown_place(finding.span.path, finding.span.line, base))
+        place = escaped(shown_place(finding.span.path, finding.span.line, base))
         head = paint(f"{finding.severity}[{finding.code}]", COLORS[finding.severity])
         lines.append(f"{place}:{finding.span.column}: {head} {one_line(finding.message)}")
     lines += [] if quiet else summary_lines(report, paint)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.finding import Span
+from graphlint.report.escaping import UNSEEN, obeyed_by_none
+from graphlint.report.place import leads_away
 
 CONTEXT = 1
 LONGEST = 7
@@ -26,10 +28,15 @@ class Row:
     is_caret: bool = False
 
 
-def source_lines(path: Path) -> tuple[str, ...]:
-    """The lines of a source file, as far as they can be decoded; none where the file cannot be read."""
+def source_lines(path: Path, base: Path) -> tuple[str, ...]:
+    """The lines of a source file, as far as they can be decoded; none where the file cannot be read.
+
+    A link that leads out of the project may lead to anything, which is not for whoever reads the report.
+    """
     try:
-        data = path.read_bytes() if path.is_file() else b""
+        if not path.is_file() or leads_away(path, base):
+            return ()
+        data = path.read_bytes()
     except OSError:
         return ()
     try:
@@ -50,7 +57,7 @@ def code_frame(span: Span, lines: Sequence[str]) -> list[Row]:
         hidden = range(span.line + LONGEST // 2, last - LONGEST // 2 + 1)
     rows: list[Row] = []
     for number in range(max(1, span.line - CONTEXT), min(len(lines), last + CONTEXT) + 1):
-        line = lines[number - 1].rstrip()
+        line = obeyed_by_none(lines[number - 1].rstrip())
         if number in hidden:
             rows += [Row("...", "")] if number == hidden[0] else []
         elif span.line <= number <= last:
@@ -104,6 +111,6 @@ def cells_of(text: str) -> Iterator[tuple[str, int]]:
         elif unicodedata.east_asian_width(character) in "WF":
             columns = 2
         elif not character.isprintable():
-            shown = "�"
+            shown = UNSEEN
         yield shown, columns
         column += columns

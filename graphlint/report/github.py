@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphlint.finding import Finding, Report, Severity
+from graphlint.report.escaping import seen
 from graphlint.report.place import finding_in_file, shown_path, told_below
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -30,4 +31,4 @@ def annotation(finding: Finding, base: Path) -> str:
 
 
 def escape(text: str, characters: dict[str, str]) -> str:
-    return "".join(characters.get(character, character) for character in text)
+    return "".join(characters.get(character, character) for character in seen(text, kept="\r\n"))

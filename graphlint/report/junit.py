@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from graphlint.finding import Finding, Report
-from graphlint.report.frame import cells
+from graphlint.report.escaping import escaped
 from graphlint.report.place import finding_in_file, shown_path, told_below
 
 
@@ -19,9 +19,9 @@ def render(report: Report, *, color: bool = False, quiet: bool = False, base: Pa
     for path, found in itertools.groupby(by_path, key=lambda one: shown_path(one.span.path, base)):
         findings = list(found)
         number = str(len(findings))
-        suite = ElementTree.SubElement(root, "testsuite", name=cells(path), tests=number, failures=number)
+        suite = ElementTree.SubElement(root, "testsuite", name=escaped(path), tests=number, failures=number)
         for finding in findings:
-            add_case(suite, finding_in_file(finding, base), cells(path), base)
+            add_case(suite, finding_in_file(finding, base), escaped(path), base)
     if not report.findings:
         root.set("tests", "1")
         suite = ElementTree.SubElement(root, "testsuite", name="graphlint", tests="1", failures="0")
@@ -32,6 +32,6 @@ def render(report: Report, *, color: bool = False, quiet: bool = False, base: Pa
 
 def add_case(suite: ElementTree.Element, finding: Finding, path: str, base: Path) -> None:
     name, place = f"{finding.code} {finding.rule}", f"{finding.span.line}"
-    case = ElementTree.SubElement(suite, "testcase", name=name, classname=path, file=path, line=place)
-    failure = ElementTree.SubElement(case, "failure", message=cells(finding.message), type=str(finding.severity))
-    failure.text = "\n".join(cells(line) for line in (f"{path}:{place}", *told_below(finding, base)))
+    case = ElementTree.SubElement(suite, "testcase", name=name, classname=escaped(path), file=escaped(path), line=place)
+    failure = ElementTree.SubElement(case, "failure", message=escaped(finding.message), type=str(finding.severity))
+    failure.text = "\n".join(escaped(line) for line in (f"{path}:{place}", *told_below(finding, base)))

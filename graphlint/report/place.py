@@ -20,6 +20,13 @@ def shown_path(path: str, base: Path) -> str:
     return (absolute.relative_to(base) if absolute.is_relative_to(base) else absolute).as_posix()
 
 
+def leads_away(path: Path, base: Path) -> bool:
+    """Whether a link leads from below `base`, or else from the folder of a file, to a place outside of that."""
+    absolute = Path(os.path.normpath(base / path))
+    folder = base if absolute.is_relative_to(base) else absolute.parent
+    return not absolute.resolve().is_relative_to(folder.resolve())
+
+
 def shown_place(path: str, line: int, base: Path) -> str:
     """A line of a file, or of a cell of a notebook."""
     cell, line = in_cell(path, line, base)

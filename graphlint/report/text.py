@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from graphlint.finding import Confidence, Finding, Hole, Region, Report, Severity, Span, TargetReport
-from graphlint.report.frame import Row, cells, code_frame, source_lines
+from graphlint.report.escaping import escaped
+from graphlint.report.frame import Row, code_frame, source_lines
 from graphlint.report.place import counted, notebook, page_command, shown_condition, shown_place, shown_region
 
 NAMED_REGIONS = 3
@@ -36,7 +37,7 @@ Paint = Callable[[str, str], str]
 def render(report: Report, *, color: bool = False, quiet: bool = False, base: Path) -> str:
     """Every finding as a block of its own, and a line that says what was looked at."""
     paint = colored if color else plain
-    read = functools.cache(source_lines)
+    read = functools.cache(functools.partial(source_lines, base=base))
     blocks = []
     for finding in ordered(report):
         frame = code_frame(*framed(finding.span, read, base))
@@ -49,7 +50,7 @@ def render(report: Report, *, color: bool = False, quiet: bool = False, base: Pa
 def heads(report: Report, paint: Paint, base: Path) -> list[str]:
     """What the witness cannot see, and what nobody knows the callee of: it stands before what was found."""
     head = [HEADS[report.witness]] if report.witness in HEADS else []
-    head += dict.fromkeys(one.unseen for one in report.targets if one.unseen)
+    head += dict.fromkeys(escaped(one.unseen) for one in report.targets if one.unseen)
     return [*head, "\n".join(hole_lines(report.holes, paint, base))] if report.holes else head
 
 
@@ -72,8 +73,8 @@ def ordered(report: Report) -> list[Finding]:
 def hole_lines(holes: Sequence[Hole], paint: Paint, base: Path) -> Iterator[str]:
     """What regions call that nobody knows: how little was looked at stands before what was found."""
     for hole in sorted(holes, key=lambda hole: hole.followed > 0)[:NAMED_HOLES]:
-        place = cells(shown_place(hole.span.path, hole.span.line, base))
-        call = f"`{one_line(hole.callee)}(...)` at {place}, in {cells(shown_region(hole.region, base))}"
+        place = escaped(shown_place(hole.span.path, hole.span.line, base))
+        call = f"`{one_line(hole.callee)}(...)` at {place}, in {escaped(shown_region(hole.region, base))}"
         if hole.followed:
             ran = f"{hole.followed} of {hole.fitting} functions that it may run"
             yield f"{paint('looked at in part', BOLD)}: {call}: {ran}"
@@ -93,7 +94,7 @@ def finding_lines(finding: Finding, frame: list[Row], paint: Paint, base: Path) 
     yield f"{head} {finding.rule}: {paint(one_line(finding.message), BOLD)}"
     margin = max((len(row.margin) for row in frame), default=1)
     doubt = "" if finding.confidence is Confidence.HIGH else f" ({finding.confidence} confidence)"
-    place = f"{cells(shown_place(finding.span.path, finding.span.line, base))}:{finding.span.column}"
+    place = f"{escaped(shown_place(finding.span.path, finding.span.line, base))}:{finding.span.column}"
     yield f"{' ' * margin}{paint('-->', CYAN)} {place}{doubt}"
     bar = paint("|", CYAN)
     for row in [Row("", ""), *frame, Row("", "")] if frame else []:
@@ -110,18 +111,18 @@ def notes(finding: Finding, base: Path) -> Iterator[tuple[str, list[str]]]:
     if finding.why:
         yield "why", [one_line(finding.why)]
     if len(finding.targets) > 1:
-        yield "targets", [cells(name) for name in finding.targets]
+        yield "targets", [escaped(name) for name in finding.targets]
     if finding.regions:
         reached, *others = finding.regions
-        yield "region", [cells(shown_region(reached, base)) + softness(reached)]
+        yield "region", [escaped(shown_region(reached, base)) + softness(reached)]
         if finding.chain:
             hops = [(hop.path, hop.line, hop.function) for hop in finding.chain]
             hops.append((finding.span.path, finding.span.line, finding.function))
-            yield "way", [cells(f"{shown_place(path, line, base)} in {function}") for path, line, function in hops]
+            yield "way", [escaped(f"{shown_place(path, line, base)} in {function}") for path, line, function in hops]
         if finding.when:
             yield "when", list(conditions(finding, base))
         if others:
-            yield "also", [cells(other_regions(others, base))]
+            yield "also", [escaped(other_regions(others, base))]
     yield "help", [one_line(finding.help)]
 
 
@@ -160,9 +161,9 @@ def summary_lines(report: Report, paint: Paint) -> Iterator[str]:
     for target in report.targets:
         said = ", ".join(reasons(target, report.findings))
         if target.verdict:
-            yield f"{paint(target.verdict.ljust(width), BOLD)}  {cells(target.name)}: {said}"
+            yield f"{paint(target.verdict.ljust(width), BOLD)}  {escaped(target.name)}: {said}"
         elif not target.problem:
-            yield f"{cells(target.name)}: {said}"
+            yield f"{escaped(target.name)}: {said}"
     if page := next(filter(None, (page_command(finding.code) for finding in report.findings)), ""):
         yield f"why, and what to write instead: `{page}`"
 
@@ -218,7 +219,7 @@ def measurements(target: TargetReport) -> Iterator[str]:
 
 def one_line(text: str) -> str:
     """The text on one line: an operation may have been written over several."""
-    return cells(" ".join(text.split()))
+    return escaped(" ".join(text.split()))
 
 
 def plain(text: str, style: str) -> str:

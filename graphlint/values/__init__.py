@@ -130,10 +130,14 @@ class External(Value):
 
 @dataclass(frozen=True, slots=True)
 class ExternalObject(Value):
-    """An instance of an external class, with the arguments that made it, by parameter name or position."""
+    """An instance of an external class, with the arguments that made it, by parameter name or position.
+
+    Where it `is_open`, there may have been more of them.
+    """
 
     cls: str
     arguments: tuple[tuple[str | int, Value], ...] = ()
+    is_open: bool = False
 
     def argument(self, name: str, position: int | None = None) -> Value | None:
         for key, value in self.arguments:

@@ -1,4 +1,7 @@
-"""The catalogue's conditions and the arguments of a call in, how surely they hold out."""
+"""The catalogue's conditions and the arguments of a call in, how surely they hold out.
+
+Long, since each condition is told apart from what is not known here.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,15 @@ HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 @dataclass(slots=True)
 class Facts:
-    """The arguments of one call by parameter, what tells objects apart among them, and what is in force around it."""
+    """The arguments of one call by parameter, what tells objects apart among them, and what is in force around it.
+
+    Where it `is_open`, a star hides some of them: what seems to be left out may be given.
+    """
 
     bound: dict[str, tuple[Value, ...]]
     identities: abc.Mapping[str, tuple[Hashable | None, ...]] = field(default_factory=dict)
     around: frozenset[Value] = frozenset()
+    is_open: bool = False
 
     def value(self, name: str) -> Value | None:
         """The argument for a parameter, None if it is left out; a dotted name is what the object was made with."""
@@ -83,7 +90,15 @@ class Facts:
         if condition.argument == "*":
             answers = [answer for value in self.all_values() if (answer := test(value, condition)) is not None]
             return max(answers) if answers else None
-        return test(self.value(condition.argument), condition)
+        value = self.value(condition.argument)
+        answer = test(value, condition)
+        return LOW if value is None and answer is not None and self._may_hide(condition.argument) else answer
+
+    def _may_hide(self, name: str) -> bool:
+        """Whether an argument that seems to be left out may be given."""
+        owner, dot, _ = name.partition(".")
+        holder = self.value(owner) if dot else None
+        return holder.is_open if isinstance(holder, ExternalObject) else self.is_open
 
     def _are_equal(self, left: str, right: str) -> bool:
         """Whether two parameters are given equal constants."""
@@ -105,7 +120,7 @@ def _absent(value: Value | None, condition: Condition) -> Confidence | None:
 def _given(value: Value | None, condition: Condition) -> Confidence | None:
     if value is None or value == NONE:
         return None
-    return LOW if NONE in members(value) or isinstance(value, Unknown) else HIGH
+    return LOW if {NONE, UNKNOWN} & set(members(value)) else HIGH
 
 
 def _none(value: Value | None, condition: Condition) -> Confidence | None:
@@ -118,8 +133,7 @@ def _true(value: Value | None, condition: Condition) -> Confidence | None:
 
 
 def _not_true(value: Value | None, condition: Condition) -> Confidence | None:
-    known = False if value is None else truth(value)
-    return None if known else HIGH if known is False else MEDIUM
+    return HIGH if value is None else _unlike(value, True)
 
 
 def _false(value: Value | None, condition: Condition) -> Confidence | None:
@@ -127,8 +141,19 @@ def _false(value: Value | None, condition: Condition) -> Confidence | None:
 
 
 def _not_false(value: Value | None, condition: Condition) -> Confidence | None:
-    known = None if value is None or value == NONE else truth(value)
-    return None if known is False else HIGH if value is None or value == NONE or known else MEDIUM
+    return HIGH if value is None or value == NONE else _unlike(value, False)
+
+
+def _unlike(value: Value, truth_value: bool) -> Confidence | None:
+    """How surely a value has not this truth: a guess where one of those that it may be speaks for that."""
+    known = truth(value)
+    if known is not None:
+        return None if known is truth_value else HIGH
+    return (
+        MEDIUM
+        if any(truth(member) is not truth_value for member in members(value) if truth(member) is not None)
+        else LOW
+    )
 
 
 def _equals(value: Value | None, condition: Condition) -> Confidence | None:
@@ -226,7 +251,10 @@ def _bool(value: Value | None, condition: Condition) -> Confidence | None:
 
 
 def _not_bool(value: Value | None, condition: Condition) -> Confidence | None:
-    return HIGH if value is not None and any(not tensor.is_mask for tensor in tensors_in(value)) else None
+    found = [] if value is None else [tensor for tensor in tensors_in(value) if not tensor.is_mask]
+    if not found:
+        return None
+    return HIGH if any(tensor.dtype is not None for tensor in found) else MEDIUM  # masks are few
 
 
 def names_device(value: Value) -> bool:
@@ -280,8 +308,10 @@ def _not_fresh(value: Value | None, condition: Condition) -> Confidence | None:
 
 
 def _not_dtype(value: Value | None, condition: Condition) -> Confidence | None:
-    found = [] if value is None else list(tensors_in(value))
-    return None if found and all(tensor.dtype == condition.value for tensor in found) else HIGH
+    found = [] if value is None else [tensor for tensor in tensors_in(value) if tensor.dtype != condition.value]
+    if not found:
+        return None
+    return HIGH if any(tensor.dtype is not None for tensor in found) else LOW
 
 
 TESTS: dict[str, Callable[[Value | None, Condition], Confidence | None]] = {

@@ -26,7 +26,9 @@ graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):
     y = x.sum().item()
 """
-SELDOM = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+SELDOM = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def wrong_in(folder: Path, arguments: Sequence[str], styles: Sequence[str], is_configured: bool) -> list[str]:
@@ -81,6 +83,7 @@ def run(folder: Path, arguments: Sequence[str]) -> tuple[object, str, str]:
             sys.setrecursionlimit(limit)
             lower_segment.cache_clear()
             gc.unfreeze()
+            gc.collect()
     return status, said.getvalue(), told.getvalue()
 
 

@@ -22,34 +22,40 @@ from torch import nn
 x = torch.ones(4, device="cuda")
 graph = torch.cuda.CUDAGraph()
 """
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 MANY = (1, 1, 1, 1, 2, 3, 12, 60)  # times
 DEEP = (0, 0, 0, 1, 2, 12, 40)
 LONGEST = 4_000  # characters of a statement
 
-NAMES = "a b c f g x n graph self C odd".split()
-METHODS = (
+NAMES = _words("a b c f g x n graph self C odd")
+METHODS = _words(
     "append extend insert pop update items keys values get setdefault copy add clear index count sort remove join"
     " format replace split strip center encode item sum cuda cpu to copy_ tolist numel size shape view any nonzero"
     " fill_ resize_ backward grad data step zero_grad state_dict capture_begin capture_end replay pool forward train"
     " eval register_buffer register_forward_hook parameters __len__ __getitem__ __iter__ __enter__ __class__ __dict__ m"
-).split()
-PYTHON = (
+)
+PYTHON = _words(
     "range len list tuple dict set frozenset sorted zip map filter enumerate min max sum abs int float str bool bytes"
     " isinstance issubclass getattr setattr hasattr delattr type iter next print reversed id super vars slice round"
     " divmod pow any all open repr callable functools.partial functools.reduce functools.lru_cache itertools.chain"
     " itertools.product itertools.repeat copy.deepcopy copy.copy property staticmethod classmethod object exec locals"
-).split()
-TORCH = (
+)
+TORCH = _words(
     "tensor ones zeros_like empty cat stack where nonzero arange as_tensor full randn manual_seed no_grad compile"
     " cuda.graph cuda.stream cuda.Stream cuda.Event cuda.synchronize cuda.make_graphed_callables cuda.CUDAGraph"
-    " cuda.graph_pool_handle cuda.current_stream cuda.is_current_stream_capturing device jit.script optim.Adam optim.SGD"
-    " nn.Linear nn.Sequential nn.ModuleList nn.ModuleDict nn.Parameter nn.functional.one_hot autograd.Function"
-    " utils.checkpoint.checkpoint distributed.all_reduce cuda.amp.GradScaler Generator"
-).split()
-CONSTANTS = (
-    "0 1 -1 2 3 1.5 1e308 -0.0 1j True False None ... 'a' '' b'a' '%s' '{}' '{0[a]}' '{:{}}' '%*d' 'a.b' '__init__' 'cuda'"
-    " 'cpu' '\\x1b[31m' '\\ud800' '\\0' 10**9 99999999999999999999 1<<40 [] () {} slice(None) x.device"
-).split()
+    " cuda.graph_pool_handle cuda.current_stream cuda.is_current_stream_capturing device jit.script optim.Adam"
+    " optim.SGD nn.Linear nn.Sequential nn.ModuleList nn.ModuleDict nn.Parameter nn.functional.one_hot"
+    " autograd.Function utils.checkpoint.checkpoint distributed.all_reduce cuda.amp.GradScaler Generator"
+)
+CONSTANTS = _words(
+    "0 1 -1 2 3 1.5 1e308 -0.0 1j True False None ... 'a' '' b'a' '%s' '{}' '{0[a]}' '{:{}}' '%*d' 'a.b' '__init__'"
+    " 'cuda' 'cpu' '\\x1b[31m' '\\ud800' '\\0' 10**9 99999999999999999999 1<<40 [] () {} slice(None) x.device"
+)
 
 EXPRESSIONS = """\
 [$e, $e]
@@ -128,7 +134,7 @@ from odd import $n
 import $n.$m
 pass
 """.splitlines()
-COMPOUND = """\
+_BLOCKS = """\
 with torch.cuda.graph(graph):
     $b
 
@@ -205,13 +211,16 @@ class C(nn.Module):
 class C(torch.autograd.Function):
     @staticmethod
     def forward(ctx, $d):
-        $r""".split("\n\n")
-IN_FUNCTIONS = ("return $e", "return $e, $e", "yield $e", "$n = yield $e", "yield from $e", "raise $e", "global g", "return")
+        $r"""
+IN_FUNCTIONS = (
+    "return $e", "return $e, $e", "yield $e", "$n = yield $e", "yield from $e", "raise $e", "global g", "return",
+)  # fmt: skip
 IN_LOOPS = ("break", "continue")
 TARGETS = ("$n", "$n", "$n", "$n.$m", "$n[$e]", "$n, $n", "[$n, $n]", "$n[$e:$e]", "($n, ($n, $n))")
 PARAMETERS = ("", "a", "a, b=$e", "*a, **k", "a, /, b, *, c=$e", "a: $e, b: 'C' = $e", "self, x")
 
 
+COMPOUND = _BLOCKS.split("\n\n")
 _HOLE = re.compile(r"^( *)\$([blr])$|\$([etnmfud])", re.MULTILINE)
 _PARTS = {"t": TARGETS, "d": PARAMETERS}
 _WORDS = {"n": NAMES, "m": METHODS, "u": PYTHON, "f": TORCH}

@@ -17,7 +17,9 @@ WORDS = (
     "odd:C.m == " + "(" * 500, "torch.cuda.graph", "torch", "step(" * 99, "known.json", "rules", "1e9",
 )  # fmt: skip
 
-texts = st.one_of(st.sampled_from(WORDS), st.text(max_size=12), st.lists(st.sampled_from(WORDS), max_size=4).map("".join))
+texts = st.one_of(
+    st.sampled_from(WORDS), st.text(max_size=12), st.lists(st.sampled_from(WORDS), max_size=4).map("".join)
+)
 values = st.recursive(
     st.one_of(texts, st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False)),
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=3)),
@@ -50,16 +52,23 @@ def toml(value: Any) -> str:
 @st.composite
 def baselines(draw: st.DrawFn) -> str:
     """Baselines, with entries of other kinds among them."""
-    entry = st.fixed_dictionaries({name: texts for name in ("path", "code", "function", "text")}) | values
-    document = {"paths": draw(st.lists(texts, max_size=2) | values), "findings": draw(st.lists(entry, max_size=3) | values)}
+    entry = st.fixed_dictionaries(dict.fromkeys(("path", "code", "function", "text"), texts)) | values
+    document = {
+        "paths": draw(st.lists(texts, max_size=2) | values),
+        "findings": draw(st.lists(entry, max_size=3) | values),
+    }
     return json.dumps(document | draw(st.dictionaries(texts, values, max_size=1)))
 
 
 patterns = st.lists(texts, max_size=6).map("\n".join)
 """What stands in a `.gitignore`."""
 
-_MARKS = (b"import torch\n", b"with torch.cuda.graph(g):\n    x.item()\n", b"# coding: ", b"utf-7", b"latin-1", b"utf-16",
-          b"\xef\xbb\xbf", b"\xff\xfe", b"\x00", b"\r", b"\x0c", b"\x1a", b"\\\n", b"'''", b"(" * 99, b"\x80", b"torch.cuda.graph",
-          b"# graphlint: ignore[", b"# graphlint: region", b"]", b"\n", b"    ", b"\t", b"def f(x):\n", b"lambda:", b"0_", b"\xe2\x80\xa8")  # fmt: skip
-sources = st.lists(st.sampled_from(_MARKS) | st.binary(max_size=8), max_size=12).map(b"".join)
+_MARKS = (
+    b"import torch\n", b"with torch.cuda.graph(g):\n    x.item()\n", b"# coding: ", b"utf-7", b"latin-1", b"utf-16",
+    b"\xef\xbb\xbf", b"\xff\xfe", b"\x00", b"\r", b"\x0c", b"\x1a", b"\\\n", b"'''", b"(" * 99, b"\x80", b"]",
+    b"torch.cuda.graph", b"# graphlint: ignore[", b"# graphlint: region", b"\n", b"    ", b"\t", b"def f(x):\n",
+    b"lambda:", b"0_", b"\xe2\x80\xa8", b"from ", b".", b"class A(", b"self.a:", b"    if a:\n",
+)  # fmt: skip
+_marks = st.tuples(st.sampled_from(_MARKS), st.sampled_from((1, 1, 1, 1, 3000))).map(lambda one: one[0] * one[1])
+sources = st.lists(_marks | st.binary(max_size=8), max_size=12).map(b"".join)
 """Bytes with what is looked for in sources among them."""

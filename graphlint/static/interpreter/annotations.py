@@ -113,7 +113,7 @@ class Annotations:
             return Sequence(_SEQUENCES[name], None, UNKNOWN)
         if name in _MAPPINGS and module in ("builtins", "typing", "collections.abc", "collections"):
             return Mapping((), UNKNOWN)
-        return ExternalObject(qualified) if catalogue.is_class(qualified) else UNKNOWN
+        return ExternalObject(qualified, is_open=True) if catalogue.is_class(qualified) else UNKNOWN
 
     def _generic(self, node: ir.Subscript, module: Module) -> Value:
         name = node.value.attr if isinstance(node.value, ir.Attribute) else getattr(node.value, "id", "")

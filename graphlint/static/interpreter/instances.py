@@ -143,7 +143,8 @@ class Instances:
             return self.call_chain(Sequence("sequential", tuple(chain)), arguments, node, frame)
         made_with = self.interpreter.heap.attributes(instance).get(CONTENT)
         held = (("content", made_with),) if made_with is not None else ()
-        return self.interpreter.calls.call_external_object(ExternalObject(str(base), held), arguments, node, frame)
+        made = ExternalObject(str(base), held, is_open=True)
+        return self.interpreter.calls.call_external_object(made, arguments, node, frame)
 
     def call_chain(self, chain: Sequence, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if chain.elements is None:

@@ -193,9 +193,7 @@ class Interpreter:
         if latest is not None and made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit:
             return Context(latest.function, latest.path, result=latest.result)
         if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
-            bound = {name: widen(value) for name, value in bound.items()}
-            if variants >= MAX_WIDENED:
-                bound = {name: limit_depth(value, 0) for name, value in bound.items()}
+            bound = {name: _widened(value, variants) for name, value in bound.items()}
             key = (where, tuple(bound.items()), mode, None, constructing, around)
             context = self.contexts.get(key)
             if context is not None:
@@ -312,6 +310,11 @@ def _occurrence(place: Place, effect: str, report: Hit) -> Occurrence:
         confidence = Confidence(max(confidence - 1, Confidence.LOW))
     said = place.function.source(place.node), confidence, report.message, report.help
     return Occurrence(effect, place.span, *said, place.assumed)
+
+
+def _widened(value: Value, variants: int) -> Value:
+    """An argument of a function that has been run for so many kinds."""
+    return limit_depth(widen(value), 0) if variants >= MAX_WIDENED else widen(value)
 
 
 def widen(value: Value) -> Value:

@@ -327,6 +327,7 @@ def duplicate(value: Object, copies: dict[int, Object] | None = None) -> Object:
     copies = {} if copies is None else copies
     if id(value) in copies:
         return copies[id(value)]
+    made: Thing
     match value:
         case Made():
             made = copies[id(value)] = replace(value, given={}, source=())

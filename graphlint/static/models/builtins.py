@@ -145,7 +145,8 @@ class Builtins:
             return Host("object")
         if member[:1].isupper():
             keywords: list[tuple[str | int, Value]] = list(enumerate(arguments.positional))
-            return ExternalObject(name, (*keywords, *arguments.keywords))
+            is_open = arguments.star is not None or arguments.double_star is not None
+            return ExternalObject(name, (*keywords, *arguments.keywords), is_open)
         return UNKNOWN
 
     # Built-in functions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Instance
@@ -43,7 +45,7 @@ class Hooks:
         elif isinstance(receiver, ExternalObject):
             others = tuple(held for held in receiver.arguments if held[0] != name)
             hooks = union((hook, *members(receiver.argument(name) or hook)))
-            self.evaluator.put_back(node.func.value, ExternalObject(receiver.cls, (*others, (name, hooks))), frame)
+            self.evaluator.put_back(node.func.value, replace(receiver, arguments=(*others, (name, hooks))), frame)
         return ExternalObject(_HANDLE, (("hook", hook),))
 
     def run(

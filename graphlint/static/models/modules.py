@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from graphlint.finding import Confidence
 from graphlint.rule import ModuleMove
@@ -178,4 +179,4 @@ def _with_argument(module: Value, name: str, value: Value) -> Value:
     if not isinstance(module, ExternalObject):
         return module
     others = tuple(argument for argument in module.arguments if argument[0] != name)
-    return ExternalObject(module.cls, (*others, (name, value)))
+    return replace(module, arguments=(*others, (name, value)))

@@ -16,7 +16,6 @@ from graphlint.static.models.copies import copied
 from graphlint.values import (
     FALSE,
     NONE,
-    TRUE,
     UNKNOWN,
     Const,
     DeviceName,
@@ -70,7 +69,8 @@ def result(call: Application) -> Value:
     returns = call.operation.returns
     if "." in returns:
         held = call.facts.bound.items()
-        return ExternalObject(returns, tuple((name, values[0]) for name, values in held if values))
+        given = tuple((name, values[0]) for name, values in held if values)
+        return ExternalObject(returns, given, call.facts.is_open)
     return RESULTS[returns](call)
 
 
@@ -225,7 +225,8 @@ def _reduced_rank(call: Application, dim: Value | None) -> int | None:
     rank = _kept_rank(call)
     if rank is None or not isinstance(dim, (Const, Host)):
         return None
-    return rank if call.facts.value("keepdim") == TRUE else max(rank - 1, 0)
+    is_kept = truth(call.facts.value("keepdim") or FALSE)
+    return None if is_kept is None else rank if is_kept else max(rank - 1, 0)
 
 
 def _extremum(call: Application) -> Value:

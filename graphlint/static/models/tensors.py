@@ -123,12 +123,14 @@ class Tensors:
         bound = operation.bind(positional, dict(arguments.keywords))
         if arguments.star is not None:
             self._spread(operation, bound, arguments.star)
+        is_open = arguments.star is not None or arguments.double_star is not None
         if operation.returns == "factory" and "device" not in bound:
-            bound |= [("device", (default,)) for default in self._default_devices(frame)]
+            hidden = [DeviceName(Place.ANYWHERE)] if arguments.double_star is not None else []
+            bound |= [("device", (default,)) for default in hidden or self._default_devices(frame)]
         watched = node if frame.in_region else None
         matters = watched is not None and (operation.effects or operation.is_elementwise)
         written = writes.written(operation, watched, receiver) if watched is not None and matters else {}
-        facts = Facts(bound, writes.names(written), frame.surroundings)
+        facts = Facts(bound, writes.names(written), frame.surroundings, is_open)
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
         result = results.result(results.Application(operation, facts, self.lexicon, receiver, frame.in_region, is_view))
         if watched is not None:

@@ -19,7 +19,9 @@ MAX_FILE = 500_000  # of one file, which takes less for each
 _OPERATOR = r"[-+*/%@&|^~.]|\b(?:not|and|or|if|await|lambda|for)\b"
 _STRING = r"""'''(?:[^\\]|\\.)*?'''|\"{3}(?:[^\\]|\\.)*?\"{3}|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 _RETRIED = r"\b(?:case|del)\b"
-_TOKEN = re.compile(rf"{_STRING}|#[^\n]*|\\\n|[=!<>:]=|[-+*/%@&|^]=|[(\[{{)\]}},;=\n]|{_OPERATOR}|{_RETRIED}", re.DOTALL)
+_TOKEN = re.compile(
+    rf"{_STRING}|#[^\n]*|\\\n|[=!<>:]=|[-+*/%@&|^]=|[(\[{{)\]}},;=\n]|{_OPERATOR}|{_RETRIED}", re.DOTALL
+)
 _DEEPER = re.compile(rf"[(\[{{]|{_OPERATOR}")
 _BRANCH = re.compile(r"^([ \t]*)(el)?if\b", re.MULTILINE)
 _PIECES = "([{,.:;=<>+-*/%@&|^\n"

@@ -1,0 +1,121 @@
+"""Arguments that nobody knows: what a condition asks of them is neither so nor otherwise, and at most a hint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+from graphlint.finding import Confidence
+
+OPTIMIZER = """
+import torch
+
+def main(model, device, cfg, flag, more, rest, default=False):
+    {before}
+    optimizer = {made}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step()
+"""
+UNKNOWN_FLAGS = {
+    "compared": 'torch.optim.Adam(model.parameters(), capturable=device.type == "cuda")',
+    "read out of a configuration": "torch.optim.Adam(model.parameters(), capturable=bool(cfg.graph))",
+    "handed on": "torch.optim.Adam(model.parameters(), capturable=flag)",
+    "hidden in keywords": "torch.optim.Adam(model.parameters(), **more)",
+    "hidden behind a star": "torch.optim.Adam(*rest)",
+    "hidden in another optimizer": "torch.optim.AdamW(model.parameters(), lr=1e-3, **more)",
+}
+KNOWN_FLAGS = {
+    "left out": "torch.optim.Adam(model.parameters())",
+    "false": "torch.optim.Adam(model.parameters(), capturable=False)",
+    "false by default": "torch.optim.Adam(model.parameters(), capturable=default)",
+    "of the host": 'torch.optim.Adam(model.parameters(), capturable=host.type == "cuda")',
+    "known keywords": "torch.optim.Adam(model.parameters(), **known)",
+}
+BEFORE = 'host, known = torch.device("cpu"), {"lr": 0.1}'
+
+
+@pytest.mark.parametrize("name", UNKNOWN_FLAGS)
+def test_an_unknown_flag_of_an_optimizer_is_a_hint(tmp_path: Path, name: str) -> None:
+    """What is not known is not said to be false."""
+    found = analyse(tmp_path, OPTIMIZER.format(before=BEFORE, made=UNKNOWN_FLAGS[name]), confidence=Confidence.LOW)
+    assert [("GL701", Confidence.LOW)] == [(f.code, f.confidence) for f in found.report.findings]
+
+
+@pytest.mark.parametrize("name", KNOWN_FLAGS)
+def test_a_known_flag_of_an_optimizer_is_told(tmp_path: Path, name: str) -> None:
+    """Also one that is false unless a caller says otherwise."""
+    found = analyse(tmp_path, OPTIMIZER.format(before=BEFORE, made=KNOWN_FLAGS[name]), confidence=Confidence.LOW)
+    assert ["GL701"] == [f.code for f in found.report.findings if f.confidence > Confidence.LOW]
+
+
+def test_an_optimizer_of_somebody_else_is_a_hint(tmp_path: Path) -> None:
+    """An annotation does not say how it was made."""
+    program = """
+        import torch
+
+        def main(optimizer: torch.optim.Adam):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                optimizer.step()
+        """
+    assert [("GL701", Confidence.LOW)] == [
+        (f.code, f.confidence) for f in analyse(tmp_path, program, confidence=Confidence.LOW).report.findings
+    ]
+
+
+CALL = """
+import torch
+
+def main(flag, more, cfg, unknown):
+    x = torch.ones(4, device="cuda")
+    labels = torch.zeros(4, device="cuda", dtype=torch.long)
+    pinned = torch.ones(4).pin_memory()
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        {call}
+    return pinned, labels
+"""
+CALLS = {
+    'pinned.to("cuda", non_blocking={})': "GL202",
+    'x.to("cpu", non_blocking={})': "GL201",
+    "torch.distributions.Normal(x, x, validate_args={})": "GL104",
+}
+HIDING = {
+    'pinned.to("cuda"{})': "GL202",
+    'x.to("cpu"{})': "GL201",
+    "torch.distributions.Normal(x, x{})": "GL104",
+    "torch.nn.functional.one_hot(labels{})": "GL303",
+    "torch.repeat_interleave(labels, labels{})": "GL303",
+}
+
+
+def told(call: str, code: str, folder: Path) -> list[Confidence]:
+    """How surely a call has the effect that a code stands for."""
+    found = analyse(folder, CALL.format(call=call), confidence=Confidence.LOW).report.findings
+    return [one.confidence for one in found if one.code == code]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_flag_that_nobody_knows_is_neither_true_nor_false(tmp_path: Path, call: str) -> None:
+    """A known one is: `non_blocking=False` blocks, and `validate_args=True` validates."""
+    code = CALLS[call]
+    known = "True" if "validate" in call else "False"
+    for flag in ("flag", "bool(cfg.flag)", "cfg.kind == 'a'"):
+        assert set(told(call.format(flag), code, tmp_path)) <= {Confidence.LOW}
+    assert told(call.format(known), code, tmp_path) == [Confidence.HIGH]
+
+
+@pytest.mark.parametrize("call", HIDING)
+def test_what_keywords_hide_is_not_left_out(tmp_path: Path, call: str) -> None:
+    """What is left out is."""
+    code = HIDING[call]
+    assert told(call.format(", **more"), code, tmp_path) == [Confidence.LOW]
+    assert told(call.format(""), code, tmp_path) == [Confidence.HIGH]
+
+
+def test_a_tensor_whose_device_keywords_hide_is_anywhere(tmp_path: Path) -> None:
+    """`torch.empty(4, **more)` may be made on the device; `torch.empty(4)` is made on the host."""
+    upload = "torch.empty(4{}).to('cuda', non_blocking=True)"
+    assert Confidence.HIGH not in told(upload.format(", **more"), "GL202", tmp_path)
+    assert told(upload.format(""), "GL202", tmp_path) == [Confidence.HIGH]
