@@ -116,11 +116,9 @@ def _recognise(findings: Iterable[Finding], folder: Path) -> list[Known]:
 
 def _lines(path: Path) -> list[str]:
     """The lines of a file; none if it cannot be read, which is a finding itself, or is a link to another folder."""
+    if leads_away(path, path.absolute().parent):
+        return []
     try:
-        return (
-            []
-            if leads_away(path, path.absolute().parent)
-            else reads.content(path).decode("utf-8", "replace").splitlines()
-        )
+        return reads.content(path).decode("utf-8", "replace").splitlines()
     except OSError:
         return []
