@@ -10,7 +10,8 @@ from graphlint.runtime.examine.examine import Examination, Progress
 from graphlint.runtime.examine.runner import examine_runner
 from graphlint.runtime.examine.target import Runs, Spec, Target, load
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.watch.watch import Watch, raised, told
+from graphlint.runtime.watch.failures import raised, told
+from graphlint.runtime.watch.watch import Watch
 
 
 def run_target(spec: Spec, runs: Runs, watch: Watch, reporting: Reporting, step: Progress) -> dict[str, float]:

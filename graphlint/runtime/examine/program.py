@@ -9,7 +9,8 @@ from pathlib import Path
 from graphlint.errors import UsageError
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Refusal
-from graphlint.runtime.watch.watch import Watch, chain, raised, told
+from graphlint.runtime.watch.failures import chain, raised, told
+from graphlint.runtime.watch.watch import Watch
 
 
 def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:

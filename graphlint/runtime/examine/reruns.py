@@ -28,10 +28,12 @@ from graphlint.runtime.trace.frames import local, running
 from graphlint.runtime.trace.operators import Traced, storage_key
 from graphlint.runtime.watch.blocks import block_of
 from graphlint.runtime.watch.decisions import Decisions
-from graphlint.runtime.watch.watch import Watch, told
+from graphlint.runtime.watch.failures import told
+from graphlint.runtime.watch.watch import Watch
 
 _FIRST = 3  # replays of a graph that are compared in any case; of later ones those whose number is a power of two
 _STEPS = 2  # of eager, one after the other, in which a value may come to matter
+
 
 @dataclass
 class Run:
@@ -117,7 +119,7 @@ class Reruns:
             self.watch.ended.append(self._ends)
 
     def _replaying(self, capture: Capture) -> None:
-        """A replay begins: what it should give, from the state that it finds."""
+        """A replay begins: what the block gives from the state that it finds."""
         rerun = self._known.get(id(capture))
         if rerun is None or self.watch.recorder.capture is not None:
             self.reporting.tell_doubts()

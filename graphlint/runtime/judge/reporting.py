@@ -44,7 +44,7 @@ class Reporting:
         watch.recorder.eager += (self.outside.ran, self.order.ran)
 
     def tell(self, capture: Capture, trouble: Trouble) -> None:
-        """Report it; where eager is compared with replay or with itself, what can make them differ waits until it does."""
+        """Report it; what a comparison is to decide waits until it has."""
         if self.undecided and (trouble.is_own or trouble.effect in self.undecided):
             self._held.append((capture, trouble))
         else:

@@ -14,12 +14,18 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from graphlint.runtime.trace.frames import MISSING
+from graphlint.runtime.trace.frames import MISSING, local
 from graphlint.runtime.trace.values import own_attributes
 
 SCALARS = (bool, int, float, complex, str, type(None))
 CONTAINERS = (list, tuple, dict, set, deque)
-ITERATORS = (types.GeneratorType, itertools.count, *(type(iter(one)) for one in ([], (), range(0))))
+ITERATORS: tuple[type, ...] = (
+    types.GeneratorType,
+    itertools.count,
+    type(iter([])),
+    type(iter(())),
+    type(iter(range(0))),
+)
 LENGTH = "length"  # what it is called in the description of a container
 _ELEMENTS = 64  # of a container that are looked at
 
@@ -38,9 +44,9 @@ class Position:
         """Told without taking a value from it: by the variables of a generator, or by what is left."""
         if isinstance(iterator, types.GeneratorType):
             frame = iterator.gi_frame
-            reached = (frame.f_lasti, {name: id(one) for name, one in frame.f_locals.items()}) if frame else None
-            return cls(id(iterator), reached)
-        return cls(id(iterator), repr(iterator) if isinstance(iterator, itertools.count) else operator.length_hint(iterator))
+            return cls(id(iterator), frame and [id(local(frame, name)) for name in frame.f_code.co_varnames])
+        is_endless = isinstance(iterator, itertools.count)
+        return cls(id(iterator), repr(iterator) if is_endless else operator.length_hint(iterator))
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,9 +135,9 @@ def source_tree(path: str) -> ast.Module:
 def loads(path: str, name: str) -> Iterator[int]:
     """The lines of a file that read a name, or an attribute of this name."""
     for node in ast.walk(source_tree(path)):
-        is_named = isinstance(node, ast.Name) and node.id == name or isinstance(node, ast.Attribute) and node.attr == name
-        if is_named and isinstance(node.ctx, ast.Load):
-            yield node.lineno
+        match node:
+            case ast.Name(id=found, ctx=ast.Load()) | ast.Attribute(attr=found, ctx=ast.Load()) if found == name:
+                yield node.lineno
 
 
 def is_read(name: str, path: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CellType, CodeType, FrameType, FunctionType
@@ -103,8 +104,9 @@ def _scope(code: CodeType) -> ast.AST:
     """The function that was compiled to some code; the whole file for that of a module."""
     tree = source_tree(code.co_filename)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
-            if code.co_firstlineno in {node.lineno, *(one.lineno for one in node.decorator_list)}:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if (node.name, first) == (code.co_name, code.co_firstlineno):
                 return node
     return tree
 
@@ -150,7 +152,7 @@ def _function(code: CodeType, body: list[ast.stmt], names: tuple[str, ...]) -> C
 def _class_around(code: CodeType) -> str:
     """The class by which private names are known in some code; empty where there is none."""
     parts = code.co_qualname.split(".")
-    around = [one for one, inner in zip(parts, parts[1:], strict=False) if "<locals>" not in (one, inner)]
+    around = [one for one, inner in itertools.pairwise(parts) if "<locals>" not in (one, inner)]
     return around[-1] if around else ""
 
 

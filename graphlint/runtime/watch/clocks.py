@@ -74,12 +74,16 @@ class Clocks:
             (stream, "synchronize", self._after(stream.synchronize, lambda one: _join(host, self._of(one)))),
             (stream, "query", self._after(stream.query, lambda one: _join(host, self._of(one)))),
             (torch.cuda, "synchronize", self._after(torch.cuda.synchronize, lambda *_: self._wait_for_all())),
-            (torch.accelerator, "synchronize", self._after(torch.accelerator.synchronize, lambda *_: self._wait_for_all())),
+            (
+                torch.accelerator,
+                "synchronize",
+                self._after(torch.accelerator.synchronize, lambda *_: self._wait_for_all()),
+            ),
             (torch._tensor_str, "_str", self._after(torch._tensor_str._str, lambda *_, **__: self.waited())),
         ]
 
     def _after(self, call: Callable[..., Any], noted: Callable[..., None]) -> Callable[..., Any]:
-        """The same function, taken note of if it has succeeded: a query that finds work to be done waits for nothing."""
+        """The same function, taken note of when it has run; a query that finds work to be done waits for nothing."""
 
         @functools.wraps(call)
         def clocked(*args: Any, **kwargs: Any) -> Any:
@@ -92,7 +96,9 @@ class Clocks:
 
     def _of(self, stream: Any) -> Vector:
         if not hasattr(stream, "cuda_stream"):  # one of any device
-            stream = torch.cuda.Stream(stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type)
+            stream = torch.cuda.Stream(
+                stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type
+            )
         return self._streams.setdefault(stream.cuda_stream, {})
 
     def _record(self, event: Any, stream: Any = None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
@@ -19,48 +18,22 @@ from graphlint.runtime.device.backend import ACTIVE, NOT_CAPTURING, Backend
 from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Internal, Refusal
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, Traced, storage_key, tensors
-from graphlint.runtime.trace.places import Place, Stack, libraries_between, user_stack, waiting_frame
+from graphlint.runtime.trace.places import Stack, libraries_between, user_stack, waiting_frame
 from graphlint.runtime.watch.decisions import decided
+from graphlint.runtime.watch.eager_values import EagerValues, Site, site_of
 
 SYNCHRONIZES = "called a synchronizing CUDA operation"
-_KEPT = 64  # values of one waiting operator on one line
 _REFUSE_WAITS, _ALLOW_WAITS = 2, 0  # modes of torch's debugging of synchronisations
 
 
 _Result = TypeVar("_Result")
 
-Site = tuple[str, Place | None]  # an operator and the line of user code that runs it
-
-
-def site_of(operator: str, stack: Stack) -> Site:
-    return operator, stack[0] if stack else None
-
-
-class EagerValues:
-    """What waiting operators gave in eager, by site, to go on with where a capture refuses them."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Site, deque[object]] = {}
-
-    def __contains__(self, site: Site) -> bool:
-        return site in self._kept
-
-    def keep(self, site: Site, value: object) -> None:
-        self._kept.setdefault(site, deque(maxlen=_KEPT)).append(value)
-
-    def next(self, site: Site) -> object:
-        """The values of a site, one after the other and then from the beginning; None where there is none."""
-        kept = self._kept.get(site)
-        if kept:
-            kept.rotate(-1)
-        return kept[-1] if kept else None
-
 
 class Recorder(DispatchMode):
     """Follows every operator of this thread; while a capture is under way, it takes down what they do.
 
-    `eager` is told of operators outside of captures, with their results, `waited` when one has waited; `strays` are operators that
-    allocate in a capture that torch does not know of.
+    `eager` is told of operators outside of captures, with their results, `waited` when one has waited for the device;
+    `strays` are operators that allocate in a capture that torch does not know of.
     """
 
     def __init__(self, driver: Backend) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import re
 import sys
 import threading
-import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -26,14 +24,13 @@ from graphlint.runtime.trace.capture import Capture, Refusal
 from graphlint.runtime.trace.places import (
     Stack,
     caller_stack,
-    is_user_code,
-    traceback_stack,
     user_stack,
     waiting_frame,
 )
 from graphlint.runtime.watch.bindings import RecordedBindings
 from graphlint.runtime.watch.calls import Calls
 from graphlint.runtime.watch.clocks import Clocks
+from graphlint.runtime.watch.failures import is_own, raised
 from graphlint.runtime.watch.hooks import Hooks
 from graphlint.runtime.watch.openings import GRAPH, GRAPHED, Openings
 from graphlint.runtime.watch.process import Process
@@ -153,7 +150,7 @@ class Watch:
                 capture.is_healthy = False
             elif failing is not None and not capture.refusals:
                 refusal = raised(failing, capture.stack)
-                if self.awaits_failure and _is_own(failing):
+                if self.awaits_failure and is_own(failing):
                     capture.is_healthy = False
                     self.failures.append((failing, capture, refusal))
                 else:
@@ -267,39 +264,3 @@ class Watch:
             self.recorder.refuse(text, own, is_from_driver=True, effect="concurrent-call")
         else:
             self.recorder.refuse(text, waiting_frame(own, capture.thread), is_from_driver=True)
-
-
-def first_of(error: BaseException) -> BaseException:
-    """The first of a chain of exceptions is the cause, the later ones tell of its consequences."""
-    return list(chain(error))[-1]
-
-
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, and those that led to it."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _is_own(error: BaseException) -> bool:
-    """Whether code of the program raised it, and not a library that it calls."""
-    frames = traceback.extract_tb(first_of(error).__traceback__)
-    return bool(frames) and is_user_code(frames[-1].filename)
-
-
-def told(error: BaseException) -> str:
-    """An exception in words, with the line that raised it."""
-    error = first_of(error)
-    said = f"{type(error).__name__}: {first_line(error)}"
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{said}; raised at {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else said
-
-
-def raised(error: BaseException, outer: Stack = ()) -> Refusal:
-    """An exception as a refusal."""
-    error = first_of(error)
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    inner = itertools.takewhile(lambda frame: not is_user_code(frame.f_code.co_filename), reversed(frames))
-    names = tuple(f"{frame.f_globals.get('__name__')}:{frame.f_code.co_qualname}" for frame in inner)
-    said = f"{type(error).__name__}: {first_line(error)}"
-    return Refusal("", said, (*traceback_stack(error.__traceback__), *outer[1:]), names)
