@@ -9,14 +9,14 @@ import torch
 
 from graphlint.runtime.compare.remembered import GoneError
 from graphlint.runtime.compare.state import reachable_from
-from graphlint.runtime.examine.rerun import Rerun, Variables, quiet
+from graphlint.runtime.examine.rerun import BlockRerun, Variables, quiet
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.watch.watch import Watch
 
 ATTEMPTS = 8  # captures, of which each goes past the operator that broke the last one
 
 
-def capture_past(watch: Watch, rerun: Rerun, refused: Capture) -> None:
+def capture_past(watch: Watch, rerun: BlockRerun, refused: Capture) -> None:
     """Capture the block again with what eager gives for each refused operator, as long as captures end properly."""
     captures = watch.captures
     number = len(captures)
@@ -25,15 +25,15 @@ def capture_past(watch: Watch, rerun: Rerun, refused: Capture) -> None:
             if not refused.is_healthy or not refused.refusals or not watch.recorder.go_past(refused.refusals[-1]):
                 break
             with _undone(watch, rerun) as given, watch.recorder.unheard():
-                rerun.block.run(rerun.function, given)  # for the values that the next capture goes on with
+                rerun.run(given)  # for the values that the next capture goes on with
             with _undone(watch, rerun) as given, torch.cuda.graph(torch.cuda.CUDAGraph()):
-                rerun.block.run(rerun.function, given)
+                rerun.run(given)
             refused = captures[-1]
     del captures[number:]  # the program knows nothing of them
 
 
 @contextlib.contextmanager
-def _undone(watch: Watch, rerun: Rerun) -> Iterator[Variables]:
+def _undone(watch: Watch, rerun: BlockRerun) -> Iterator[Variables]:
     """Inside, the block can run; how it fails has been heard, and what it does to the program is undone."""
     with watch.ignoring():
         given = rerun.given()

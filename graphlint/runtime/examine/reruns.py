@@ -19,8 +19,9 @@ from graphlint.runtime.compare.reach import Walk
 from graphlint.runtime.compare.remembered import GoneError, remembered
 from graphlint.runtime.compare.state import LIMIT, Snapshot, State, kept, reachable_from
 from graphlint.runtime.examine.arguments import Values, nudge
+from graphlint.runtime.examine.graphed import reruns_of
 from graphlint.runtime.examine.refused import capture_past
-from graphlint.runtime.examine.rerun import Rerun, Roots, Variables, quiet
+from graphlint.runtime.examine.rerun import BlockRerun, Rerun, Roots, Variables, quiet
 from graphlint.runtime.judge import host
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
@@ -29,6 +30,7 @@ from graphlint.runtime.trace.operators import Traced, storage_key
 from graphlint.runtime.watch.blocks import block_of
 from graphlint.runtime.watch.decisions import Decisions
 from graphlint.runtime.watch.failures import told
+from graphlint.runtime.watch.openings import GRAPHED
 from graphlint.runtime.watch.watch import Watch
 
 _FIRST = 3  # replays of a graph that are compared in any case; of later ones those whose number is a power of two
@@ -66,6 +68,7 @@ class Reruns:
         self.reporting = reporting
         self.compared = 0
         self._stream: torch.cuda.Stream | None = None
+        self._blocks: dict[int, BlockRerun] = {}  # while they are captured
         self._known: dict[int, Rerun] = {}
         self._expected: dict[int, Expected] = {}
         self._unseen: dict[str, str] = {}
@@ -74,6 +77,7 @@ class Reruns:
         reporting.undecided = frozenset({"frozen-host-value"})
         watch.began.append(self._begins)
         watch.ended.append(self._ends)
+        watch.graphed.append(lambda captures, callables: self._known.update(reruns_of(callables, captures)))
         watch.replaying.append(self._replaying)
         watch.replayed.append(self._replayed)
 
@@ -82,6 +86,8 @@ class Reruns:
         return "; ".join(f"{place} is not compared with eager, since {why}" for place, why in self._unseen.items())
 
     def _begins(self, capture: Capture) -> None:
+        if GRAPHED in self.watch.openings.running:
+            return
         found = block_of(running())
         if found is None:
             self._skip(capture, "the source does not show what is captured")
@@ -89,13 +95,12 @@ class Reruns:
         block, frame = found
         owner = local(frame, "__class__")
         recall = {name: remembered(value) for name, value in block.given(frame).items()}
-        self._known[id(capture)] = Rerun(block, block.function(frame.f_globals, owner), recall, Ambient())
+        self._blocks[id(capture)] = BlockRerun(block, block.function(frame.f_globals, owner), recall, Ambient())
 
     def _ends(self, capture: Capture) -> None:
-        rerun = self._known.get(id(capture))
+        rerun = self._blocks.pop(id(capture), None)
         frame = next((frame for frame in running() if rerun is not None and id(frame) == rerun.block.frame), None)
         if rerun is None or frame is None or not capture.is_healthy or capture.refusals:
-            self._known.pop(id(capture), None)
             if rerun is not None and sys.exception() is not None:
                 self._capture_past_refusals(rerun, capture)
             return
@@ -104,9 +109,10 @@ class Reruns:
             return
         walk = Walk(rerun.roots(rerun.block.given(frame), rerun.block.made(frame)), LIMIT)
         made = [one for one in walk.tensors if storage_key(one) in capture.internals]
+        self._known[id(capture)] = rerun
         rerun.results = {walk.names[id(one)]: remembered(one) for one in made}
 
-    def _capture_past_refusals(self, rerun: Rerun, capture: Capture) -> None:
+    def _capture_past_refusals(self, rerun: BlockRerun, capture: Capture) -> None:
         """The program goes no further than the first refusal, and its block does."""
         self.watch.began.remove(self._begins)
         self.watch.ended.remove(self._ends)
@@ -182,7 +188,7 @@ class Reruns:
         self._stream = self._stream or torch.cuda.Stream()
         ambient = rerun.ambient if autocast is None else rerun.ambient.with_autocast(autocast)
         with quiet(), ambient.entered(), torch.cuda.stream(self._stream), Decisions(located=True) as decisions:
-            made = rerun.block.run(rerun.function, given)
+            made = rerun.run(given)
         torch.cuda.synchronize()
         state = reachable_from((*rerun.roots(given, made), *_written(capture)))
         return Run(kept(state, before.held()), decisions.made)
@@ -191,9 +197,11 @@ class Reruns:
         """What the replay has given, by the same names: memory of the graph by those that it had at capture."""
         torch.cuda.synchronize()
         rerun = self._known[id(capture)]
-        state = reachable_from(rerun.roots(expected.given, {}))
-        own = {name for name, one in state.tensors.items() if storage_key(one) in capture.internals}
-        found = {name: one for name, one in kept(state, expected.before.held()).items() if name not in own}
+        found: Values = {}
+        if not rerun.does_more:
+            state = reachable_from(rerun.roots(expected.given, {}))
+            own = {name for name, one in state.tensors.items() if storage_key(one) in capture.internals}
+            found = {name: one for name, one in kept(state, expected.before.held()).items() if name not in own}
         for name, recall in rerun.results.items():
             with contextlib.suppress(GoneError):
                 found[name] = recall().detach().clone()
@@ -214,7 +222,7 @@ class Reruns:
         try:
             for change in (False, True) if is_other_way else (False,):
                 expected.before.restore()
-                if is_other_way:
+                if _way(capture.decisions, draws=True) != _way(expected.run.decisions, draws=True):
                     _reseed()
                 if change:
                     nudge(reachable_from(rerun.roots(expected.given, {})).tensors.values())
@@ -230,8 +238,9 @@ class Reruns:
         self.reporting.tell_doubts()
 
 
-def _way(decisions: list[Traced]) -> list[tuple[str, tuple[object, ...]]]:
-    return [(one.operator, one.numbers) for one in decisions]
+def _way(decisions: list[Traced], *, draws: bool = False) -> list[tuple[str, tuple[object, ...]]]:
+    """What the host decided, or only what it `draws`."""
+    return [(one.operator, one.numbers) for one in decisions if one.draws or not draws]
 
 
 def _written(capture: Capture) -> Roots:

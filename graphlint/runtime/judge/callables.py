@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from graphlint.runtime.trace.capture import Capture, Tell, Trouble
-from graphlint.runtime.trace.frames import running
+from graphlint.runtime.trace.frames import local, running
 from graphlint.runtime.trace.operators import storage_key
 from graphlint.runtime.trace.places import Stack, caller_stack, user_stack, waiting_frame
 
@@ -36,6 +36,35 @@ class Graphed:
         return any(storage_key(gradient) in self.backward.internals for gradient in gradients)
 
 
+class NotedForward:
+    """The forward of a graphed module, which runs eagerly unheard in another mode than it was graphed in.
+
+    A copy of the module has the very same forward, and so the graph and the parameters of the first.
+    """
+
+    def __init__(self, module: torch.nn.Module, capture: Capture, tell: Tell) -> None:
+        functools.update_wrapper(self, module.forward)
+        self._forward, self._module, self._is_training = module.forward, module, module.training
+        self._capture, self._tell = capture, tell
+        self._copied: Stack = ()
+
+    def __deepcopy__(self, _memo: object) -> NotedForward:
+        self._copied = caller_stack()
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        called = local(sys._getframe(1), "self")
+        if called is not self._module and isinstance(called, torch.nn.Module) and vars(called).get("forward") is self:
+            said = "the copy runs the graph of the module that was graphed, with its parameters"
+            self._tell(self._capture, Trouble("graphed-callable-contract", self._copied or caller_stack(), said))
+        if self._module.training is not self._is_training:
+            self._capture.runs_eagerly = True
+            modes = ("training", "evaluation") if self._is_training else ("evaluation", "training")
+            said = f"it was graphed for {modes[0]}, and runs in {modes[1]}"
+            self._tell(self._capture, Trouble("silent-eager", caller_stack(), said))
+        return self._forward(*args, **kwargs)
+
+
 class GraphedCallables:
     """One call of `make_graphed_callables`, which captured all forwards, then all backwards in reverse order.
 
@@ -51,22 +80,7 @@ class GraphedCallables:
         self._graphed = [Graphed(*one) for one in zip(callables, forwards, backwards, strict=True)]
         for one in self._graphed:
             if isinstance(one.call, torch.nn.Module):
-                one.call.forward = self._noting_mode(one.call, one.forward)
-
-    def _noting_mode(self, module: torch.nn.Module, capture: Capture) -> Callable[..., Any]:
-        """The forward of a graphed module, which in another mode than it was graphed in runs eagerly unheard."""
-        forward, is_training = module.forward, module.training
-
-        @functools.wraps(forward)
-        def noted(*args: Any, **kwargs: Any) -> Any:
-            if module.training is not is_training:
-                capture.runs_eagerly = True
-                modes = ("training", "evaluation") if is_training else ("evaluation", "training")
-                said = f"it was graphed for {modes[0]}, and runs in {modes[1]}"
-                self._tell(capture, Trouble("silent-eager", caller_stack(), said))
-            return forward(*args, **kwargs)
-
-        return noted
+                one.call.forward = NotedForward(one.call, one.forward, tell)
 
     def replays(self, capture: Capture) -> Iterator[Trouble]:
         """A graph is about to be replayed, which may be one of these."""

@@ -179,13 +179,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """One operator with its results, and the numbers among its arguments; what `is_unfilled` holds nothing yet."""
+    """One operator with its results, and the numbers among its arguments; what `is_unfilled` holds nothing yet.
+
+    It `draws` random numbers.
+    """
 
     operator: str
     stack: Stack
     numbers: tuple[object, ...]
     results: list[torch.Tensor]
     is_unfilled: bool = False
+    draws: bool = False
 
 
 def tensors(tree: object) -> list[torch.Tensor]:

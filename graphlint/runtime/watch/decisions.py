@@ -38,4 +38,4 @@ def decided(call: Call, result: object, stack: Stack) -> list[Traced]:
         return []
     numbers = tuple(map(repr, call.numbers))  # as text, in which NaN equals NaN
     shapes = tuple((one.shape, one.dtype) for one in results)
-    return [Traced(call.name, stack, (*numbers, *shapes), [])]
+    return [Traced(call.name, stack, (*numbers, *shapes), [], draws=call.operator.draws)]

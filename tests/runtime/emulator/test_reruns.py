@@ -191,3 +191,39 @@ def test_all_that_a_capture_refuses_is_told(tmp_path: Path, handled: str) -> Non
     codes, report = verified(tmp_path, REFUSED.format(caught="try", handled=handled))
     assert codes == {"GL101", "GL102", "GL301", "GL303"}
     assert report.targets[0].measured["captures"] == 1
+
+
+GRAPHED = """
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm, self.drop = torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4), torch.nn.Dropout(0.5)
+        self.scale = 2
+    def forward(self, x):
+        y = self.drop(self.norm(self.linear(x)))
+        return y * self.scale, (y * {factor}).sum()
+
+block = Block().cuda()
+block = torch.cuda.make_graphed_callables(block, (torch.randn(8, 4, device="cuda"),))
+block.scale = {scale}
+optimizer = torch.optim.SGD(block.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    y, loss = block(torch.randn(8, 4, device="cuda"))
+    (y.sum() + loss).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "codes"),
+    [
+        (GRAPHED.format(factor=3, scale=2), set()),
+        (GRAPHED.format(factor=3, scale=3), {"GL402"}),
+        (GRAPHED.format(factor=f"(3 if {CAPTURING} else 4)", scale=2), {"GL405"}),
+    ],
+)
+def test_a_graphed_callable_is_compared_forward_and_backward(tmp_path: Path, program: str, codes: set[str]) -> None:
+    """With the module as it is now, on the inputs that torch has copied for the graph."""
+    found, report = verified(tmp_path, program)
+    assert found == codes and report.targets[0].measured["compared"] == 4 and report.targets[0].unseen == ""
