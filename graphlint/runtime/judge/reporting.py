@@ -12,7 +12,7 @@ from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
 from graphlint.runtime.judge.causes import Causes, branching
 from graphlint.runtime.judge.findings import Findings
-from graphlint.runtime.judge.growth import captured_again
+from graphlint.runtime.judge.growth import Growth
 from graphlint.runtime.judge.order import Order
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
@@ -33,6 +33,7 @@ class Reporting:
         self.findings = findings
         self.outside = Outside(self.tell, watch.driver, watch.openings)
         self.order = Order(self.tell, watch.clocks)
+        self.growth = Growth()
         self.training = Training(causes.catalogue.families["accumulating"])
         self.undecided: frozenset[str] = frozenset()  # effects that a comparison is to decide
         self.is_trying = False  # what a capture does that goes past refusals is not the program's
@@ -76,7 +77,7 @@ class Reporting:
                 *audit.after_capture(capture),
                 *host.after_capture(capture, self.watch.hooks.codes),
                 *self.training.captured(capture),
-                *captured_again(capture, earlier, self.watch.is_alive),
+                *self.growth.captured(capture, earlier, self.watch.is_alive),
             ]
             for trouble in troubles:
                 self.tell(capture, trouble)
@@ -104,6 +105,8 @@ class Reporting:
         """The target has run: what it left behind, and what no capture of torch has seen."""
         if not has_failed:
             self._tell_unused()
+            for one in self.growth.ended():
+                self.tell(*one)
         for trouble in self.watch.process.left() if self.watch.captures else ():
             self.findings.add(trouble.effect, trouble.stack, said=trouble.said)
         for operator, stack in self.watch.recorder.strays:
