@@ -15,17 +15,21 @@ floor; imports go down this list, and never up:
   apart, in values, in the state within reach, and operator by operator, by the noise of two eager runs;
 - `trace` is what is taken down: places in the source, operators, nodes, bindings, captures. It knows nobody.
 
-A program that captures by itself has no step of its own: it runs, is watched, and is judged in the same way.
-Downwards go calls. Upwards, a watch tells those who have put themselves into its lists (`ended`, `replaying`,
-`graphed`).
+A program that captures by itself runs, is watched, and is judged in the same way. What it captures is run again
+without a graph (`examine.reruns`), from the state that a replay finds: the body of a `with`, what stands between
+`capture_begin` and `capture_end`, or a callable of `make_graphed_callables`. What both give is compared, and what the
+second run does is undone. Downwards go calls. Upwards, a watch tells those who have put themselves into its lists
+(`began`, `ended`, `replaying`, `replayed`, `graphed`).
 
 Unseen or unsound on purpose: one run is one way through the code, and what example arguments do not reach is not
 judged. A word in the parameters of a kernel counts as an address if it lies in memory that an operator of that kernel
 was given; data may look like one, and pointers behind a pointer are not followed. Waiting operators are known by
 running eager with torch's debugging of synchronisations, which some library calls evade; the driver's own log, where
-there is one, closes the gap. Nothing listens to lines where a debugger or a coverage tool does. A difference below
-ten times the noise floor, or of a few units in the last place, is none. The state within reach ends after 100,000
-objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses.
+there is one, closes the gap. The first three replays of a graph are compared, later ones at powers of two; a block
+whose source is not there, which takes from an iterator or fails when it runs again is named as not compared, and what
+it does to files, or to state beyond reach, is not undone. The host is one clock, whichever thread waits. Nothing
+listens to lines where a debugger or a coverage tool does. A difference below ten times the noise floor, or of a few
+units in the last place, is none. The state within reach ends after 100,000 objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
             if raising in passed:
                 capture.refusals.append(refusal)
                 reporting.capture_ended(capture)
+        reporting.tell_doubts()
         reporting.ended(has_failed=failure is not None)
         if isinstance(failure, UsageError):
             raise failure

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -34,6 +36,7 @@ from graphlint.runtime.watch.openings import GRAPHED
 from graphlint.runtime.watch.watch import Watch
 
 _FIRST = 3  # replays of a graph that are compared in any case; of later ones those whose number is a power of two
+_DOUBTS = 8  # replays in which a value that changes is tried, before it is taken for one that does not matter
 _STEPS = 2  # of eager, one after the other, in which a value may come to matter
 
 
@@ -71,6 +74,7 @@ class Reruns:
         self._blocks: dict[int, BlockRerun] = {}  # while they are captured
         self._known: dict[int, Rerun] = {}
         self._expected: dict[int, Expected] = {}
+        self._settled: Counter[int] = Counter()  # by capture, how often its doubts were dismissed
         self._unseen: dict[str, str] = {}
         if not watch.driver.has_numbers:
             return
@@ -93,9 +97,9 @@ class Reruns:
             self._skip(capture, "the source does not show what is captured")
             return
         block, frame = found
-        owner = local(frame, "__class__")
+        function = block.function(frame.f_globals, local(frame, "__class__"))
         recall = {name: remembered(value) for name, value in block.given(frame).items()}
-        self._blocks[id(capture)] = BlockRerun(block, block.function(frame.f_globals, owner), recall, Ambient())
+        self._blocks[id(capture)] = BlockRerun(block, function, recall, Ambient())
 
     def _ends(self, capture: Capture) -> None:
         rerun = self._blocks.pop(id(capture), None)
@@ -128,28 +132,28 @@ class Reruns:
         """A replay begins: what the block gives from the state that it finds."""
         rerun = self._known.get(id(capture))
         if rerun is None or self.watch.recorder.capture is not None:
-            self.reporting.tell_doubts()
+            self.reporting.tell_doubts(capture)
             return
-        if capture.replays >= _FIRST and capture.replays & (capture.replays - 1) and not self.reporting.has_doubts:
+        has_doubts = self.reporting.has_doubts(capture) and self._settled[id(capture)] < _DOUBTS
+        if capture.replays >= _FIRST and capture.replays & (capture.replays - 1) and not has_doubts:
+            self.reporting.dismiss_doubts(capture)
             return
-        try:
-            with self.watch.ignoring():
-                self._expected[id(capture)] = self._expect(rerun, capture)
-        except GoneError:
-            self._skip(capture, "what it was captured on is not there any more")
-        except Exception as error:
-            self._skip(capture, f"the block fails when it runs again: {told(error)}")
+        with self._skipping(capture), self.watch.ignoring():
+            self._expected[id(capture)] = self._expect(rerun, capture)
 
     def _replayed(self, capture: Capture) -> None:
         expected = self._expected.pop(id(capture), None)
         if expected is None:
             return
-        with self.watch.ignoring():
+        difference = None
+        with self._skipping(capture), self.watch.ignoring():
             found = self._found(capture, expected)
+            if not (self._known[id(capture)].results.keys() & found.keys()) and not _written(capture):
+                raise GoneError
             difference = self._difference(capture, expected, found)
-        self.compared += 1
+            self.compared += 1
         if difference is None:
-            self.reporting.dismiss_doubts()
+            self._settled[id(capture)] += bool(self.reporting.dismiss_doubts(capture))
         else:
             divergence = Divergence(capture.decisions, expected.run.decisions, expected.run.decisions)
             self.reporting.replay_differs(capture, divergence, difference)
@@ -161,8 +165,8 @@ class Reruns:
         before = state.snapshot()
         try:
             run = self._run(rerun, capture, given, before)
-            if self.reporting.has_doubts and self._matters(rerun, capture, before, run):
-                self.reporting.tell_doubts()
+            if self.reporting.has_doubts(capture) and self._matters(rerun, capture, before, run):
+                self.reporting.tell_doubts(capture)
             if (autocast := Autocast()) != rerun.ambient.autocast:
                 before.restore()
                 if self._run(rerun, capture, given, before, autocast=autocast).differs(run):
@@ -186,6 +190,7 @@ class Reruns:
         for parameter in self.reporting.training.made_by(capture):
             parameter.grad = None
         self._stream = self._stream or torch.cuda.Stream()
+        self._stream.wait_stream(torch.cuda.current_stream())
         ambient = rerun.ambient if autocast is None else rerun.ambient.with_autocast(autocast)
         with quiet(), ambient.entered(), torch.cuda.stream(self._stream), Decisions(located=True) as decisions:
             made = rerun.run(given)
@@ -235,7 +240,17 @@ class Reruns:
     def _skip(self, capture: Capture, why: str) -> None:
         self._known.pop(id(capture), None)
         self._unseen[f"{capture.region.path}:{capture.region.line}"] = why
-        self.reporting.tell_doubts()
+        self.reporting.tell_doubts(capture)
+
+    @contextlib.contextmanager
+    def _skipping(self, capture: Capture) -> Iterator[None]:
+        """Inside, what goes wrong is no failure of the program: it is not compared from here on."""
+        try:
+            yield
+        except GoneError:
+            self._skip(capture, "what it was captured on, or gives, is not there any more")
+        except Exception as error:
+            self._skip(capture, f"it fails when it runs again: {told(error)}")
 
 
 def _way(decisions: list[Traced], *, draws: bool = False) -> list[tuple[str, tuple[object, ...]]]:

@@ -130,7 +130,7 @@ class Reporting:
     def replay_differs(self, capture: Capture, divergence: Divergence, difference: Difference) -> None:
         """A replay of a program gives something else than its own code."""
         said = f"`{difference.path[2:-2]}` differs in replay {capture.replays}"
-        if not self.tell_doubts() and not self.findings.explain(capture.region):
+        if not self.tell_doubts(capture) and not self.findings.explain(capture.region):
             self._explain(capture, divergence, said)
 
     def _explain(self, capture: Capture, divergence: Divergence, said: str) -> None:
@@ -176,20 +176,21 @@ class Reporting:
         self.undecided = frozenset()
         return self.tell_doubts()
 
-    @property
-    def has_doubts(self) -> bool:
-        return bool(self._held)
+    def has_doubts(self, capture: Capture) -> bool:
+        return any(one is capture for one, _ in self._held)
 
-    def tell_doubts(self) -> bool:
-        """Report what has waited; whether anything has."""
-        held, self._held = self._held, []
+    def tell_doubts(self, capture: Capture | None = None) -> bool:
+        """Report what has waited, of one capture or of all; whether anything has."""
+        held = self.dismiss_doubts(capture)
         for one in held:
             self._report(*one)
         return bool(held)
 
-    def dismiss_doubts(self) -> None:
+    def dismiss_doubts(self, capture: Capture | None = None) -> list[tuple[Capture, Trouble]]:
         """What has waited changes nothing."""
-        self._held.clear()
+        held = [one for one in self._held if capture is None or one[0] is capture]
+        self._held = [one for one in self._held if one not in held]
+        return held
 
     def autocast_ignored(self, capture: Capture) -> None:
         """A replay runs under another autocast than its capture, which would change what eager gives."""
