@@ -29,7 +29,8 @@ there is one, closes the gap. The first three replays of a graph are compared, l
 whose source is not there, which takes from an iterator or fails when it runs again is named as not compared, and what
 it does to files, or to state beyond reach, is not undone. The host is one clock, whichever thread waits. Nothing
 listens to lines where a debugger or a coverage tool does. A difference below ten times the noise floor, or of a few
-units in the last place, is none. The state within reach ends after 100,000 objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses.
+units in the last place, is none. The state within reach ends after 100,000 objects. The emulator models order, memory
+and refusals, and neither parallel streams nor what the allocator reuses.
 """
 
 from __future__ import annotations
