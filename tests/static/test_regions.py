@@ -964,3 +964,92 @@ def test_graph_safe_gives_back_what_it_decorates() -> None:
     assert function is graph_safe(function)
     assert Class is graph_safe(Class)
     assert (before, {}) == (dict(vars(Class)), vars(function))
+
+
+USED = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x, place):
+        return x * place.item()  # expect: GL101
+
+def decode(model, x, place):
+    y = model(x, place)
+    return y * y.max().item()  # expect: GL101
+
+def loop(model, x, place):
+    return decode(model, x, place)
+
+def main():
+    {compiled}
+    {called}(Model().cuda(), torch.ones(4, device="cuda"), torch.zeros(1, device="cuda"))
+"""
+MAKE = 'torch.compile(decode, mode="reduce-overhead")'
+
+
+@pytest.mark.parametrize(
+    ("compiled", "called"),
+    [
+        pytest.param(f"fast = {MAKE}", "fast", id="a name"),
+        pytest.param(f"global decode\n    decode = {MAKE}", "loop", id="in the place of the function"),
+        pytest.param("from tensordict.nn import CudaGraphModule\n    fast = CudaGraphModule(decode)", "fast", id="eager"),
+    ],
+)
+def test_calls_of_what_is_captured_say_what_it_gets(tmp_path: Path, compiled: str, called: str) -> None:
+    """A model that is handed over is followed, and what is computed with it."""
+    analysis = analyse(tmp_path, USED.format(compiled=compiled, called=called))
+    assert analysis.expected == analysis.found and () == analysis.report.holes
+
+
+def test_what_is_handed_over_and_called_is_no_tensor(tmp_path: Path) -> None:
+    """Where nobody is seen to call what is captured, what it calls is not known, and that is told."""
+    analysis = analyse(tmp_path, USED.format(compiled=f"fast = {MAKE}", called="print"))
+    (hole,) = analysis.report.holes
+    assert ("model", 1) == (hole.callee, hole.fitting)
+
+
+def test_a_model_that_is_looked_up_by_the_names_of_its_module_and_class_is_followed(tmp_path: Path) -> None:
+    """Modules and classes are chosen together, some calls before the capture."""
+    files = """
+        # file: zoo/__init__.py
+        # file: zoo/first.py
+        import torch
+        class First(torch.nn.Module):
+            def forward(self, x):
+                return x.item()  # expect: GL101
+        # file: zoo/second.py
+        import torch
+        class Second(torch.nn.Module):
+            def forward(self, x):
+                return x.tolist()  # expect: GL101
+        # file: loader.py
+        import importlib
+        MODELS = {"A": ("first", "First"), "B": ("second", "Second")}
+        def find(name):
+            if name not in MODELS:
+                return None
+            module, cls = MODELS[name]
+            return getattr(importlib.import_module(f"zoo.{module}"), cls, None)
+        def choose(config):
+            for name in config.names:
+                cls = find(name)
+                if cls is not None:
+                    return cls, name
+            raise ValueError(config)
+        def load(config):
+            cls, _ = choose(config)
+            return cls().cuda()
+        # file: runner.py
+        import torch
+        from loader import load
+        class Runner:
+            def __init__(self, config):
+                self.config, self.model = config, None
+            def prepare(self):
+                self.model = load(self.config)
+            def capture(self, x: torch.Tensor):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    self.model(x)
+        """
+    analysis = analyse(tmp_path, textwrap.dedent(files))
+    assert analysis.expected == analysis.found and 2 == len(analysis.found)

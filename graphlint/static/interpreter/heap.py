@@ -153,9 +153,7 @@ class Heap:
             return assigned
         attributes = self.attributes(instance)
         if name in attributes:
-            if frame.in_region and instance.arguments is None:
-                return self.interpreter.instances.constructions.told(instance.cls, name, attributes[name])
-            return attributes[name]
+            return self._in_region(instance, name) if frame.in_region else attributes[name]
         value = self.member(instance, name, frame)
         if value is not None:
             return value
@@ -166,6 +164,21 @@ class Heap:
             if name in attributes:
                 return attributes[name]
         return attributes.get(ANY, UNKNOWN)
+
+    def _in_region(self, instance: Instance, name: str) -> Value:
+        """What an attribute holds by the time of a capture: what is None at first has been set by a method since."""
+        attributes = self.attributes(instance)
+        value = attributes[name]
+        if instance.arguments is None:
+            value = self.interpreter.instances.constructions.told(instance.cls, name, value)
+        if value == loosened(NONE) and (instance, name) not in self.searched:
+            self.searched.add((instance, name))
+            attributes[name] = NONE
+            self._search_methods(instance, name)
+            if attributes[name] == NONE:
+                attributes[name] = value
+            return attributes[name]
+        return value
 
     def lacks(self, instance: Instance, name: str) -> bool:
         """Whether nothing in the source gives an object an attribute: no class that it is of, and nothing else.
@@ -225,7 +238,7 @@ class Heap:
         return Bound(method, receiver)
 
     def _search_methods(self, instance: Instance, name: str) -> None:
-        """Run the methods that assign an attribute which the constructor does not set, to learn its kind."""
+        """Run the methods that assign an attribute which the constructor does not set, or to None, to learn its kind."""
         for base in self.interpreter.classes.order(instance.cls):
             if isinstance(base, str):
                 continue
@@ -236,7 +249,7 @@ class Heap:
                         method = self.interpreter.names.definition(definition, base)
                         for function in _functions(method):
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
-                        if name in self.objects[instance]:
+                        if self.objects[instance].get(name, NONE) != NONE:
                             return
 
 
