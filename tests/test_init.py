@@ -192,6 +192,16 @@ def test_what_fits_a_call_that_nobody_knows_is_a_target(tmp_path: Path, capsys: 
     assert "found 5 errors" in out and "not looked at" not in out
 
 
+def test_what_a_script_calls_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stands in no function that a target could name; the table that is written is a valid one."""
+    script = "def load(path):\n    return path\n\nmodel = load(open('x'))\nids = torch.ones(4, device='cuda')\n"
+    script += "with torch.cuda.graph(torch.cuda.CUDAGraph()):\n    model(ids)\n"
+    init(write(tmp_path, f"# file: serve/__init__.py{ENGINE}# file: serve/main.py\nimport torch\n\n{script}"))
+    assert ["serve.run:Runner.capture"] == [target.at for target in load_config(tmp_path).targets]
+    capsys.readouterr()
+    assert 1 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+
+
 def test_few_classes_are_named_one_by_one(tmp_path: Path) -> None:
     """Four can be read; what takes other arguments is left out."""
     others = ENGINE.replace(

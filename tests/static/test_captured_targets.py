@@ -136,7 +136,10 @@ def test_a_hole_is_told_by_what_is_called(tmp_path: Path, call: str, callee: str
     assert [("main.py", 10, callee, fitting)] == holes(analyse(tmp_path, OTHERS.format(call=call)))
 
 
-@pytest.mark.parametrize("call", ["kernel[(1,)](x)", "torch.relu(x)", "x.add_(1)", "self.entry.reset()", "Head()(x)"])
+@pytest.mark.parametrize("call", [
+    "kernel[(1,)](x)", "torch.relu(x)", "x.add_(1)", "self.entry.reset()", "self.entry.ready.set()", "Head()(x)",
+    "step.__class__(x)",
+])  # fmt: skip
 def test_what_is_known_or_launches_a_kernel_is_no_hole(tmp_path: Path, call: str) -> None:
     """Neither is a method that no class of the code has, or one that takes nothing."""
     found = [hole for hole in holes(analyse(tmp_path, OTHERS.format(call=call))) if hole[3]]

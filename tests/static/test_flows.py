@@ -403,6 +403,30 @@ BOTH = {
                 x = x + 3
             return x
         """,
+    "numbers that nobody promises": """
+        def step(x, chunk, groups, rows, table, total, model, scale):
+            tokens, width = x.shape
+            assert width == total + 2 and total % 2 == 0 and tokens % chunk == 0
+            for i in range(x.shape[0] // chunk):
+                x = x[i * chunk :]
+            for name in table.keys():
+                if name == table[name]:
+                    x = x + 1
+            x = model(x).view(groups, 4) + torch.zeros(rows, *x.shape[1:], device=x.device)
+            if chunk > 2 and groups > 2 and rows > 2:
+                x = x * 2
+            return x / scale if scale > 2 else x  # expect: GL301
+        """,
+    "a tensor that lies elsewhere than one on the device": """
+        class Net(nn.Module):
+            def forward(self, x: torch.Tensor):
+                table = torch.as_tensor(self.table)
+                if table.device != x.device:
+                    x = x + float(table.sum())
+                if table.device == x.device:
+                    x = x + float(table.sum())  # expect: GL101
+                return x
+        """,
     "a guard behind arguments and among others": """
         def capturing(*args, **kwargs):
             return torch.cuda.is_current_stream_capturing(*args, **kwargs)

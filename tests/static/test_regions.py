@@ -992,7 +992,9 @@ MAKE = 'torch.compile(decode, mode="reduce-overhead")'
     [
         pytest.param(f"fast = {MAKE}", "fast", id="a name"),
         pytest.param(f"global decode\n    decode = {MAKE}", "loop", id="in the place of the function"),
-        pytest.param("from tensordict.nn import CudaGraphModule\n    fast = CudaGraphModule(decode)", "fast", id="eager"),
+        pytest.param(
+            "from tensordict.nn import CudaGraphModule\n    fast = CudaGraphModule(decode)", "fast", id="eager"
+        ),
     ],
 )
 def test_calls_of_what_is_captured_say_what_it_gets(tmp_path: Path, compiled: str, called: str) -> None:

@@ -10,6 +10,7 @@ from proof.reports import RULEBOOK
 
 from graphlint import static
 from graphlint.config import Config
+from graphlint.finding import Confidence
 
 _MARK = "# wrong"
 _HEAD = "import random\nimport time\n\nimport numpy\nimport torch\n\n"
@@ -336,3 +337,45 @@ def test_a_runner_that_captures_when_it_is_first_called_replays_at_the_next(
 ) -> None:
     """What it changes behind its replay is changed between the capture and a replay."""
     assert lines(tmp_path, "GL402", _HEAD.rstrip() + "\n" + _RUNNER.format(asked=asked, body=body)) == expected
+
+
+_SETTER = """
+class Step:
+    def __init__(self):
+        self.weight, self.rows = torch.ones(4, 4, device="cuda"), 2
+
+    def plan(self, rows, other):
+        {written}
+
+    def run(self, x: torch.Tensor):
+        return x + self.weight[: self.rows]
+
+
+step = Step()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step.run(torch.ones(4, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "confidence"),
+    [
+        pytest.param("self.rows = rows", "low", id="what it is given"),
+        pytest.param("self.rows = rows + 1", "medium", id="what it computes"),
+        pytest.param("other.rows = self.rows", None, id="another object gets what this one has"),
+    ],
+)
+def test_what_a_method_only_keeps_is_set_up_once(written: str, confidence: str | None, tmp_path: Path) -> None:
+    """As far as the program shows it: nothing calls the method."""
+    (tmp_path / "program.py").write_text(_HEAD + _SETTER.format(written=written), encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",), confidence=Confidence.LOW), RULEBOOK)
+    assert [confidence] * (confidence is not None) == [str(found.confidence) for found in report.findings]
+
+
+def test_a_branch_that_asks_how_far_a_count_is_may_come_to_the_same(tmp_path: Path) -> None:
+    """It is no certain mistake, as a factor is."""
+    text = _HEAD + state("return x * 2 if self.value > 0 else x") + _OBJECT + _SET
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    (found,) = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK).findings
+    assert "medium" == str(found.confidence)

@@ -238,7 +238,7 @@ class Heap:
         return Bound(method, receiver)
 
     def _search_methods(self, instance: Instance, name: str) -> None:
-        """Run the methods that assign an attribute which the constructor does not set, or to None, to learn its kind."""
+        """Run the methods that assign an attribute that the constructor sets to nothing, to learn its kind."""
         for base in self.interpreter.classes.order(instance.cls):
             if isinstance(base, str):
                 continue

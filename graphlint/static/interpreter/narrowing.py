@@ -37,7 +37,9 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
         case ir.Compare(left=ir.Attribute(value=node, attr="device"), comparisons=[("==" | "!=" as sign, other)]):
             place = place_of_device(interpreter.eval(other, frame))
             if place in _OTHER:
-                _place(interpreter, node, place if (sign == "==") is outcome else _OTHER[place], env, also_unknown=False)
+                _place(
+                    interpreter, node, place if (sign == "==") is outcome else _OTHER[place], env, also_unknown=False
+                )
         case ir.Unary(operator="not"):
             _apply(interpreter, test.operand, not outcome, frame, env)
         case ir.Boolean() if (test.operator == "and") is outcome:

@@ -101,6 +101,37 @@ def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Modu
     return False
 
 
+def _is_size(evaluator: Evaluator, node: ir.Expr) -> bool:
+    """Whether a node is a size of a tensor: `x.shape[0]`, `x.size(0)`."""
+    match node:
+        case ir.Subscript(value=ir.Attribute(attr=attr)) | ir.Call(func=ir.Attribute(attr=attr), arguments=(_, *_)):
+            return _returns_size(evaluator, attr)
+    return False
+
+
+def _returns_size(evaluator: Evaluator, attr: str) -> bool:
+    operation = evaluator.catalogue.method(attr)
+    return operation is not None and operation.returns in _SIZES
+
+
+def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
+    """Whether a size is compared with what is made of a name: `rows, _ = x.shape; assert rows == 2 * name`."""
+    sizes: set[str] = set()
+    for part in parts:
+        match part:
+            case ir.Assign(targets=targets, value=ir.Attribute(attr=attr)) if _returns_size(evaluator, attr):
+                sizes |= names_in(targets)
+            case ir.Assign(targets=targets, value=value) if value is not None and _is_size(evaluator, value):
+                sizes |= names_in(targets)
+    for part in parts:
+        if isinstance(part, ir.Compare):
+            sides = [part.left, *(side for _, side in part.comparisons)]
+            measured = [s for s in sides if _is_size(evaluator, s) or (isinstance(s, ir.Name) and s.id in sizes)]
+            if measured and any(name in names_in(side) for side in sides if side not in measured):
+                return True
+    return False
+
+
 def _counts(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> bool:
     """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range`."""
     if any(_is(argument.value, name) for argument in call.arguments):

@@ -138,9 +138,9 @@ class Candidates:
     def fitting(self, hole: Hole) -> list[tuple[ClassDefinition, str]]:
         """The classes with a method that takes the arguments of a hole, and its name; of modules, `forward`."""
         method = hole.method
-        if method is not None or hole.names[-1:] == ("__class__",):
-            if method is None or hole.made.arguments == Arguments():  # no class is told apart by these, and no model
-                return []
+        if hole.names[-1:] == ("__class__",) or (method is not None and hole.made.arguments == Arguments()):
+            return []  # no class is told apart by these, and no model is run
+        if method is not None:
             found = [(cls, method) for cls, taken in self._defining(method) if accepts(taken, hole.made.arguments)]
             if found or hole.hops:  # what a region itself calls may well be held by an object that nobody knows
                 return found
