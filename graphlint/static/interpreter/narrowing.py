@@ -35,11 +35,10 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
         _place(interpreter, node, place if outcome else _OTHER[place], env)
     match test:
         case ir.Compare(left=ir.Attribute(value=node, attr="device"), comparisons=[("==" | "!=" as sign, other)]):
-            place = place_of_device(interpreter.eval(other, frame))
-            if place in _OTHER:
-                _place(
-                    interpreter, node, place if (sign == "==") is outcome else _OTHER[place], env, also_unknown=False
-                )
+            named = place_of_device(interpreter.eval(other, frame))
+            if named is not None and named in _OTHER:
+                there = named if (sign == "==") is outcome else _OTHER[named]
+                _place(interpreter, node, there, env, also_unknown=False)
         case ir.Unary(operator="not"):
             _apply(interpreter, test.operand, not outcome, frame, env)
         case ir.Boolean() if (test.operator == "and") is outcome:

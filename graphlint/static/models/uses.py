@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from itertools import zip_longest
 
-from graphlint.rulebook.signatures import Operation, Parameter
+from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
@@ -15,6 +15,7 @@ from graphlint.values import UNKNOWN, External, Host, Value, members
 
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "size"})  # types of parameters that are read on the host
+_EQUAL = ("==", "!=")
 _SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
 _SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
@@ -27,8 +28,9 @@ def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module
     match node:
         case ir.Call():
             operation = _operation(evaluator, node, module)
-            is_computed = operation is not None and operation.returns not in _MADE
-            return is_computed and not names.isdisjoint(names_in(node.arguments))
+            if operation is None or operation.returns in _MADE:
+                return False
+            return any(names & names_in(value) for value, counts in _given(evaluator, node, module) if not counts)
         case ir.Attribute(value=(ir.Compare() | ir.Binary()) as computed):
             return evaluator.catalogue.method(node.attr) is not None and not names.isdisjoint(names_in(computed))
         case ir.Attribute(value=ir.Name(id=name)):
@@ -88,7 +90,8 @@ def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Modu
     match node:
         case ir.Compare():
             sides = [node.left, *(side for _, side in node.comparisons)]
-            return any(_is(side, name) for side in sides) and any(map(_is_written, sides))
+            written = any(map(_is_written, sides)) or (node.comparisons[0][0] in _EQUAL and any(map(_is_number, sides)))
+            return any(_is(side, name) for side in sides) and written
         case ir.Binary(operator="//" | "%", left=size, right=divisor):
             return _is(divisor, name) and _is_size(evaluator, size)
         case ir.Slice(bounds=bounds):
@@ -137,29 +140,33 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> b
     if any(_is(argument.value, name) for argument in call.arguments):
         if not _OF_NUMBERS.isdisjoint(_called(evaluator, call, module)):
             return True
-        params, counted = _taking(evaluator, call, module)
-        given = [argument.value for argument in call.arguments if not argument.star and argument.keyword is None]
-        for taken, value in zip_longest(params, given, fillvalue=params[-1] if params else None):
-            if isinstance(taken, Parameter) and taken.name in counted and _is(value, name):
-                return True
+        if any(counts and _is(value, name) for value, counts in _given(evaluator, call, module)):
+            return True
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
     holds = any(_is(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
     return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
 
 
-def _taking(evaluator: Evaluator, call: ir.Call, module: Module) -> tuple[tuple[Parameter, ...], Set[str]]:
-    """The parameters of the operation that is called, and those of them that are read on the host, as sizes."""
+def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:
+    """The arguments of a call, each with whether an operation reads it on the host, as a size."""
     known = map(evaluator.catalogue.find, _called(evaluator, call, module))
     operation = next(filter(None, known), None)
     skipped = 0
     if operation is None and isinstance(call.func, ir.Attribute):
         operation, skipped = evaluator.catalogue.method(call.func.attr), 1
-    if operation is None:
-        return (), frozenset()
-    params = operation.params or ()
-    sizes = [condition.argument for effect in operation.effects if effect.name == _SIZE for condition in effect.when]
-    return params[skipped:], {p.name for p in params if p.type in _COUNTS} | {*sizes}
+    params = operation.params or () if operation is not None else ()
+    sizes = {p.name for p in params if p.type in _COUNTS}
+    for effect in operation.effects if operation is not None else ():
+        sizes |= {condition.argument for condition in effect.when if effect.name == _SIZE}
+    places = iter(params[skipped:])
+    taken = params[-1] if params else None
+    for argument in call.arguments:
+        if argument.keyword is None and not argument.star:
+            taken = next(places, taken)
+            yield argument.value, taken is not None and taken.name in sizes
+        else:
+            yield argument.value, argument.keyword in sizes
 
 
 def _handed(
@@ -181,6 +188,10 @@ def _handed(
 
 def _is(node: object, name: str) -> bool:
     return isinstance(node, ir.Name) and node.id == name
+
+
+def _is_number(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Literal) and isinstance(node.value, (int, float))
 
 
 def _is_written(node: ir.Expr) -> bool:
