@@ -153,7 +153,9 @@ class Heap:
             return assigned
         attributes = self.attributes(instance)
         if name in attributes:
-            return self._in_region(instance, name) if frame.in_region else attributes[name]
+            if frame.in_region and instance.arguments is None:
+                return self.interpreter.instances.constructions.told(instance.cls, name, attributes[name])
+            return attributes[name]
         value = self.member(instance, name, frame)
         if value is not None:
             return value
@@ -165,19 +167,17 @@ class Heap:
                 return attributes[name]
         return attributes.get(ANY, UNKNOWN)
 
-    def _in_region(self, instance: Instance, name: str) -> Value:
-        """What an attribute holds by the time of a capture: what is None at first has been set by a method since."""
-        attributes = self.attributes(instance)
-        value = attributes[name]
-        if instance.arguments is None:
-            value = self.interpreter.instances.constructions.told(instance.cls, name, value)
-        if value == loosened(NONE) and (instance, name) not in self.searched:
+    def called(self, instance: Instance, name: str, frame: Frame) -> Value:
+        """An attribute that is called: in a region, what is None at first has been set by a method since."""
+        value = self.load(instance, name, frame)
+        if frame.in_region and value == loosened(NONE) and (instance, name) not in self.searched:
             self.searched.add((instance, name))
+            attributes = self.attributes(instance)
             attributes[name] = NONE
             self._search_methods(instance, name)
-            if attributes[name] == NONE:
-                attributes[name] = value
-            return attributes[name]
+            if attributes[name] != NONE:
+                return attributes[name]
+            attributes[name] = value
         return value
 
     def lacks(self, instance: Instance, name: str) -> bool:

@@ -89,7 +89,7 @@ class Methods:
                     for instance in dispatched(list(promised), asked, frame, self.interpreter.unnamed)
                 )
         # An attribute that stands for the object itself would go round in circles.
-        target = without(heap.load(receiver, name, frame), receiver)
+        target = without(heap.called(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):
             given = self.interpreter.records.call_method(receiver, name, arguments, frame)
             if given is not None:
