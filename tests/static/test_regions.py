@@ -1032,15 +1032,12 @@ def test_a_model_that_is_looked_up_by_the_names_of_its_module_and_class_is_follo
                 return None
             module, cls = MODELS[name]
             return getattr(importlib.import_module(f"zoo.{module}"), cls, None)
-        def choose(config):
+        def load(config):
             for name in config.names:
                 cls = find(name)
                 if cls is not None:
-                    return cls, name
+                    return cls().cuda()
             raise ValueError(config)
-        def load(config):
-            cls, _ = choose(config)
-            return cls().cuda()
         # file: runner.py
         import torch
         from loader import load

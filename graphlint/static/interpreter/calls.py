@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 MAX_TARGETS = 24  # functions that one call may go to
-SKIM_DEPTH = 5  # calls that are followed for the kinds of values alone
+SKIM_DEPTH = 3  # calls that are followed for the kinds of values alone
 
 
 class Calls:

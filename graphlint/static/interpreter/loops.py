@@ -54,6 +54,14 @@ class Loops:
 
         return self._settle(node, frame, enter, lambda: False)
 
+    @contextmanager
+    def repeated(self, times: int, frame: Frame) -> Iterator[bool]:
+        """What runs here runs so often, with the loops around it; whether that is not too often."""
+        loop = Loop(min(max(times, 1) * _runs(frame), MAX_RUNS))
+        frame.loops.append(loop)
+        yield loop.runs < MAX_RUNS
+        frame.loops.pop()
+
     def _store(self, node: ir.For, element: Value, frame: Frame) -> None:
         """Give the target of a loop the element of a round."""
         self.interpreter.assignment.store(node.target, element, frame)

@@ -242,7 +242,7 @@ class Builtins:
         name = texts.combined(_absolute, given) if given else UNKNOWN
         if not texts.is_text(name):
             return UNKNOWN
-        return union(self.evaluator.module_value(m.value) for m in members(name) if isinstance(m, Const))
+        return union(self.evaluator.module_value(str(m.value)) for m in members(name) if isinstance(m, Const))
 
     def _named_tuple(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return self.evaluator.named_tuple(arguments, node, frame)

@@ -16,7 +16,7 @@ from pathlib import Path
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance
-from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
+from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
 from graphlint.static.regions.patterns import functions_in
