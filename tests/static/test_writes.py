@@ -362,6 +362,7 @@ with torch.cuda.graph(graph):
     ("written", "confidence"),
     [
         pytest.param("self.rows = rows", "low", id="what it is given"),
+        pytest.param("self.rows = 0", "low", id="a constant"),
         pytest.param("self.rows = rows + 1", "medium", id="what it computes"),
         pytest.param("other.rows = self.rows", None, id="another object gets what this one has"),
     ],

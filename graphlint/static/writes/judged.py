@@ -142,7 +142,7 @@ class Judged:
             kind=self._kind(read, [written for written, _ in late]),
             is_handed=read.is_foreign,
             counts=any(_counts_on(written.store) for written, _ in late),
-            is_given=all(isinstance(written.store.value, ast.Name) for written, _ in late),
+            is_given=all(isinstance(written.store.value, (ast.Name, ast.Constant)) for written, _ in late),
             settles=use.settles,
         )
 
