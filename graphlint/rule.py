@@ -51,6 +51,7 @@ from graphlint.events.host_state import (
 from graphlint.events.protocol import (
     ActivationsOverwritten,
     CaptureMisused,
+    ContractBroken,
     EagerBeside,
     FirstCall,
     GeneratorUsed,
@@ -125,6 +126,7 @@ __all__ = [
     "CaptureMisused",
     "Confidence",
     "Const",
+    "ContractBroken",
     "DeviceName",
     "EagerBeside",
     "Event",

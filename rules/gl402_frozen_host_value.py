@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from graphlint.rule import (
     CaptureBranch,
     Confidence,
+    ContractBroken,
     ExampleValue,
     Hit,
     HostDraw,
@@ -29,11 +30,14 @@ _MAX_PLACES = 3
 
 
 def detect(
-    event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo | ExampleValue,
+    event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo | ExampleValue | ContractBroken,
 ) -> Iterator[Hit]:
     match event:
         case HostStateRead():
             yield _of_state(event)
+        case ContractBroken(demand="tensors"):
+            message = f"`{{operation}}` is given `{event.name}` by the host, and every replay has that of the capture"
+            yield Hit(Confidence.MEDIUM, message, "give it a tensor on the device, and fill that before each replay")
         case HostDraw(kind="next"):
             yield Hit(Confidence.HIGH, "`{operation}` takes an item once, at capture: every replay has that one again")
         case ExampleValue(is_size=True):

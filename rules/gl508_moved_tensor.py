@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, InputReplaced
+from graphlint.rule import Confidence, ContractBroken, Hit, InputReplaced
 
 
-def detect(event: InputReplaced) -> Iterator[Hit]:
+def detect(event: InputReplaced | ContractBroken) -> Iterator[Hit]:
+    if isinstance(event, ContractBroken):
+        if event.demand == "mode":
+            said = f"`{{operation}}` is captured without `{event.name}`: it may take other memory for each request"
+            yield Hit(Confidence.HIGH, said, f"make it with `{event.name}`, and with the buffers for that")
+        return
     name = f"`{event.name}`" if event.name else "this tensor"
     said = (
         f"`{{operation}}` replaces {name}, which the graph of line {event.region_line} reads: replay reads the old one"

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, StaleReplay
+from graphlint.rule import Confidence, ContractBroken, Hit, StaleReplay
 
 
-def detect(event: StaleReplay) -> Iterator[Hit]:
+def detect(event: StaleReplay | ContractBroken) -> Iterator[Hit]:
+    if isinstance(event, ContractBroken):
+        if event.demand == "prepare":
+            said = f"`{{operation}}` computes with the `{event.name}` of the last request: none was made since"
+            yield Hit(Confidence.MEDIUM, said, f"call `{event.name}` for each request before its replay")
+        return
     names = ", ".join(f"`{name}`" for name in event.names)
     if event.is_unused:
         said = f"`{{operation}}` computes the last request again: {names} is never copied into what the graph reads"

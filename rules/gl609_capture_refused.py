@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, FirstCall, Hit, InferenceTensor
+from graphlint.rule import Confidence, ContractBroken, FirstCall, Hit, InferenceTensor
 
 _SAID = {
     "compiled": "`{operation}` calls a compiled function for the first time{shape}, which compiles it during capture",
@@ -22,7 +22,12 @@ _HELP = {
 _UNSURE = ("library",)
 
 
-def detect(event: FirstCall | InferenceTensor) -> Iterator[Hit]:
+def detect(event: FirstCall | InferenceTensor | ContractBroken) -> Iterator[Hit]:
+    if isinstance(event, ContractBroken):
+        if event.demand == "warm_up":
+            said = f"`{{operation}}` is the first call of `{event.name}`, which sets itself up during capture"
+            yield Hit(Confidence.HIGH, said, "call it once with the same shapes before the capture")
+        return
     if isinstance(event, InferenceTensor):
         said = "`{operation}` makes a tensor that only inference mode may change, and the region changes it without"
         yield Hit(Confidence.HIGH, said, "warm up under `torch.no_grad()`, or capture in inference mode as well")

@@ -11,6 +11,7 @@ from examples import write_rules
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_rules
 from graphlint.rulebook.catalogue import load_catalogue
+from graphlint.rulebook.contracts import Contract
 from graphlint.rulebook.entries import load_entries
 from graphlint.targets import Target
 
@@ -83,6 +84,10 @@ REGIONS = """\
     at = "acme.runner:Runner.capture"
     runs = ["acme.heads:Head.forward"]
     call = "self.head"
+
+    [[contract]]
+    of = ["acme.Attention"]
+    prepare = ["plan"]
 """
 
 
@@ -184,6 +189,11 @@ def test_a_mistake_in_a_table_of_operations(tmp_path: Path, old: str, new: str, 
         ("call = \"self.head\"", "call = 1", 32, "`call`: expected a string, found `1`"),
         ("\"self.head\"", "\"self.head()\"", 32, "`call`: `self.head()` is not how a callee is spelt"),
         ("call = ", "calls = ", 32, "unknown key `calls`; did you mean `call`?"),
+        ("of = [\"acme.Attention\"]\n", "", 34, "key `of` of this contract is missing"),
+        ("\"acme.Attention\"", "\"Attention\"", 35, "`of`: `Attention` is no qualified name"),
+        ("prepare = [\"plan\"]\n", "", 34, "asks for nothing: it has none of mode, prepare, tensors, warm_up"),
+        ("[\"plan\"]", "\"plan\"", 36, "`prepare`: expected a list, found a string"),
+        ("prepare =", "prepares =", 36, "unknown key `prepares`; did you mean `prepare`?"),
         ("[[entry]]\nkind = \"acme.captured\"", "[[region]]\nkind = \"acme.captured\"", 1, "unknown key `region`"),
     ],
 )  # fmt: skip
@@ -213,6 +223,8 @@ def test_tables_without_a_mistake_are_read(tmp_path: Path) -> None:
     at = "acme.runner:Runner.capture"
     model, head = ("acme.models.*:*Model.forward",), ("acme.heads:Head.forward",)
     assert (Target(at, model), Target(at, head, "self.head")) == entries.targets
+    assert entries.contracts.find("acme.layers.Attention") == Contract(("acme.Attention",), prepare=("plan",))
+    assert entries.contracts.find("other.Attention") is None
 
 
 def test_a_later_table_of_operations_adds_and_replaces(tmp_path: Path) -> None:

@@ -80,6 +80,18 @@ class ActivationsOverwritten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ContractBroken(Event):
+    """What a library asks of a capture is not so; `demand` is a key of a `[[contract]]`, `name` what it names.
+
+    An object was not made in a `mode`, or nothing that may `prepare` it was called since the last replay; one of the
+    `tensors` is a number, or lies on the host; the region is the first to call what needs a `warm_up`.
+    """
+
+    demand: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class FirstCall(Event):
     """A region is the first to call something that sets itself up, or the first to call it with another shape.
 

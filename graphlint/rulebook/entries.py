@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.errors import nearest
+from graphlint.rulebook.contracts import Contracts, read_contracts
 from graphlint.rulebook.tables import Table, read_table
 from graphlint.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
 
@@ -49,11 +50,13 @@ class Entry:
 class Entries:
     """The capture entries by qualified name, and by last name where that tells enough; the last of a name counts.
 
-    `targets` are what known engines run where their code does not tell.
+    `targets` are what known engines run where their code does not tell, `contracts` what libraries ask of a capture.
     """
 
-    def __init__(self, entries: tuple[Entry, ...], targets: tuple[Target, ...] = ()) -> None:
-        self.targets = targets
+    def __init__(
+        self, entries: tuple[Entry, ...], targets: tuple[Target, ...] = (), contracts: Contracts | None = None
+    ) -> None:
+        self.targets, self.contracts = targets, contracts or Contracts()
         self.by_name = {name: entry for entry in entries for name in entry.names}
         self.by_last_name = {_last(name): entry for entry in entries if entry.telling for name in entry.names}
         self.declaring = {_last(name) for entry in entries if entry.form == "decorator" for name in entry.names}
@@ -84,13 +87,14 @@ def load_entries(*files: Path) -> Entries:
     """Read the tables; an entry of a later one takes the place of earlier ones of its names. Raises UsageError."""
     tables = [read_table(file) for file in files]
     for table in tables:
-        table.known(table.data, ("entry", "target"))
+        table.known(table.data, ("entry", "target", "contract"))
     rows = [row for table in tables for row in _rows(table)]
     marks = {mark for _, _, entry in rows for mark in entry.marks}
     for table, place, entry in rows:
         _check_marks(table, place, entry, marks)
     targets = tuple(target for table in tables for target in _targets(table))
-    return Entries(tuple(entry for _, _, entry in rows), targets)
+    contracts = Contracts(tuple(row for table in tables for row in read_contracts(table)))
+    return Entries(tuple(entry for _, _, entry in rows), targets, contracts)
 
 
 def _targets(table: Table) -> Iterator[Target]:

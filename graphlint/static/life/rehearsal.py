@@ -17,6 +17,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
+from graphlint.static.life.contracts import Kept
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -103,6 +104,7 @@ class Rehearsal:
             WarmUps(self._tell, streams, life["inferring"], self.interpreter.names.qualified_name),
             Pools(self._tell, streams),
             Examples(self._tell),
+            Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], life["generators"]),
             Callables(self._tell, self.makers),

@@ -1,0 +1,104 @@
+"""What libraries ask of who captures calls of theirs, as rows of a table say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse, write
+
+from graphlint import static
+from graphlint.config import Config
+from graphlint.rulebook import builtin_rules, load_rulebook
+
+RUNNER = """
+import torch
+from flashinfer import BatchDecodeWithPagedKVCacheWrapper
+
+class Decoder:
+    def __init__(self, workspace, indptr, cache):
+        self.cache = cache
+        self.q = torch.zeros(8, 4, 64, device="cuda")
+        {made}
+
+    def capture(self, plan):
+        self.attention.plan(*plan)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.attention.run(self.q, self.cache)
+
+    def step(self, q, plan):
+        self.q.copy_(q)
+        {prepared}
+        return self.y.clone()
+"""
+MODE = 'self.attention = BatchDecodeWithPagedKVCacheWrapper(workspace, "NHD"{mode})'
+FIXED = MODE.format(mode=", use_cuda_graph=True, paged_kv_indptr_buffer=indptr")
+PLANNED = "self.attention.plan(*plan); self.graph.replay()"
+
+
+@pytest.mark.parametrize(
+    ("made", "prepared"),
+    [
+        (MODE.format(mode="") + "  # expect: GL508", PLANNED),
+        (MODE.format(mode=", use_cuda_graph=False") + "  # expect: GL508", PLANNED),
+        (FIXED, "self.graph.replay()  # expect: GL512"),
+        (FIXED, PLANNED),
+        (MODE.format(mode=", use_cuda_graph=len(cache) > 4"), PLANNED),
+        (MODE.format(mode=", True"), PLANNED),
+        (FIXED, "self.attention.begin_forward(*plan); self.graph.replay()"),
+        (FIXED, "prepare(self.attention, plan); self.graph.replay()"),
+    ],
+    ids=["not asked for", "refused", "never prepared", "both", "unknown", "positional", "another name", "elsewhere"],
+)
+def test_an_object_is_made_for_graphs_and_prepared_for_each_replay(tmp_path: Path, made: str, prepared: str) -> None:
+    """A wrapper that is not made for graphs gets other memory; a plan that is not made is that of the last request."""
+    analysis = analyse(tmp_path, RUNNER.format(made=made, prepared=prepared))
+    assert analysis.shown == analysis.expected
+
+
+CALLED = """
+import torch
+import deep_gemm
+from flash_attn import flash_attn_with_kvcache
+
+q, cache = torch.zeros(8, 1, 4, 64, device="cuda"), torch.zeros(8, 64, 4, 64, device="cuda")
+lengths = torch.zeros(8, dtype=torch.int32, device="cuda")
+{before}
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = {call}
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "call"),
+    [
+        ("", "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=17)  # expect: GL402"),
+        ("n = lengths.max().item()", "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=n)  # expect: GL402"),
+        ("", "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=lengths)"),
+        ("", "flash_attn_with_kvcache(q, cache, cache)"),
+        ("", "deep_gemm.fp8_gemm_nt(q, cache, q)  # expect: GL609"),
+        ("deep_gemm.fp8_gemm_nt(q, cache, q)", "deep_gemm.fp8_gemm_nt(q, cache, q)"),
+    ],
+    ids=["a number", "one that was read", "a tensor", "nothing", "cold", "warm"],
+)
+def test_a_call_is_given_tensors_and_made_before(tmp_path: Path, before: str, call: str) -> None:
+    """Numbers are parameters of the kernel; what compiles itself does so once."""
+    analysis = analyse(tmp_path, CALLED.format(before=before, call=call))
+    assert analysis.shown == analysis.expected
+
+
+def test_a_row_of_ones_own_counts(tmp_path: Path) -> None:
+    """Whatever module of its package a name comes from."""
+    rules, program = tmp_path / "rules", tmp_path / "program"
+    rules.mkdir()
+    program.mkdir()
+    row = '[[contract]]\nof = ["acme.Attention"]\nprepare = ["schedule"]\n'
+    (rules / "regions.toml").write_text(row, encoding="utf-8")
+    runner = RUNNER.format(made="self.attention = Attention(cache)", prepared="self.graph.replay()")
+    runner = runner.replace("flashinfer import BatchDecodeWithPagedKVCacheWrapper", "acme.layers import Attention")
+    write(program, runner.replace(".plan(", ".schedule("))
+    report = static.check([program], Config(root=program), load_rulebook(builtin_rules(), rules))
+    assert [finding.code for finding in report.findings] == ["GL512"]
