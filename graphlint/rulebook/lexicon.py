@@ -30,8 +30,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "generators", "hooks", "inferring", "lasting", "modal", "ordering", "product", "replays", "selecting",
-        "settings", "states", "streams", "telling", "training", "transform", "unfilled", "uploads",
+        "generators", "hooks", "inferring", "lasting", "launches", "modal", "ordering", "product", "replays",
+        "selecting", "settings", "states", "streams", "telling", "training", "transform", "unfilled", "uploads",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

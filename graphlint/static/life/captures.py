@@ -26,6 +26,13 @@ from graphlint.static.syntax import ir
 class Captures(Operations):
     """Evaluates what opens and closes regions, and every other `with`."""
 
+    def call_outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A call by qualified name; one that launches a graph replays it."""
+        if name in self.interpreter.lexicon.life["launches"]:
+            for graph in self.ledger.graphs_behind(given.get(0)):
+                self.ledger.replay(graph, frame.place(node))
+        return super().call_outside(name, given, node, frame)
+
     def call_entry(
         self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
     ) -> Object:
@@ -34,10 +41,12 @@ class Captures(Operations):
         match entry.form:
             case "context":
                 return self.made(name, given, place)
-            case "begin" if owner is not None:
-                self.begin(owner, entry.kind, place, frame)
+            case "begin":
+                self.begin(owner if owner is not None else Thing(place), entry.kind, place, frame)
             case "end":
+                capture = self.ledger.capture
                 self.ledger.end()
+                return None if owner is not None or capture is None else Thing(place, source=(capture.graph,))
             case "decorator":
                 return given.get(0)
             case "compile":

@@ -225,6 +225,17 @@ class Ledger:
             for listener in self.hearing(Listener.replayed_inside):
                 listener.replayed_inside(graph, place)
 
+    def graphs_behind(self, value: Object) -> list[Thing]:
+        """The graphs that an executable one was made of."""
+        seen: dict[Thing, None] = {}
+        pending = [value]
+        while pending:
+            one = pending.pop()
+            if isinstance(one, Thing) and one not in seen:
+                seen[one] = None
+                pending += one.source
+        return [one for one in seen if one in self.latest]
+
     # Memory
 
     def read(self, value: Object, place: Place, is_sure: bool = True) -> None:

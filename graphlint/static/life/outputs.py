@@ -54,13 +54,21 @@ class Outputs(Listener):
         capture: Capture | None = thing.root.made_in
         return capture if capture is not None and capture.ended is not None else None
 
+    def _written_by(self, thing: Object) -> Capture | None:
+        """The capture that a tensor is an output of, also where the region writes it to a buffer that was there."""
+        if self.ledger.capture is not None or not isinstance(thing, Tensor):
+            return None
+        root = thing.root
+        buffers = (one for one in self.ledger.latest.values() if root in one.writes and root not in one.reads)
+        return self._output_of(thing) or next(buffers, None)
+
     def _is_empty(self, capture: Capture) -> bool:
         """Whether a graph has surely not been replayed."""
         return not capture.replays and not capture.may_be_replayed
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         for thing in _tensors_in(value):
-            capture = self._output_of(thing)
+            capture = self._written_by(thing)
             if capture is None:
                 continue
             if capture.replays:
@@ -68,7 +76,8 @@ class Outputs(Listener):
                 if frame.is_entry and not self.ledger.is_whole:  # whoever called may keep it
                     self.tell(OutputKept("returned", False), self._taken_at(thing) or place, capture)
             elif (
-                self._is_empty(capture)
+                self._output_of(thing) is not None
+                and self._is_empty(capture)
                 and calls_method(frame.function.code, self.replays)
                 and capture.graph not in things_in(value)
             ):
@@ -84,7 +93,7 @@ class Outputs(Listener):
     # Kept
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        capture = self._output_of(value)
+        capture = self._written_by(value)
         if capture is not None and capture.replays:
             self.collections.append((capture, container, value, place, tuple(self.ledger.loops)))
 
@@ -97,7 +106,7 @@ class Outputs(Listener):
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
         self.names.pop((frame, name), None)
-        capture = self._output_of(value)
+        capture = self._written_by(value)
         where = self._returned_at(value) if capture is not None else None
         if capture is not None and where is not None:
             self.names[frame, name] = (capture, value, where, self.ledger.now)
