@@ -158,11 +158,13 @@ def _reach(
     search.marked()
     places = set(interpreter.places_of_regions)
     reached, problems = declared(config.regions[half:], [row for row in known if row not in met])
-    around = Rehearsal(interpreter, interpreter.detectors).run(places, files)  # before what others do is waited for
+    rehearsal = Rehearsal(interpreter, interpreter.detectors)
+    around = rehearsal.run(places, files)  # before what others do is waited for
     for other in others:
         also_reached, also_problems = other()
         reached.merge(also_reached)
         problems |= also_problems
+    reached.doubt(rehearsal.witness.refutes)
     for told in around:
         reached.around(told.occurrence, told.function, told.capture.region)
     return reached, problems

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region, Severity, Span
@@ -83,6 +83,12 @@ class Reached:
         """Add what stands around a region, and not in it."""
         place = _Placed(occurrence, function, (), (), region, {region})
         self._add((occurrence.effect, occurrence.span), place)
+
+    def doubt(self, is_refuted: Callable[[tuple[Condition, ...], Span], bool]) -> None:
+        """Be less sure of what programs that were run from end to end speak against, by its conditions or its place."""
+        for key, place in self.places.items():
+            if is_refuted(place.when, place.occurrence.span):
+                self.places[key] = replace(place, occurrence=replace(place.occurrence, confidence=Confidence.LOW))
 
     def merge(self, other: Reached) -> None:
         """Add what other regions reach."""

@@ -339,4 +339,6 @@ class Access:
         """The outcome of a condition: known, or decided."""
         value = self.eval(node, frame)
         known = self.known_truth(value)
-        return known if known is not None else self.decide_on(value, frame.place(node), likely)
+        outcome = known if known is not None else self.decide_on(value, frame.place(node), likely)
+        self.ledger.tested(frame.place(node), outcome, known is not None)
+        return outcome

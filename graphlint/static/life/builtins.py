@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from graphlint.static.index.module import ClassDefinition
@@ -43,16 +43,21 @@ class Builtins(Captures):
             return
         if isinstance(iterated, Container) and not iterated.is_open:
             keys = [key for key, _ in iterated.keyed.values()]
-            for value in (keys if iterated.kind == "dict" else list(iterated.elements))[:MAX_ROUNDS]:
-                body(value)
+            self._rounds(keys if iterated.kind == "dict" else list(iterated.elements), body)
             return
         if isinstance(iterated, range):
-            for value in iterated[:MAX_ROUNDS]:
-                body(value)
+            self._rounds(iterated, body)
             return
+        self.ledger.is_cut = True
         of = iterated if isinstance(iterated, Thing) else None
         for _ in range(UNKNOWN_ROUNDS):
             body(Thing(made_in=self.ledger.capture, source=(of,) if of is not None else ()))
+
+    def _rounds(self, values: Sequence[Object], body: Callable[[Object], None]) -> None:
+        """Run a body for the first of some values."""
+        self.ledger.is_cut = self.ledger.is_cut or len(values) > MAX_ROUNDS
+        for value in values[:MAX_ROUNDS]:
+            body(value)
 
     def unpacked(self, value: Object, count: int, frame: Frame, node: ir.Node) -> list[Object]:
         """The parts of what is assigned to several targets."""

@@ -57,6 +57,12 @@ class Listener:
     def raised(self, frame: Frame) -> None:
         """An exception has been caught in a function, or leaves it."""
 
+    def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
+        """A condition has come out in a capture; what nobody knows was decided."""
+
+    def looked(self, owner: Thing | Frame, name: str) -> None:
+        """An attribute, a key or a local name is read."""
+
     def replayed_inside(self, graph: Thing, place: Place) -> None:
         """A graph is replayed while a capture is under way."""
 
@@ -127,6 +133,7 @@ class Ledger:
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
     is_whole: bool = False  # it began with a file, so that nobody else can have called anything before
     decided: int = 0  # conditions that nobody knew
+    is_cut: bool = False  # it leaves out rounds of a loop, or its end
     _hearing: dict[Callable[..., None], list[Listener]] = field(default_factory=dict)
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
@@ -269,6 +276,10 @@ class Ledger:
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
 
+    def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
+        for listener in self.hearing(Listener.tested) if self.capture is not None else ():
+            listener.tested(place, outcome, is_known)
+
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         for listener in self.hearing(Listener.called):
             listener.called(callee, given, place)
@@ -301,6 +312,8 @@ class Ledger:
 
     def through(self, owner: Thing | Frame, name: str, value: Object) -> None:
         """A value is read through an attribute, a key or a local name."""
+        for listener in self.hearing(Listener.looked):
+            listener.looked(owner, name)
         capture = self.capture
         is_older = not isinstance(owner, Thing) or owner.made_in is not capture
         if capture is not None and is_tensor(value) and value.root.made_in is not capture and is_older:

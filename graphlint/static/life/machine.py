@@ -141,7 +141,10 @@ class Machine(Calls):
         with self.ledger.loop(frame.place(node)):
             for number in range(MAX_ROUNDS):
                 known = self.known_truth(self.eval(node.test, frame))
-                if known is False or (known is None and number >= UNKNOWN_ROUNDS):
+                if known is False:
+                    break
+                self.ledger.is_cut = self.ledger.is_cut or known is None or number == MAX_ROUNDS - 1
+                if known is None and number >= UNKNOWN_ROUNDS:
                     break
                 try:
                     self.block(node.body, frame)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -295,8 +294,10 @@ def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], 
         ledger = Ledger()
         listen(ledger)
         machine = Machine(interpreter, ledger, decisions)
-        with suppress(Leave, Stopped, RecursionError):
+        try:
             program(machine)
+        except (Leave, Stopped, RecursionError):
+            ledger.is_cut = True
         ledger.finish()
         plans.ran(decisions)
         steps += machine.steps

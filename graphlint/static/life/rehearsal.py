@@ -36,6 +36,7 @@ from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.warmups import Pools, WarmUps
+from graphlint.static.life.witness import Testimony, Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Rehearsal:
     interpreter: Interpreter
     detectors: Detectors
     found: dict[tuple[str, object], Told] = field(default_factory=dict)
+    witness: Witness = field(default_factory=Witness)
 
     def run(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> list[Told]:
         """Rehearse what is around the regions at these places, and what prepares for those of others in these files."""
@@ -104,6 +106,7 @@ class Rehearsal:
             WarmUps(self._tell, streams, life["inferring"], self.interpreter.names.qualified_name),
             Pools(self._tell, streams),
             Examples(self._tell),
+            Testimony(self.witness),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], life["generators"]),

@@ -1,0 +1,71 @@
+"""What whole programs surely do in their captures: conditions that never hold there, and state that nobody reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphlint.finding import Condition, Span
+from graphlint.static.life.ledger import Listener
+from graphlint.static.life.objects import Frame, Object, Place, Thing
+
+Line = tuple[str, int]
+
+
+@dataclass
+class Witness:
+    """What all runs saw; what a part of a program alone was run for, nobody knows for sure."""
+
+    outcomes: dict[Line, dict[tuple[str, bool], None]] = field(default_factory=dict)  # of conditions, in captures
+    unsure: set[Line] = field(default_factory=set)
+    kept: dict[Span, bool] = field(default_factory=dict)  # statements that keep something, and whether it is read
+
+    def refutes(self, when: tuple[Condition, ...], span: Span) -> bool:
+        """Whether a finding is about what never happens, or about what is kept and read by nobody."""
+        return any(map(self._never_holds, when)) or self._is_unread(span)
+
+    def _never_holds(self, condition: Condition) -> bool:
+        """Whether what a finding asks for holds in no capture."""
+        line = condition.path, condition.line
+        known = self.outcomes.get(line, {})
+        texts = {text for text, _ in known}
+        if line in self.unsure or len(texts) != 1:
+            return False
+        if condition.text in texts:
+            return (condition.text, True) not in known
+        return condition.opposite in texts and (condition.opposite, False) not in known
+
+    def _is_unread(self, span: Span) -> bool:
+        """Whether a statement that begins here keeps what no program reads."""
+        return any(
+            not read and (kept.path, kept.line, kept.column) == (span.path, span.line, span.column)
+            for kept, read in self.kept.items()
+        )
+
+
+@dataclass
+class Testimony(Listener):
+    """Follows one run for the witness."""
+
+    witness: Witness
+    kept: dict[tuple[int, str], tuple[Object, Span]] = field(default_factory=dict)  # attributes, by object and name
+
+    def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
+        line = place.path, place.line
+        if is_known and self.ledger.is_whole and not self.ledger.is_cut:
+            self.witness.outcomes.setdefault(line, {})[place.text, outcome] = None
+        else:
+            self.witness.unsure.add(line)
+
+    def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
+        if self.ledger.capture is not None:
+            self.witness.kept[place.span] = self.witness.kept.get(place.span, False) or not self.ledger.is_whole
+            self.kept[id(owner), name] = owner, place.span
+
+    def finished(self) -> None:
+        if self.ledger.is_cut:
+            self.witness.kept |= {span: True for _, span in self.kept.values()}
+
+    def looked(self, owner: Thing | Frame, name: str) -> None:
+        known = self.kept.get((id(owner), name))
+        if known is not None:
+            self.witness.kept[known[1]] = True
