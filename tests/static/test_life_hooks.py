@@ -109,6 +109,17 @@ def test_a_model_without_mistakes_is_silent(tmp_path: Path) -> None:
     assert [one for one in analysis.found if one[2] != WARM_UP] == []
 
 
+def test_a_dictionary_of_outputs_that_nobody_holds_any_more_is_no_collection(tmp_path: Path) -> None:
+    """Each call gives a new one, so that nothing shows that an earlier one is still read."""
+    body = """
+    def cut_cudagraph_outputs(self, outputs, ids: torch.Tensor, **others):
+        cut = dict()
+        cut["hidden"] = outputs[: ids.shape[0]]
+        return cut
+"""
+    assert not [one for one in analyse(tmp_path, RUNNER + body).shown if one[2] == "GL510"]
+
+
 def test_what_is_called_by_any_other_name_stays_unknown(tmp_path: Path) -> None:
     """Anything may have a method `fill`."""
     body = FILL.replace("{fill}", "buffers['lengths'] = lengths")

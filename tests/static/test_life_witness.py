@@ -82,10 +82,21 @@ def test_what_is_kept_and_read_is_told(tmp_path: Path, behind: str, told: str) -
     assert [one for one in analysis.shown if one[2] == "GL501"] == analysis.expected
 
 
+def test_what_the_next_call_reads_is_told(tmp_path: Path) -> None:
+    """A region that replaces what it has read replays from the first one."""
+    program = KEPT.replace("self.right(x){told}", "self.right(self.side)  # expect: GL501")
+    program = program.replace(
+        "torch.nn.Linear(4, 4)\n", "torch.nn.Linear(4, 4)\n        self.side = torch.ones(2, 4, device='cuda')\n", 1
+    )
+    analysis = analyse(tmp_path, program.format(behind="print(y)"))
+    assert [one for one in analysis.shown if one[2] == "GL501"] == analysis.expected
+
+
 def test_a_function_that_anybody_may_call_is_no_program(tmp_path: Path) -> None:
     """Whoever calls it may read what it keeps."""
-    body = "def capture():\n    net, x = Towers().cuda(), torch.ones(2, 4, device='cuda')\n    graph = torch.cuda.CUDAGraph()\n"
-    body += "    with torch.cuda.graph(graph):\n        y = net(x)\n    return graph, net, y\n"
+    body = "def capture():\n    net, x = Towers().cuda(), torch.ones(2, 4, device='cuda')\n"
+    body += "    graph = torch.cuda.CUDAGraph()\n    with torch.cuda.graph(graph):\n        y = net(x)\n"
+    body += "    return graph, net, y\n"
     library = KEPT.partition("with torch.no_grad")[0].format(told="  # expect: GL501") + body
     analysis = analyse(tmp_path, library)
     assert [one for one in analysis.shown if one[2] == "GL501"] == analysis.expected

@@ -235,6 +235,13 @@ PAIRS = {
         ),
         state("if torch.cuda.is_current_stream_capturing():\n            return x.square()\n        return x.pow(2)"),
     ),
+    "a capture that is refused where nothing is kept yet": Pair(
+        "GL405",
+        state(
+            f"if torch.cuda.is_current_stream_capturing():  {_MARK}\n            return x\n        return x * x.sum()"
+        ),
+        state("if torch.cuda.is_current_stream_capturing():\n            raise ValueError\n        return x * x.sum()"),
+    ),
     "statistics that capture leaves out": Pair(
         "GL405",
         state(

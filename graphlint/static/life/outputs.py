@@ -129,10 +129,15 @@ class Outputs(Listener):
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
         for kept in [one for one in self.collections if one[0] is capture]:
             _, container, value, place, loops = kept
-            is_repeated = not loops or any(loop in self.ledger.loops for loop in loops)
+            is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and self._is_alive(container))
             if is_repeated and any(held is value for held in container.values()):
                 self.tell(OutputKept("collected", True), self._returned_at(value) or place, capture)
             self.collections.remove(kept)
+
+    def _is_alive(self, container: Container) -> bool:
+        """Whether a function that runs, or its object, leads to a container: a dict that a call gave may be gone."""
+        held = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
+        return any(one is container for value in held for one in things_in(value))
 
     # State
 

@@ -48,6 +48,7 @@ class Testimony(Listener):
 
     witness: Witness
     kept: dict[tuple[int, str], tuple[Object, Span]] = field(default_factory=dict)  # attributes, by object and name
+    looks: set[tuple[int, str]] = field(default_factory=set)  # attributes that were read, in captures or outside
 
     def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
         line = place.path, place.line
@@ -58,7 +59,8 @@ class Testimony(Listener):
 
     def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
         if self.ledger.capture is not None:
-            self.witness.kept[place.span] = self.witness.kept.get(place.span, False) or not self.ledger.is_whole
+            is_read = not self.ledger.is_whole or (id(owner), name) in self.looks
+            self.witness.kept[place.span] = self.witness.kept.get(place.span, False) or is_read
             self.kept[id(owner), name] = owner, place.span
 
     def finished(self) -> None:
@@ -66,6 +68,7 @@ class Testimony(Listener):
             self.witness.kept |= {span: True for _, span in self.kept.values()}
 
     def looked(self, owner: Thing | Frame, name: str) -> None:
+        self.looks.add((id(owner), name))
         known = self.kept.get((id(owner), name))
         if known is not None:
             self.witness.kept[known[1]] = True

@@ -17,6 +17,7 @@ _ON_HOST = frozenset({
     "bool", "float", "getattr", "hasattr", "int", "isinstance", "len", "max", "min", "print", "range", "str",
 })  # fmt: skip
 _ORDER = frozenset({"+", "-", "*", "/", "//", "@", "**", "%", "&", "|", "^"})
+_OF_COUNTS = frozenset({"//", "%"})  # more of numbers than of tensors
 
 
 class Branches:
@@ -32,13 +33,15 @@ class Branches:
         """The branches whose way under capture does less, and nothing else."""
         for asked in self.traces.branches.values():
             captured, other, rest = _ways(asked)
+            if captured and isinstance(captured[-1], ir.Raise):
+                continue  # no graph comes of it
             taken, skipped = self._work(captured, rest), self._work(other, rest)
             if taken is None or skipped is None or taken - skipped:
                 continue
             left_out = tuple((skipped - taken).keys())
             if left_out:
-                is_known = any(name in _ORDER or self.catalogue.method(name) is not None for name in left_out)
-                yield asked.place, CaptureBranch(left_out, asked.is_flag, is_known)
+                computes = (n in _ORDER - _OF_COUNTS or self.catalogue.method(n) is not None for n in left_out)
+                yield asked.place, CaptureBranch(left_out, asked.is_flag, any(computes))
 
     def _work(self, way: ir.Block, rest: ir.Block) -> Counter[str] | None:
         """The operations whose results count on a way; None where the host asks for some, which a capture refuses."""

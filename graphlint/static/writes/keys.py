@@ -14,16 +14,25 @@ from graphlint.static.writes.stores import tree_of
 from graphlint.static.writes.traces import Traces
 
 _GRAPH = "graph"
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STEPS = 3  # names of which a key is made, and those of these
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a table of graphs: the names that it is made of, and where; `is_asked` where `in` asks for it."""
+    """A key of a table of graphs: the names that it is made of, and where; `is_asked` where `in` asks for it.
+
+    `inner` are the first and last line of the function inside of the segment that it stands in, if it does.
+    """
 
     names: frozenset[str]
     pos: ir.Pos
     is_asked: bool
+    inner: tuple[int, int] | None = None
+
+    def serves(self, line: int) -> bool:
+        """Whether it stands in the same function as a line, or in one around it."""
+        return self.inner is None or self.inner[0] <= line <= self.inner[1]
 
     @property
     def node(self) -> ir.Node:
@@ -54,8 +63,15 @@ def keys_in(source: str) -> tuple[Key, ...]:
             names |= {part for name in names & made.keys() for part in _names(made[name].value)}
         first, last = shown.lineno - 1, (shown.end_lineno or shown.lineno) - 1
         pos = (first, shown.col_offset, last, shown.end_col_offset or 0)
-        found.append(Key(frozenset(names), pos, is_asked))
+        found.append(Key(frozenset(names), pos, is_asked, _innermost(tree, index.lineno)))
     return tuple(dict.fromkeys(found))
+
+
+def _innermost(tree: ast.AST, line: int) -> tuple[int, int] | None:
+    """The lines of the smallest function inside of a segment that holds a line."""
+    inner = (node for node in ast.walk(tree) if node is not tree and isinstance(node, FUNCTIONS))
+    spans = ((node.lineno, node.end_lineno or node.lineno) for node in inner)
+    return min((span for span in spans if span[0] <= line <= span[1]), key=lambda span: span[1] - span[0], default=None)
 
 
 def _tables(tree: ast.AST) -> Iterator[str]:
@@ -109,7 +125,8 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
                 continue
             kind, use = next(iter(uses.items()))
-            asked = [key for key in _keys_of(opener) if key.is_asked and key.names]
+            line = opener.line - opener.function.first_line + 1
+            asked = [key for key in _keys_of(opener) if key.is_asked and key.names and key.serves(line)]
             if asked and not any(taken.name in key.names for key in _keys_of(opener)):
                 used = f"{use.place.function.module.path.name}:{use.place.line}"
                 yield replace(opener, node=asked[0].node), IncompleteKey(taken.name, kind, used)
