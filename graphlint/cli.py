@@ -152,8 +152,7 @@ def check(
     if project is not None:
         reporting.check_project(paths, project)
     if show_settings or show_files:
-        show = reporting.show_settings if show_settings else reporting.show_files
-        show(looked_at, options)
+        (reporting.show_settings if show_settings else reporting.show_files)(looked_at, options)
         return 0
     if write_baseline is not None:
         reporting.take_down(looked_at, write_baseline, options)
@@ -163,11 +162,9 @@ def check(
     def look() -> Report:
         with reads.unsaved(unsaved):
             report = reporting.look(looked_at, folder, options)
-        if project is not None:
-            report = reporting.report_on(report, paths)
+        report = report if project is None else reporting.report_on(report, paths)
         reporting.tell(report)
-        color = output_file is None and wants_color()
-        write(reporter(style)(report, color=color, quiet=quiet, base=Path.cwd()), output_file)
+        show(report, style, quiet, output_file)
         if statistics:
             click.echo(unresolved(report), nl=False, err=style not in ("text", "concise"))
         return report
@@ -244,8 +241,7 @@ def verify(
     report = runtime.verify(
         targets, config, rulebook, on=on, runs=runs, shapes_only=shapes_only, deadline=deadline, progress=told
     )
-    color = output_file is None and wants_color()
-    write(reporter(style)(report, color=color, quiet=quiet, base=Path.cwd()), output_file)
+    show(report, style, quiet, output_file)
     problems = [target.problem for target in report.targets if target.problem]
     for problem in problems:
         fail(f"error: {problem}")
@@ -324,6 +320,12 @@ def unresolved(report: Report) -> str:
     """The callees that no call could be resolved to, most frequent first."""
     lines = [f"{count:7}  {escaped(callee)}\n" for callee, count in report.statistics]
     return "".join(["unresolved callees:\n", *lines]) if lines else "every call was resolved\n"
+
+
+def show(report: Report, style: str, quiet: bool, file: Path | None) -> None:
+    """Write a report to a file, or for who reads the output."""
+    color = file is None and wants_color()
+    write(reporter(style)(report, color=color, quiet=quiet, base=Path.cwd()), file)
 
 
 def wants_color() -> bool:

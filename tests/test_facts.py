@@ -105,7 +105,6 @@ OTHERS = {
     "__post_init__": "a method of dataclasses",
     "check": "a command of graphlint",
     "cuda_graph": "a keyword of what captures",
-    "dist": "a folder of builds",
     "graph": "part of the names of tables of graphs",
     "ignore": "how warnings are filtered, and bytes decoded",
     "item": "what is read of a container",

@@ -63,6 +63,7 @@ def test_what_is_wrong_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert wrong_in(tmp_path, (), ("text",), False) == []
     (tmp_path / ".gitignore").write_text("*.py\n")
     assert wrong_in(tmp_path, (), ("text",), False) == ["text: the file beside it was not judged"]
+    (tmp_path / ".gitignore").unlink()
     monkeypatch.setattr("graphlint.static.check", broken)
     (told, *_) = wrong_in(tmp_path, (), ("text",), False)
     assert "ended with 2" in told

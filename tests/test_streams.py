@@ -30,7 +30,8 @@ cli.main()
 def spawn(
     body: str, cwd: Path, *options: str, terminal: int | None = None, **environment: str
 ) -> subprocess.Popen[bytes]:
-    """`graphlint check`, with a static half of the given body."""
+    """`graphlint check` of a folder with a file, with a static half of the given body."""
+    (cwd / "serve.py").touch()
     inherited = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
     path = os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "tests")])
     output = subprocess.PIPE if terminal is None else terminal

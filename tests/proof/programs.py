@@ -67,10 +67,10 @@ class Program:
 @cache
 def all_programs() -> tuple[Program, ...]:
     """Every program of the checkout, in order of name."""
-    return tuple(sorted((*_fixtures(ROOT / "fixtures"), *_page_programs()), key=str))
+    return tuple(sorted((*programs_in(ROOT / "fixtures"), *_page_programs()), key=str))
 
 
-def _fixtures(root: Path) -> Iterator[Program]:
+def programs_in(root: Path) -> Iterator[Program]:
     """One program a file, but a folder where a file has an entry is one program."""
     headers = {path: parse_header(path.read_text("utf-8")) for path in sorted(root.rglob("*.py"))}
     mains = {path.parent: path for path, header in headers.items() if "entry" in header}

@@ -25,9 +25,9 @@ def found(root: Path, *paths: Path, exclude: tuple[str, ...] = ()) -> list[str]:
 
 
 def test_python_files_are_found_at_every_depth(tmp_path: Path) -> None:
-    """The list is sorted, absolute, and holds Python files only."""
+    """The list is sorted, absolute, and holds Python files and notebooks only."""
     plant(tmp_path, "b.py", "a/x.py", "a/b/c/y.py", "a/data.json", "a/x.pyc", "a/x.pyi", "a/x.ipynb", "empty.py/x.py")
-    assert ["a/b/c/y.py", "a/x.py", "b.py", "empty.py/x.py"] == found(tmp_path)
+    assert ["a/b/c/y.py", "a/x.ipynb", "a/x.py", "b.py", "empty.py/x.py"] == found(tmp_path)
     assert all(path.is_absolute() for path in discover([tmp_path], (), tmp_path))
 
 

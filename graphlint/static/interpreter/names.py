@@ -28,6 +28,8 @@ _KNOWN: dict[str, Value] = {
     "sys.platform": Const("linux"),
     "sys.version_info": Host("object"),
 }
+# Where a name may get a value.
+_BOUND = r"(?m)(?:^|[,;:(\[*]|\b(?:def|class|import|as|for|global)\b)\s*{name}\b|import \*"
 
 
 class Names:
@@ -120,7 +122,7 @@ class Names:
             inner = self.project.module(f"{module.name}.{name}")
             if inner is not None:
                 return ModuleValue(inner)
-        may_bind = HoldsAny([name, "import *"])
+        may_bind = HoldsAny([name, "import *"], _BOUND.format(name=name))
         for source in module.index.stars:
             inner = self.project.module(source)
             if inner is not None and inner is not module and self.project.ask(inner.path, may_bind):
