@@ -88,6 +88,7 @@ REGIONS = """\
     [[contract]]
     of = ["acme.Attention"]
     prepare = ["plan"]
+    when = { kind = ["paged"] }
 """
 
 
@@ -193,6 +194,8 @@ def test_a_mistake_in_a_table_of_operations(tmp_path: Path, old: str, new: str, 
         ("\"acme.Attention\"", "\"Attention\"", 35, "`of`: `Attention` is no qualified name"),
         ("prepare = [\"plan\"]\n", "", 34, "asks for nothing: it has none of mode, prepare, tensors, warm_up"),
         ("[\"plan\"]", "\"plan\"", 36, "`prepare`: expected a list, found a string"),
+        ("[\"paged\"]", "\"paged\"", 37, "`kind`: expected a list of strings, none of them empty"),
+        ("{ kind = [\"paged\"] }", "\"paged\"", 37, "`when`: expected a table, found a string"),
         ("prepare =", "prepares =", 36, "unknown key `prepares`; did you mean `prepare`?"),
         ("[[entry]]\nkind = \"acme.captured\"", "[[region]]\nkind = \"acme.captured\"", 1, "unknown key `region`"),
     ],
@@ -223,7 +226,9 @@ def test_tables_without_a_mistake_are_read(tmp_path: Path) -> None:
     at = "acme.runner:Runner.capture"
     model, head = ("acme.models.*:*Model.forward",), ("acme.heads:Head.forward",)
     assert (Target(at, model), Target(at, head, "self.head")) == entries.targets
-    assert entries.contracts.find("acme.layers.Attention") == Contract(("acme.Attention",), prepare=("plan",))
+    assert entries.contracts.find("acme.layers.Attention") == Contract(
+        ("acme.Attention",), prepare=("plan",), when=(("kind", ("paged",)),)
+    )
     assert entries.contracts.find("other.Attention") is None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from graphlint.rulebook.tables import Table
 
 LISTS = ("of", "calls", "prepare", "tensors")
-KEYS: Mapping[str, type] = {**dict.fromkeys(LISTS, list), "mode": dict, "warm_up": bool}
+KEYS: Mapping[str, type] = {**dict.fromkeys(LISTS, list), "mode": dict, "when": dict, "warm_up": bool}
 DEMANDS = ("mode", "prepare", "tensors", "warm_up")
 
 
@@ -22,6 +23,7 @@ class Contract:
     prepare: tuple[str, ...] = ()
     tensors: tuple[str, ...] = ()
     mode: tuple[tuple[str, object], ...] = ()
+    when: tuple[tuple[str, tuple[str, ...]], ...] = ()
     warm_up: bool = False
 
 
@@ -31,9 +33,11 @@ class Contracts:
     def __init__(self, rows: tuple[Contract, ...] = ()) -> None:
         self._rows = {_key(name): row for row in rows for name in row.of}
 
-    def find(self, name: str) -> Contract | None:
-        """The contract of a class or function; the last of a name counts."""
-        return self._rows.get(_key(name))
+    def find(self, name: str, given: Mapping[str | int, object] = MappingProxyType({})) -> Contract | None:
+        """The contract of a function, or of an object that was made with these arguments; the last of a name counts."""
+        row = self._rows.get(_key(name))
+        is_other = row is not None and any(given.get(key) not in (None, *values) for key, values in row.when)
+        return None if is_other else row
 
 
 def read_contracts(table: Table) -> Iterator[Contract]:
@@ -43,7 +47,9 @@ def read_contracts(table: Table) -> Iterator[Contract]:
     for place, row in enumerate(rows):
         _check(table, place, row)
         lists = {key: tuple(row.get(key, ())) for key in LISTS}
-        yield Contract(**lists, mode=tuple(row.get("mode", {}).items()), warm_up=row.get("warm_up", False))
+        mode = tuple(row.get("mode", {}).items())
+        when = tuple((key, tuple(values)) for key, values in row.get("when", {}).items())
+        yield Contract(**lists, mode=mode, when=when, warm_up=row.get("warm_up", False))
 
 
 def _check(table: Table, place: int, row: dict[str, Any]) -> None:
@@ -54,6 +60,8 @@ def _check(table: Table, place: int, row: dict[str, Any]) -> None:
         table.expect(value, KEYS[key], "contract", place, key)
     for key in LISTS:
         table.strings(row.get(key, []), "contract", place, key)
+    for key, values in row.get("when", {}).items():
+        table.strings(values, "contract", place, "when", key)
     if not row.get("of"):
         raise table.error("key `of` of this contract is missing", "contract", place)
     for name in row["of"]:

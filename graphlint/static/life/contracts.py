@@ -28,7 +28,7 @@ class Kept(Listener):
             for name in row.tensors:
                 self._number(call, name)
         owner = call.owner
-        row = self.contracts.find(owner.cls) if isinstance(owner, Made) else None
+        row = self.contracts.find(owner.cls, owner.given) if isinstance(owner, Made) else None
         if row is None or not isinstance(owner, Made):
             return
         capture = self.ledger.capture
@@ -39,7 +39,7 @@ class Kept(Listener):
             self._mode(owner, row, capture)
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
-        row = self.contracts.find(module.cls) if isinstance(module, Made) else None
+        row = self.contracts.find(module.cls, module.given) if isinstance(module, Made) else None
         if row is not None and isinstance(module, Made):
             self._called(row, module, module.cls.rpartition(".")[2], place)
 
