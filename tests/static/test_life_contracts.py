@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,12 @@ PLANNED = "self.attention.plan(*plan); self.graph.replay()"
         (MODE.format(mode=", True"), PLANNED),
         (FIXED, "self.attention.begin_forward(*plan); self.graph.replay()"),
         (FIXED, "prepare(self.attention, plan); self.graph.replay()"),
+        (FIXED, "import flashinfer; flashinfer.fast_decode_plan(self.attention, *plan); self.graph.replay()"),
     ],
-    ids=["not asked for", "refused", "never prepared", "both", "unknown", "positional", "another name", "elsewhere"],
+    ids=[
+        *("not asked for", "refused", "never prepared", "both", "unknown", "positional", "another name", "elsewhere"),
+        "a function of the library",
+    ],
 )
 def test_an_object_is_made_for_graphs_and_prepared_for_each_replay(tmp_path: Path, made: str, prepared: str) -> None:
     """A wrapper that is not made for graphs gets other memory; a plan that is not made is that of the last request."""
@@ -57,9 +62,30 @@ def test_an_object_is_made_for_graphs_and_prepared_for_each_replay(tmp_path: Pat
     assert analysis.shown == analysis.expected
 
 
+@pytest.mark.parametrize(
+    ("backend", "is_about"),
+    [("", True), (', backend="fa2"', True), (', backend="cutlass"', False), (", backend=chosen(cache)", False)],
+    ids=["the default", "one of them", "another", "unknown"],
+)
+def test_a_row_is_about_objects_that_were_made_in_some_way(tmp_path: Path, backend: str, is_about: bool) -> None:
+    """What is made in another way, or in one that nobody knows, is asked for nothing: no mode, and no step."""
+    mode, step = ("  # expect: GL508", "  # expect: GL512") if is_about else ("", "")
+    made = "self.attention = BatchMLAPagedAttentionWrapper(workspace{}" + backend + ")"
+    for line, prepared in (
+        (made.format("") + mode, PLANNED),
+        (made.format(", use_cuda_graph=True"), "self.graph.replay()" + step),
+    ):
+        program = RUNNER.replace("BatchDecodeWithPagedKVCacheWrapper", "BatchMLAPagedAttentionWrapper")
+        analysis = analyse(tmp_path, program.format(made=line, prepared=prepared))
+        assert analysis.shown == analysis.expected
+
+
 CALLED = """
 import torch
+import bitsandbytes as bnb
 import deep_gemm
+import flashinfer.comm
+from xformers.ops import tiled_matmul
 from flash_attn import flash_attn_with_kvcache
 
 q, cache = torch.zeros(8, 1, 4, 64, device="cuda"), torch.zeros(8, 64, 4, 64, device="cuda")
@@ -81,13 +107,31 @@ graph.replay()
         ("", "flash_attn_with_kvcache(q, cache, cache)"),
         ("", "deep_gemm.fp8_gemm_nt(q, cache, q)  # expect: GL609"),
         ("deep_gemm.fp8_gemm_nt(q, cache, q)", "deep_gemm.fp8_gemm_nt(q, cache, q)"),
+        ("", "flashinfer.comm.trtllm_allreduce_fusion(q, scale_factor=0.5)  # expect: GL402"),
+        ("", "flashinfer.comm.trtllm_allreduce_fusion(q, scale_factor=lengths)"),
+        ("", "tiled_matmul([[q]], [[q]])  # expect: GL609"),
+        ("tiled_matmul([[q]], [[q]])", "tiled_matmul([[q]], [[q]])"),
+        ("linear = bnb.nn.Linear8bitLt(64, 64); linear.cuda()", "linear(q)  # expect: GL609"),
+        ("linear = bnb.nn.Linear8bitLt(64, 64); linear.cuda(); linear(q)", "linear(q)"),
+        ("linear = bnb.nn.Linear4bit(64, 64); linear.cuda()", "linear(q)"),
     ],
-    ids=["a number", "one that was read", "a tensor", "nothing", "cold", "warm"],
+    ids=[
+        *("a number", "one that was read", "a tensor", "nothing", "cold", "warm", "a factor", "a tensor of it"),
+        *("cold tuning", "warm tuning", "a cold handle", "a warm handle", "no handle"),
+    ],
 )
 def test_a_call_is_given_tensors_and_made_before(tmp_path: Path, before: str, call: str) -> None:
     """Numbers are parameters of the kernel; what compiles itself does so once."""
     analysis = analyse(tmp_path, CALLED.format(before=before, call=call))
     assert analysis.shown == analysis.expected
+
+
+def test_each_row_names_its_source() -> None:
+    """A release of the library and a file in it."""
+    table = (builtin_rules() / "regions.toml").read_text(encoding="utf-8")
+    above = re.findall(r"((?:^#.*\n)*)\[\[contract\]\]", table, re.MULTILINE)
+    assert len(above) == table.count("[[contract]]") > 0
+    assert [said for said in above if not re.search(r" \d[\d.]+:\s(# )?[\w/]+\.\w+", said)] == []
 
 
 def test_a_row_of_ones_own_counts(tmp_path: Path) -> None:
