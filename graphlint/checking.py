@@ -16,6 +16,9 @@ from graphlint.progress import progress_on
 if TYPE_CHECKING:
     from graphlint.rulebook import Rulebook
 
+if TYPE_CHECKING:
+    from graphlint.static.memory import Memory
+
 
 def configure(
     *, start: Path, config_file: Path | None, confidence: str | None, **options: Any
@@ -43,11 +46,12 @@ def find_out(
     config_file: Path | None,
     confidence: str | None,
     with_known: bool = False,
+    memory: Memory | None = None,
     **options: Any,
 ) -> Report:
     """Look at the paths, configured from `start` or a file. Raises UsageError.
 
-    What a baseline knows is left out, or not, `with_known`.
+    What a baseline knows is left out, or not, `with_known`. A memory makes the next run with the same options cheaper.
     """
     config = _settings(start, config_file, confidence, options)
     if config == Config(config.root) and is_empty(paths, config.exclude, config.root):
@@ -56,7 +60,7 @@ def find_out(
     from graphlint import static
 
     with progress_on(sys.stderr) as progress:
-        report = static.check(paths, config, rulebook, progress)
+        report = static.check(paths, config, rulebook, progress, memory)
     if config.baseline is None or with_known:
         return report
     report, gone = baselines.apply(report, paths, config.baseline)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,6 +17,9 @@ from graphlint.finding import Report, Span
 from graphlint.paths import lies_in, normal
 from graphlint.report.escaping import escaped
 from graphlint.report.place import counted, shown_notice, shown_path
+
+if TYPE_CHECKING:
+    from graphlint.static.memory import Memory
 
 STDIN = Path("-")
 PACE = 0.5  # seconds between two looks at what may have changed
@@ -54,13 +57,15 @@ def report_on(report: Report, paths: tuple[Path, ...]) -> Report:
     return replace(report, findings=findings, notices=notices)
 
 
-def look(paths: tuple[Path, ...], folder: Folder | None, options: dict[str, Any]) -> Report:
+def look(
+    paths: tuple[Path, ...], folder: Folder | None, options: dict[str, Any], memory: Memory | None = None
+) -> Report:
     """What a run on the paths reports, or has reported before."""
 
     def find_out() -> Report:
         from graphlint import checking  # loads much, for what is mostly known
 
-        return checking.find_out(paths, start=paths[0], **options)
+        return checking.find_out(paths, start=paths[0], memory=memory, **options)
 
     if folder is None:
         return find_out()

@@ -67,7 +67,9 @@ def run(
 ) -> Run:
     """Run the command in a project of its own, with a static half that answers as it is told."""
 
-    def check(paths: Sequence[Path], config: Config, rulebook: Rulebook, progress: object = None) -> Report:
+    def check(
+        paths: Sequence[Path], config: Config, rulebook: Rulebook, progress: object = None, memory: object = None
+    ) -> Report:
         calls.append(Call(paths, config, rulebook))
         if isinstance(answer[0], Exception):
             raise answer[0]

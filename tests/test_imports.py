@@ -19,6 +19,7 @@ LAYERS: dict[str, list[set[str]]] = {
     "graphlint.static": [
         {"syntax"},
         {"index"},
+        {"memory"},
         {"domain"},
         {"facts", "findings", "writes"},
         {"models"},

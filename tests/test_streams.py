@@ -20,7 +20,7 @@ STUB = """
 import os, sys, time
 from examples import finding, report
 from graphlint import cli, static
-def check(paths, config, rulebook, progress=None):
+def check(paths, config, rulebook, progress=None, memory=None):
     {body}
 static.check = check
 cli.main()

@@ -12,7 +12,7 @@ from graphlint.finding import Report
 from graphlint.reading.questions import as_written, written
 from graphlint.reading.record import Record, Seen, Stamp
 
-_FORMAT = "graphlint answer 1"
+_FORMAT = "graphlint answer 2"
 _NO_STAMP = (0, 0, 0, 0)
 BROKEN = (LookupError, TypeError, ValueError, AttributeError, RecursionError)  # what reading something else raises
 
@@ -54,8 +54,11 @@ class Entry:
         }
         record.names, record.endings, record.kinds = state["names"], state["endings"], state["kinds"]
         record.links, record.packages = state["links"], state["packages"]
-        for spelt, answers in details["answers"]:
-            record.answers[as_written(spelt)] = {paths[number]: answer for number, answer in answers}
+        for spelt, asked, answers in details["answers"]:
+            question = as_written(spelt)
+            no = question(b"")
+            record.answers[question] = {paths[number]: no for first, end in asked for number in range(first, end)}
+            record.answers[question] |= {paths[number]: answer for number, answer in answers}
         for spelt, found in details["lookups"]:
             known = {name: frozenset(paths[number] for number in files) for name, files in found.items()}
             record.lookups[as_written(spelt)] = known
@@ -98,7 +101,11 @@ def _details(record: Record) -> Mapping[str, object]:
         "read": sorted(numbers[path] for path in record.read),
         "discovered": [(*asked, sorted(numbers[path] for path in files)) for asked, files in record.discovered.items()],
         "answers": [
-            (written(question), [(numbers[path], answer) for path, answer in answers.items()])
+            (
+                written(question),
+                _ranges(sorted(numbers[path] for path in answers)),
+                [(numbers[path], answer) for path, answer in answers.items() if answer],
+            )
             for question, answers in record.answers.items()
         ],
         "lookups": [
@@ -106,6 +113,15 @@ def _details(record: Record) -> Mapping[str, object]:
             for question, found in record.lookups.items()
         ],
     }
+
+
+def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    """Rising numbers as ranges, each from a first number to before an end."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        first = found.pop()[0] if found and found[-1][1] == number else number
+        found.append((first, number + 1))
+    return found
 
 
 def _head(body: str) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.reading import reads
-from graphlint.reading.questions import Question
 from graphlint.reading.record import Record, Seen
 
 
@@ -63,10 +62,9 @@ def _is_at(name: str, found: list[str] | None) -> bool:
 def _files_are_alike(record: Record) -> bool:
     for path, seen in record.files.items():
         try:
-            if seen.stamp == reads.stamp_of(os.stat(path)):
+            if seen.stamp == reads.stamp_at(path):
                 continue
-            with open(path, "rb") as file:
-                stamp, text = reads.stamp_of(os.fstat(file.fileno())), reads.source_of(path, file.read())
+            stamp, text = reads.seen_at(path)
         except OSError:
             return False
         digest = reads.digest(text)
@@ -79,7 +77,7 @@ def _files_are_alike(record: Record) -> bool:
 def _answers_alike(record: Record, path: str, text: bytes) -> bool:
     """Whether another text of a file that was only searched answers all questions of the run as the one before did."""
     for question, answers in record.answers.items():
-        if question(text) != answers.get(path, _no(question)):
+        if path in answers and question(text) != answers[path]:
             return False
     for question, found in record.lookups.items():
         names = question(text)
@@ -87,11 +85,6 @@ def _answers_alike(record: Record, path: str, text: bytes) -> bool:
         if any((name.encode() in names) != (path in files) for name, files in found.items()):
             return False
     return True
-
-
-def _no(question: Question[object]) -> object:
-    """What a file has answered that nothing was noted of."""
-    return question(b"")
 
 
 def _folders_are_alike(record: Record) -> bool:

@@ -105,36 +105,42 @@ def ask(path: Path, question: Question[Answer], texts: Texts) -> Answer:
     """What a file answers to a question, which is no reading of it. Raises OSError."""
     answer = question(texts[path]) if _remembered is None else _answer(_remembered, path, question, texts)
     if _kept is not None and not isinstance(question, Names):
-        answers = _kept.answers.setdefault(question, {})  # type: ignore[arg-type]
-        if answer:  # that all say no is an answer, too: one of them may come to say yes
-            answers[str(path)] = answer
+        _kept.answers.setdefault(question, {})[str(path)] = answer  # type: ignore[arg-type]
     return answer
 
 
 def _answer(memory: Memory, path: Path, question: Question[Answer], texts: Texts) -> Answer:
     """What a file has answered before, if it was not written to since."""
     known = memory.get((str(path), question))
-    if known is not None and known[0].stamp == _stamp_at(path):
-        if _kept is not None:
-            _kept.see(str(path), known[0])
-        return known[1]  # type: ignore[no-any-return]
+    with contextlib.suppress(OSError):
+        if known is not None and known[0].stamp == stamp_at(str(path)):
+            if _kept is not None:
+                _kept.see(str(path), known[0])
+            return known[1]  # type: ignore[no-any-return]
     text = texts[path]
     answer = question(text)
-    stamp = _stamp_at(path)
-    if stamp is not None and Record().safe(stamp) is not None:
-        memory[str(path), question] = Seen(stamp, digest(text)), answer
+    with contextlib.suppress(OSError):
+        if Record().safe(stamp := stamp_at(str(path))) is not None:
+            memory[str(path), question] = Seen(stamp, digest(text)), answer
     return answer
 
 
-def _stamp_at(path: Path) -> Stamp | None:
-    """The stamp of a file; that of a text which is not saved is made of its content."""
-    text = _unsaved.get(str(path))
-    if text is not None:
-        return Stamp(0, int(digest(text), 16), len(text), 0)
-    try:
-        return stamp_of(os.stat(path))
-    except OSError:
-        return None
+def stamp_at(path: str) -> Stamp:
+    """The stamp of a file, or of its text that is not saved. Raises OSError."""
+    text = _unsaved.get(path)
+    return stamp_of(os.stat(path)) if text is None else _stamp_of_text(text)
+
+
+def _stamp_of_text(text: bytes) -> Stamp:
+    return Stamp(0, int(digest(text), 16), len(text), 0)
+
+
+def seen_at(path: str) -> tuple[Stamp, bytes]:
+    """A file as it is now, past the record: its stamp, and its text. Raises OSError."""
+    if path in _unsaved:
+        return _stamp_of_text(_unsaved[path]), _unsaved[path]
+    with open(path, "rb") as file:
+        return stamp_of(os.fstat(file.fileno())), source_of(path, file.read())
 
 
 def look_up(question: Names, name: str, found: Iterable[Path]) -> None:
@@ -286,7 +292,8 @@ def source_of(path: str, data: bytes) -> bytes:
 
 def _read(path: Path) -> bytes:
     if (text := _unsaved.get(str(path))) is not None:
-        incomplete()
+        if _kept is not None:
+            _kept.see(str(path), Seen(_stamp_of_text(text), digest(text)))
         return text
     try:
         with os.fdopen(os.open(path, _FLAGS), "rb", buffering=0) as file:

@@ -41,7 +41,7 @@ class Record:
         self.kinds: dict[str, str] = {}  # path -> what lies there
         self.links: dict[str, str] = {}  # path -> what it leads to
         self.packages: dict[str, tuple[str, ...] | None] = {}  # name -> where it is installed
-        self.answers: dict[Question[object], dict[str, object]] = {}  # by file; one that is not there said no
+        self.answers: dict[Question[object], dict[str, object]] = {}  # by file; one that is not there was not asked
         self.lookups: dict[Question[object], dict[str, frozenset[str]]] = {}  # by name, the files that have it
         self.is_complete = True
 
@@ -49,6 +49,13 @@ class Record:
         """Note a file; one that was another one before has changed under the run."""
         if self.files.setdefault(path, seen) != seen:
             self.is_complete = False
+
+    def copy(self) -> Record:
+        """The record as it is now, whatever is read from now on."""
+        copied = Record()
+        copied.merge(self)
+        copied.began, copied.is_complete = self.began, self.is_complete
+        return copied
 
     def merge(self, other: Record) -> None:
         """Add what another process, which went on from here, has asked."""

@@ -15,6 +15,7 @@ from graphlint.errors import UsageError
 from graphlint.finding import Report
 from graphlint.reading import reads
 from graphlint.reporting import cache, look
+from graphlint.static.memory import Memory
 from graphlint.static.syntax import store
 
 # What a project itself says, and nothing else.
@@ -73,7 +74,7 @@ class Worker:
 
 def _serve(connection: Connection) -> None:
     os.dup2(2, 1)  # the editor reads the output of the server, where nothing else may be printed
-    stores: dict[Path, store.Store] = {}
+    known: dict[Path, Known] = {}
     reads.remember()
     while True:
         try:
@@ -81,18 +82,24 @@ def _serve(connection: Connection) -> None:
         except (EOFError, KeyboardInterrupt):
             return
         try:
-            connection.send(_answer(question, stores))
+            connection.send(_answer(question, known))
         except UsageError as error:
             connection.send(str(error))
         except Exception as error:
             connection.send(f"internal error: {type(error).__name__}: {error}".splitlines()[0])
 
 
-def _answer(question: Question, stores: dict[Path, store.Store]) -> Report:
+class Known:
+    """What the process knows of a project from one question to the next."""
+
+    def __init__(self, project: Path) -> None:
+        self.folder = cache(project, None)
+        self.store = answers.lowered(self.folder)
+        self.memory = Memory()
+
+
+def _answer(question: Question, known: dict[Path, Known]) -> Report:
     project = question.project
-    kept = cache(project, None)
-    if project not in stores:
-        stores[project] = answers.lowered(kept)
-    stores[project].begin()
-    with store.used(stores[project]), reads.unsaved(question.unsaved):
-        return look((project,), kept, dict(_OPTIONS))
+    one = known[project] = known.get(project) or Known(project)
+    with store.used(one.store), reads.unsaved(question.unsaved), reads.recorded():
+        return look((project,), one.folder, dict(_OPTIONS), one.memory)

@@ -44,21 +44,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from graphlint.config import Config
 from graphlint.discovery import discover
 from graphlint.errors import UsageError
-from graphlint.finding import Report, Summary
+from graphlint.finding import Region, Report, Summary
 from graphlint.paths import normal
 from graphlint.reading import reads
 from graphlint.rulebook import Rulebook, builtin_rulebook
 from graphlint.rulebook.detectors import Detectors
+from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.parallel import begin
 from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.rehearsal import Rehearsal
+from graphlint.static.life.witness import Witness
+from graphlint.static.memory import Memory, run_parts
 from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import declare
 from graphlint.static.regions.holes import tell_holes
@@ -91,11 +95,15 @@ def check(
     config: Config,
     rulebook: Rulebook,
     progress: Callable[[int, int], None] | None = None,
+    memory: Memory | None = None,
 ) -> Report:
-    """Look at the code that capture regions in these paths can reach. Raises UsageError."""
+    """Look at the code that capture regions in these paths can reach. Raises UsageError.
+
+    A memory is that of one project and its options, which a process checks again and again.
+    """
     started = time.perf_counter()
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files, rulebook, rulebook.detectors)
+    interpreter = _interpreter(files, rulebook, rulebook.detectors, memory)
     project = interpreter.project
     _follow(project, config.follow_installed)
     targets = (pattern for target in config.targets for pattern in (target.at, *target.runs))
@@ -105,7 +113,7 @@ def check(
     for path in paths:
         if reads.is_file(path):
             project.module_at(normal(path)).check_syntax()  # whoever names a file is told if it is broken
-    reached, problems = _reach(interpreter, config, files, progress)
+    reached, problems = _reach(interpreter, config, files, progress, memory)
     found = collect_findings(reached, rulebook)
     findings, suppressed = settle_findings(found, reached.paths, problems, project, config, rulebook)
     summary = Summary(
@@ -133,44 +141,82 @@ def _follow(project: Project, packages: Iterable[str]) -> None:
 
 
 def _reach(
-    interpreter: Interpreter, config: Config, files: list[Path], progress: Callable[[int, int], None] | None
+    interpreter: Interpreter,
+    config: Config,
+    files: list[Path],
+    progress: Callable[[int, int], None] | None,
+    memory: Memory | None,
 ) -> tuple[Reached, Problems]:
     """What the regions reach that are declared, marked, or opened by the code, and which files are broken."""
-
-    def declared(patterns: Sequence[str], known: Sequence[Target]) -> tuple[Reached, Problems]:
-        declare(interpreter, patterns, files)
-        targets = Targets(interpreter, files, config.targets, known)
-        reached, problems = _followed(interpreter, targets)
-        reached.holes |= tell_holes(interpreter, files, targets.left)
-        return reached, problems
-
-    # The search for the regions that the code opens costs as much as a declared region, and shares little with it; as
-    # much as what a known engine runs in the regions that it opens, which are searched for first.
+    # The search for the regions that the code opens costs as much as a declared region, and shares little with it.
     half = (len(config.regions) + 1) // 2
     known = interpreter.entries.targets
-    others = [begin(partial(declared, config.regions[:half], known))] if half else []
-    search = Search(interpreter, files, progress)
-    search.first(capturing(interpreter, search.candidates))
-    met = [] if config.targets else rows_for(interpreter)
-    if met:
-        others.append(begin(partial(_followed, interpreter, Targets(interpreter, files, (), met))))
-    search.lexical()
-    search.marked()
-    places = set(interpreter.places_of_regions)
-    reached, problems = declared(config.regions[half:], [row for row in known if row not in met])
-    rehearsal = Rehearsal(interpreter, interpreter.detectors)
-    around = rehearsal.run(places, files)  # before what others do is waited for
-    for other in others:
-        also_reached, also_problems = other()
-        reached.merge(also_reached)
-        problems |= also_problems
-    reached.doubt(rehearsal.witness.refutes)
-    for told in around:
-        reached.around(told.occurrence, told.function, told.capture.region)
+    works = [partial(_declared, interpreter, config, files, config.regions[:half], known)] if half else []
+    works.append(partial(_opened, interpreter, config, files, config.regions[half:], progress))
+    parts = run_parts(works, memory)
+    reached, problems = Reached(), Problems()
+    for part in parts:
+        reached.merge(part.reached)
+        problems |= part.problems
+    for part in parts:
+        reached.doubt(part.witness.refutes)
+    for part in parts:
+        for occurrence, function, region in part.around:
+            reached.around(occurrence, function, region)
     return reached, problems
 
 
-def _followed(interpreter: Interpreter, targets: Targets) -> tuple[Reached, Problems]:
+class _Part(NamedTuple):
+    """What a part of a run has found: plain data, which may come from another process, or from an earlier run."""
+
+    reached: Reached
+    problems: Problems
+    around: tuple[tuple[Occurrence, str, Region], ...] = ()
+    witness: Witness = Witness()
+
+
+def _declared(
+    interpreter: Interpreter, config: Config, files: list[Path], patterns: Sequence[str], known: Sequence[Target]
+) -> _Part:
+    """What regions reach that are declared, and those that are known by now."""
+    declare(interpreter, patterns, files)
+    targets = Targets(interpreter, files, config.targets, known)
+    found = _followed(interpreter, targets)
+    found.reached.holes |= tell_holes(interpreter, files, targets.left)
+    return found
+
+
+def _opened(
+    interpreter: Interpreter,
+    config: Config,
+    files: list[Path],
+    patterns: Sequence[str],
+    progress: Callable[[int, int], None] | None,
+) -> _Part:
+    """What regions reach that the code opens, or marks, and what is said around them; those of some patterns as well.
+
+    What a known engine runs in the regions that it opens costs as much as all others, so these are searched for first.
+    """
+    search = Search(interpreter, files, progress)
+    search.first(capturing(interpreter, search.candidates))
+    met = [] if config.targets else rows_for(interpreter)
+    other = begin(partial(_followed, interpreter, Targets(interpreter, files, (), met))) if met else None
+    search.lexical()
+    search.marked()
+    places = set(interpreter.places_of_regions)
+    known = [row for row in interpreter.entries.targets if row not in met]
+    reached, problems, *_ = _declared(interpreter, config, files, patterns, known)
+    rehearsal = Rehearsal(interpreter, interpreter.detectors)
+    around = rehearsal.run(places, files)  # before what others do is waited for
+    if other is not None:
+        also = other()
+        reached.merge(also.reached)
+        problems |= also.problems
+    told = tuple((one.occurrence, one.function, one.capture.region) for one in around)
+    return _Part(reached, problems, told, rehearsal.witness)
+
+
+def _followed(interpreter: Interpreter, targets: Targets) -> _Part:
     """What the regions reach that are known by now, and what is run in them."""
     targets.run()
     opened = interpreter.regions.values()
@@ -180,7 +226,7 @@ def _followed(interpreter: Interpreter, targets: Targets) -> tuple[Reached, Prob
     reached = gather(opened)
     reached.followed = set(targets.followed)
     reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}
-    return reached, interpreter.project.problems()
+    return _Part(reached, interpreter.project.problems())
 
 
 @_without_collector()
@@ -194,6 +240,9 @@ def survey(paths: Sequence[Path], config: Config) -> Survey:
     return look_around(interpreter, files)
 
 
-def _interpreter(files: Sequence[Path], rulebook: Rulebook, detectors: Detectors) -> Interpreter:
+def _interpreter(
+    files: Sequence[Path], rulebook: Rulebook, detectors: Detectors, memory: Memory | None = None
+) -> Interpreter:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-    return Interpreter(Project(files), rulebook.catalogue, rulebook.lexicon, rulebook.entries, detectors)
+    project = Project(files, None if memory is None else memory.modules)
+    return Interpreter(project, rulebook.catalogue, rulebook.lexicon, rulebook.entries, detectors)

@@ -51,6 +51,12 @@ class Module:
             self.problem = (f"cannot be decoded: {problem}", 1)
         return ""
 
+    def is_still(self, name: str) -> bool:
+        """Whether the file has the name and the text that it had."""
+        with contextlib.suppress(OSError, UnicodeError, SyntaxError, LookupError):
+            return self.name == name and read_source(self.path) == self.text
+        return False
+
     @cached_property
     def lines(self) -> list[str]:
         return self.text.split("\n")

@@ -21,8 +21,9 @@ _KEPT = 64 << 20  # bytes of files; a run searches all of them about ten times, 
 class Project:
     """Finds modules by dotted name below the folders that are checked and the packages that are followed."""
 
-    def __init__(self, files: Iterable[Path]) -> None:
+    def __init__(self, files: Iterable[Path], known: dict[Path, Module] | None = None) -> None:
         self.files = list(files)
+        self._known = known  # modules of an earlier run, which are those of this one where their text is the same
         self.roots = Roots(self.files, self.ask)
         self.modules: dict[str, Module | None] = {}
         self.by_path: dict[Path, Module] = {}
@@ -68,8 +69,16 @@ class Project:
         """The module of a file: one, whatever names it is found by."""
         known = self.by_path.get(path)
         if known is None:
-            known = self.by_path[path] = Module(self.roots.name_of(path), path)
+            known = self.by_path[path] = self._made(self.roots.name_of(path), path)
             self.modules[known.name] = self.modules.get(known.name) or known
+        return known
+
+    def _made(self, name: str, path: Path) -> Module:
+        if self._known is None:
+            return Module(name, path)
+        known = self._known.get(path)
+        if known is None or not known.is_still(name):
+            known = self._known[path] = Module(name, path)
         return known
 
     def module(self, name: str) -> Module | None:

@@ -30,23 +30,17 @@ class Store:
         found, _, lines = text.partition("\n")
         self._lines = {line[:32]: line for line in lines.split("\n") if line} if found == head else {}
         self._asked: dict[str, ir.Block] = {}
-        self._ready: dict[str, ir.Block] = {}
         self._length = len(text)
         self.added: dict[str, str] = {}
 
     def find(self, source: str, lower: Callable[[str], ir.Block]) -> ir.Block:
         """The form of a segment, as it was kept or from its source. Raises what that raises."""
         digest = reads.digest(source.encode("utf-8", "surrogatepass"))
-        block = self._ready.pop(digest, None) or self._read(digest, lambda: lower(source))
+        block = self._read(digest, lambda: lower(source))
         if block is None:
             block = lower(source)
         self._asked[digest] = block
         return block
-
-    def begin(self) -> None:
-        """Have what earlier runs in this process were given ready for another one, each form for one segment of it."""
-        self._ready = self._asked.copy()
-        self._lines |= self.added
 
     def _read(self, digest: str, again: Callable[[], ir.Block]) -> ir.Block | None:
         line = self._lines.get(digest)

@@ -1,0 +1,90 @@
+"""What a process remembers of a run changes nothing that the next one finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from graphlint import static
+from graphlint.config import Config
+from graphlint.finding import Finding
+from graphlint.reading import reads
+from graphlint.rulebook import builtin_rulebook
+from graphlint.static.index import parallel
+from graphlint.static.memory import Memory
+
+PROJECT = {
+    "declared.py": "from helper import shape\n\ndef forward(x):\n    return shape(x.cuda())\n",
+    "helper.py": "def shape(x):\n    return x.sum()\n",
+    "opened.py": (
+        "import torch\nfrom step import step\n\nx = torch.zeros(4, device='cuda')\n"
+        "with torch.cuda.graph(torch.cuda.CUDAGraph()):\n    step(x)\n"
+    ),
+    "step.py": "def step(x):\n    return x + 1\n",
+    "other.py": "def other(x):\n    return x.item()\n",
+}
+READING = {"helper.py": "def shape(x):\n    return x.sum().item()\n", "step.py": "def step(x):\n    return x.item()\n"}
+EDITS: list[Mapping[str, str]] = [
+    {},
+    {"other.py": "def other(x):\n    return x.tolist()\n"},
+    {"helper.py": READING["helper.py"]},
+    {"helper.py": "\n\n" + READING["helper.py"]},
+    {"step.py": READING["step.py"]},
+    {"helper.py": READING["helper.py"], "step.py": "\n" + READING["step.py"]},
+    {"declared.py": "from step import step\n\ndef forward(x):\n    return step(x)\n", "step.py": READING["step.py"]},
+    {"step.py": "def step(x:\n"},
+    {"other.py": "import torch\nwith torch.cuda.graph(g):\n    torch.zeros(1, device='cuda').item()\n"},
+    {},
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(parallel, "can_fork", lambda: False)
+    for name, text in PROJECT.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path
+
+
+def check(project: Path, edit: Mapping[str, str], memory: Memory | None) -> tuple[Finding, ...]:
+    config = Config(root=project, regions=("declared:forward",))
+    with reads.unsaved({project / name: text.encode() for name, text in edit.items()}), reads.recorded():
+        return static.check([project], config, builtin_rulebook(), memory=memory).findings
+
+
+def test_edit_after_edit_is_found_as_without_a_memory(project: Path) -> None:
+    """In files that regions reach and in others, broken ones and such that open a region."""
+    memory = Memory()
+    found = [check(project, edit, memory) for edit in EDITS]
+    assert [check(project, edit, None) for edit in EDITS] == found
+    assert [0, 0, 1, 1, 1, 2, 1] == [len(one) for one in found[:7]]
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [("other.py", []), ("helper.py", ["declared"]), ("step.py", ["opened"]), ("opened.py", ["opened"])],
+)
+def test_only_what_an_edit_can_change_is_run_again(
+    project: Path, name: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was searched and not read may have any text that answers the same."""
+    memory = Memory()
+    check(project, {}, memory)
+    ran: list[str] = []
+    declared, search = static._declared, static.Search
+
+    def noted(*arguments: object) -> object:
+        if len(ran) == 0 or ran[-1] != "opened":  # which declares what is left, too
+            ran.append("declared")
+        return declared(*arguments)  # type: ignore[arg-type]
+
+    def opened(*arguments: object) -> object:
+        ran.append("opened")
+        return search(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(static, "_declared", noted)
+    monkeypatch.setattr(static, "Search", opened)
+    check(project, {name: PROJECT[name] + "\n\nZ = 1\n"}, memory)
+    assert runs == ran
