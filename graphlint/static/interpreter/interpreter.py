@@ -51,7 +51,7 @@ from graphlint.static.writes.traces import Traces
 from graphlint.values import NONE, Const, Host, Mapping, Sequence, Value, join, limit_depth, union
 
 MAX_DEPTH = 70  # calls inside calls
-MAX_VARIANTS_OUTSIDE = 32  # before a region; kinds that come this late tell nothing new, and take a budget from others
+MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new
 MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late tells nothing of it
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
