@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,7 @@ from graphlint.reading.record import Record, Seen
 
 def is_untouched(state: Mapping[str, Any]) -> bool | None:
     """Whether nothing was written to; None if that takes a look at texts, False if the answer is another one."""
-    asked = (
-        all(reads.kind_of(path) == kind for path, kind in state["kinds"].items())
-        and all(_has(folder, names) for folder, names in state["names"].items())
-        and all(_ends(folder, endings) for folder, endings in state["endings"].items())
-        and all(os.path.realpath(path) == found for path, found in state["links"].items())
-        and all(_is_at(name, found) for name, found in state["packages"].items())
-    )
-    if not asked:
+    if not _is_there(*(state[part] for part in ("kinds", "names", "endings", "links", "packages"))):
         return False
     same = True
     for path, stamp in (*state["files"], *state["folders"]):
@@ -30,6 +23,28 @@ def is_untouched(state: Mapping[str, Any]) -> bool | None:
             return False
         same = same and stamp is not None and stamp == list(reads.stamp_of(found))
     return True if same else None
+
+
+def is_same(record: Record) -> bool:
+    """Whether all that was asked of the disk would be answered as before; notes in the record how it is now."""
+    return _is_there(record.kinds, record.names, record.endings, record.links, record.packages) and is_alike(record)
+
+
+def _is_there(
+    kinds: Mapping[str, str],
+    names: Mapping[str, Mapping[str, bool]],
+    endings: Mapping[str, Mapping[str, list[str]]],
+    links: Mapping[str, str],
+    packages: Mapping[str, Sequence[str] | None],
+) -> bool:
+    """Whether what was asked of paths, and not of texts, has the same answers."""
+    return (
+        all(reads.kind_of(path) == kind for path, kind in kinds.items())
+        and all(_has(folder, asked) for folder, asked in names.items())
+        and all(_ends(folder, asked) for folder, asked in endings.items())
+        and all(os.path.realpath(path) == found for path, found in links.items())
+        and all(_is_at(name, found) for name, found in packages.items())
+    )
 
 
 def is_alike(record: Record) -> bool:
@@ -54,9 +69,8 @@ def _ends(folder: str, endings: Mapping[str, list[str]]) -> bool:
     return all(reads.names_ending(folder, suffix) == names for suffix, names in endings.items())
 
 
-def _is_at(name: str, found: list[str] | None) -> bool:
-    there = reads.installed(name)
-    return (None if there is None else list(there)) == found
+def _is_at(name: str, found: Sequence[str] | None) -> bool:
+    return reads.installed(name) == (None if found is None else tuple(found))
 
 
 def _files_are_alike(record: Record) -> bool:

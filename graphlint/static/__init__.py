@@ -17,7 +17,8 @@ It is an abstract interpretation of what capture regions reach, one package a st
 - `life` rehearses the code around those regions, one path at a time, on objects with identities (symbolic execution):
   construct, warm up, capture, fill, replay, read, release. What a graph needs between these is asked there, and not in
   the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given;
-- `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each.
+- `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each;
+- `memory` is for a process that checks again and again: modules, and what the parts of a run found, while that holds.
 
 Bounds, and what they cost: a function gets at most 16 contexts, then its arguments are widened; calls nest 70 deep, 10
 before a region, where only the kinds of values matter; a call goes to at most 24 functions, and a value is one of at

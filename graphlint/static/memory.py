@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from graphlint.cache.holds import is_alike
+from graphlint.cache.holds import is_same
 from graphlint.reading import reads
 from graphlint.reading.record import Record
 from graphlint.static.index.module import Module
@@ -30,7 +30,7 @@ class Memory:
     def recall(self, part: int) -> bytes | None:
         """What a part found, if it would find the same again."""
         known = self._parts.get(part)
-        return known[0] if known is not None and is_alike(known[1]) else None
+        return known[0] if known is not None and is_same(known[1]) else None
 
     def keep(self, part: int, found: object, record: Record | None) -> None:
         """Keep what a part has found, with what was read for it."""

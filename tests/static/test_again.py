@@ -9,8 +9,10 @@ import pytest
 
 from graphlint import static
 from graphlint.config import Config
+from graphlint.errors import UsageError
 from graphlint.finding import Finding
 from graphlint.reading import reads
+from graphlint.reporting import look
 from graphlint.rulebook import builtin_rulebook
 from graphlint.static.index import parallel
 from graphlint.static.memory import Memory
@@ -60,6 +62,25 @@ def test_edit_after_edit_is_found_as_without_a_memory(project: Path) -> None:
     found = [check(project, edit, memory) for edit in EDITS]
     assert [check(project, edit, None) for edit in EDITS] == found
     assert [0, 0, 1, 1, 1, 2, 1] == [len(one) for one in found[:7]]
+
+
+def test_a_configuration_that_was_not_there_is_noticed(project: Path) -> None:
+    """Nothing of an earlier run is found again once it says something else."""
+    memory, options = Memory(), {"config_file": None, "confidence": None, "rules": (), "select": (), "ignore": ()}
+
+    def found() -> list[str]:
+        with reads.recorded():
+            return [one.code for one in look((project,), None, dict(options), memory).findings]
+
+    (project / "step.py").write_text(READING["step.py"], "utf-8")
+    assert ["GL101"] == found()
+    (project / "pyproject.toml").write_text('[tool.graphlint]\nassume = ["step:nothing == 1"]\n', "utf-8")
+    with pytest.raises(UsageError, match="nothing"):
+        found()
+    (project / "pyproject.toml").write_text('[tool.graphlint]\nregions = ["other:other"]\n', "utf-8")
+    assert ["GL101", "GL101"] == found()
+    (project / "pyproject.toml").unlink()
+    assert ["GL101"] == found()
 
 
 @pytest.mark.parametrize(
