@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from analysis import analyse
 
+from graphlint.finding import Confidence
+
 HEAD = """
 import torch
 from torch.optim import Optimizer
@@ -166,3 +168,42 @@ class Own(Optimizer):
 """
     found = analyse(tmp_path, program)
     assert found.found == found.expected
+
+
+SWITCHED = {
+    "by an assignment": 'optimizer.param_groups[0]["capturable"] = {on}',
+    "in a loop": """
+    for group in optimizer.param_groups:
+        group["capturable"] = {on}""",
+}
+ADAM = """
+def main(model, x):
+    optimizer = torch.optim.Adam({params}, lr=1e-3)
+    {switch}
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        optimizer.step(){mark}
+"""
+
+
+@pytest.mark.parametrize("switch", SWITCHED.values(), ids=SWITCHED)
+@pytest.mark.parametrize(("on", "mark"), [("True", ""), ("False", "  # expect: GL701")])
+def test_a_group_is_switched_after_it_is_made(tmp_path: Path, switch: str, on: str, mark: str) -> None:
+    """Which is no schedule either."""
+    switched = switch.format(on=on).strip()
+    found = analyse(tmp_path, HEAD + ADAM.format(params="model.parameters()", switch=switched, mark=mark))
+    assert found.found == found.expected
+
+
+@pytest.mark.parametrize(("on", "mark"), [("True", ""), ("False", "  # expect: GL701")])
+def test_a_group_may_bring_a_switch_of_its_own(tmp_path: Path, on: str, mark: str) -> None:
+    """In the list of groups that an optimizer is made of."""
+    params = f'[{{"params": model.parameters(), "capturable": {on}}}]'
+    found = analyse(tmp_path, HEAD + ADAM.format(params=params, switch="pass", mark=mark))
+    assert found.found == found.expected
+
+
+def test_a_switch_that_is_computed_is_unknown(tmp_path: Path) -> None:
+    """It is not taken for one that is off."""
+    switch = 'optimizer.param_groups[0]["capturable"] = x.device.type == "cuda"'
+    found = analyse(tmp_path, HEAD + ADAM.format(params="model.parameters()", switch=switch, mark="")).report.findings
+    assert [] == [one for one in found if one.code == "GL701" and one.confidence is Confidence.HIGH]

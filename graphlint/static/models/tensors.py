@@ -20,6 +20,7 @@ from graphlint.static.index.parts import calls_any
 from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
 from graphlint.static.syntax import ir
+from graphlint.static.writes.hyperparameters import with_values_of_groups
 from graphlint.values import (
     NONE,
     TRUE,
@@ -118,6 +119,8 @@ class Tensors:
     ) -> Value:
         """Report the effects of an operation and give its result."""
         positional = list(arguments.positional)
+        if isinstance(receiver, ExternalObject) and self.lexicon.is_optimizer(receiver.cls):
+            receiver = with_values_of_groups(receiver, frame.module)
         if receiver is not None and operation.params and operation.params[0].name == "self":
             positional.insert(0, receiver)
         bound = operation.bind(positional, dict(arguments.keywords))

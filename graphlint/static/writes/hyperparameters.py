@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from graphlint.rule import Event, OptimizerStep
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
-from graphlint.static.writes.stores import stores_in, tree_of
+from graphlint.static.writes.stores import Store, stores_in, tree_of
 from graphlint.static.writes.timing import Body, Timing, When
 from graphlint.static.writes.traces import Traces
-from graphlint.values import ExternalObject, Tensor, members
+from graphlint.values import UNKNOWN, Const, ExternalObject, Mapping, Sequence, Tensor, members
 
 _GROUPS = "param_groups"  # the attribute of every optimizer of torch
 _RATE = "lr"
@@ -57,18 +57,49 @@ class Steps:
         statements = [(None, segment) for segment in module.index.statements]
         for definition, segment in (*definitions, *statements):
             source, before = module.source_of(segment), segment.first - 1
-            for key, line, loops, inner in _assigned_in(source):
-                body = Body(module, definition, inner)
-                spans = tuple((first + before, last + before) for first, last in loops)
-                when = self.timing.at(body, line + before, spans)
+            for key, store in _assigned_in(source):
+                if _switch(store) is not None:  # is set once, and follows no schedule
+                    continue
+                spans = tuple((first + before, last + before) for first, last in store.loops)
+                when = self.timing.at(Body(module, definition, store.inner), store.line + before, spans)
                 if when is not When.NEVER:
-                    yield _Changed(key, f"{module.path.name}:{line + before}", when)
+                    yield _Changed(key, f"{module.path.name}:{store.line + before}", when)
             for name, line, cycles in _made_in(source):
                 place = f"{module.path.name}:{line + before}"
                 if self.lexicon.is_scheduler(name):
                     yield _Changed(_RATE, place, When.SURELY)
                 if cycles and self.lexicon.host_state["sweeps"].match(name):
                     yield _Changed(_SWEPT, place, When.SURELY)
+
+
+def with_values_of_groups(optimizer: ExternalObject, module: Module) -> ExternalObject:
+    """An optimizer with what its groups hold by themselves, or what a module writes into groups.
+
+    Whose groups these are is not followed. A switch is taken for what it is set to; any other value that is written is
+    not known, and a value that the constructor was given then stands for it.
+    """
+    params = optimizer.argument("params", 0)
+    elements = params.elements or () if isinstance(params, Sequence) else ()
+    groups = [group for element in elements for group in members(element) if isinstance(group, Mapping)]
+    own = [(key.value, value) for group in groups for key, value in group.items if isinstance(key, Const)]
+    written = [(key, _switch(store)) for key, store in _assigned_to_groups(module)]
+    switches = [(key, Const(on)) for key, on in written if on is not None]
+    others = [(key, UNKNOWN) for key, on in written if on is None]
+    named = [(key, value) for key, value in own if isinstance(key, str)]
+    return replace(optimizer, arguments=(*switches, *named, *optimizer.arguments, *others))
+
+
+def _assigned_to_groups(module: Module) -> Iterator[tuple[str, Store]]:
+    for segment in (*(one.segment for one in module.index.all_functions()), *module.index.statements):
+        yield from _assigned_in(module.source_of(segment))
+
+
+def _switch(store: Store) -> bool | None:
+    """What is written, if it is `True` or `False`."""
+    match store.value:
+        case ast.Constant(value=bool(value)):
+            return value
+    return None
 
 
 def _is_tensor(optimizer: ExternalObject, key: str) -> bool:
@@ -78,8 +109,8 @@ def _is_tensor(optimizer: ExternalObject, key: str) -> bool:
 
 
 @cache
-def _assigned_in(source: str) -> tuple[tuple[str, int, tuple[tuple[int, int], ...], tuple[str, ...]], ...]:
-    """The values of parameter groups that a segment assigns, with the lines, loops and functions that do it."""
+def _assigned_in(source: str) -> tuple[tuple[str, Store], ...]:
+    """The values of parameter groups that a segment assigns, by key."""
     tree = tree_of(source)
     if tree is None or _GROUPS not in source:
         return ()
@@ -102,7 +133,7 @@ def _assigned_in(source: str) -> tuple[tuple[str, int, tuple[tuple[int, int], ..
             is_group = isinstance(holder, ast.Name) and holder.id in groups
             if isinstance(key, ast.Constant) and isinstance(key.value, str) and (is_group or _is_group(holder)):
                 keys[node.lineno] = key.value
-    return tuple((keys[s.line], s.line, s.loops, s.inner) for s in stores_in(source) if s.line in keys)
+    return tuple((keys[store.line], store) for store in stores_in(source) if store.line in keys)
 
 
 def _is_groups(node: ast.expr) -> bool:
