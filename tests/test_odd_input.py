@@ -56,6 +56,9 @@ SMALL = {
     "tuples handed on": "def f0(x, y):\n    return x\n\n"
     + "".join(f"def f{k}(x, y):\n    return f{k - 1}((x, y), [y, x]), f{k - 1}([x], y)\n\n" for k in range(1, 12))
     + "f11(a, n)",
+    "captures that end": "def f0():\n    graph.capture_end()\n\n"
+    + "".join(f"def f{k}():\n    f{k - 1}()\n    f{k - 1}()\n\n" for k in range(1, 40))
+    + "f39()",
     "ranges": "\n".join(f"for i in range({of}): pass" for of in RANGES),
     "a long dict": "d = {" + ", ".join(f"{k}: a" for k in range(20_000)) + "}",
     "many statements": "a = a + 1\n" * 5000,

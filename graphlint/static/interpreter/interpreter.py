@@ -51,6 +51,7 @@ from graphlint.static.writes.traces import Traces
 from graphlint.values import NONE, Const, Host, Mapping, Sequence, Value, join, limit_depth, union
 
 MAX_DEPTH = 70  # calls inside calls
+MAX_OPEN = 100  # captures that a function leaves open, or ends for its caller: what calls itself doubles them
 MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new
 MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late tells nothing of it
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
@@ -224,7 +225,7 @@ class Interpreter:
         context = frame.context
         if self.block(body, frame):
             frame.returns.append(NONE)
-        context.left_open = list(frame.regions)
+        context.left_open = frame.regions[:MAX_OPEN]
         if frame.function.code.is_generator:
             context.result = Sequence("iterator", None, union(frame.yields))
         else:
@@ -257,7 +258,7 @@ class Interpreter:
         if frame.regions:
             frame.regions.pop()
         else:
-            frame.context.closes += 1
+            frame.context.closes = min(frame.context.closes + 1, MAX_OPEN)
 
     def observe(self, frame: Frame, node: ir.Node, event: Event) -> None:
         """Let the detectors look at an event, if a region is open."""
