@@ -34,6 +34,8 @@ def verify(
     deadline: float = DEADLINE,
     allocations: str = "default",
     rules: Iterable[str | Path] = (),
+    has_contracts: bool = False,
+    contract: str | Path | None = None,
 ) -> Report:
     """Capture a callable with these example arguments, replay it on fresh ones, and compare with eager.
 
@@ -42,15 +44,26 @@ def verify(
     up after a capture that fails; on the emulator in a fork of this process, where what it reaches counts as on the
     device. `warm_ups` counts the eager runs before the capture, `replays` those that are compared; it has `deadline`
     seconds, or as long as it takes if that is 0. With `allocations="strict"`, tensors that are made are told as well.
-    `rules` are directories of rules of your own. Needs PyTorch; raises `graphlint.errors.UsageError` where that or a
-    GPU is missing, or `call` does not take the arguments.
+    `rules` are directories of rules of your own. With `has_contracts`, the report says what each graph depends on and
+    what it changes; that is compared with the file `contract`, to which it is added where that knows nothing of it.
+    Needs PyTorch; raises `graphlint.errors.UsageError` where that or a GPU is missing, or `call` does not take the
+    arguments.
     """
     from graphlint.runtime.examine.target import Runs
     from graphlint.runtime.session.inprocess import verify as verify_here
 
     runs, directories = Runs(warm_ups, replays), [Path(directory) for directory in rules]
     return verify_here(
-        call, args, kwargs or {}, on=on, runs=runs, seconds=deadline, allocations=allocations, rules=directories
+        call,
+        args,
+        kwargs or {},
+        on=on,
+        runs=runs,
+        seconds=deadline,
+        allocations=allocations,
+        rules=directories,
+        has_contracts=has_contracts,
+        contract=None if contract is None else Path(contract),
     )
 
 

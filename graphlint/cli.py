@@ -204,6 +204,8 @@ def clean(folder: Path, cache_dir: Path | None) -> None:
 @click.option(
     "--capture-error-mode", type=click.Choice(MODES), default="global", help="As `torch.cuda.graph` takes it."
 )
+@click.option("--contracts", "has_contracts", is_flag=True, help="Show what each graph depends on and changes.")
+@click.option("--contract", type=FILE, metavar="FILE", help="Compare that with a file; add to it what is new.")
 @click.option("--deadline", type=click.FloatRange(min=1), default=DEADLINE, help="Seconds that each target has.")
 @click.option("--output-file", type=FILE, metavar="F", help="Write the report to a file.")
 @click.option("--config", "config_file", type=FILE, metavar="FILE", help="Read [tool.graphlint] from this file.")
@@ -218,6 +220,8 @@ def verify(
     warm_ups: int,
     replays: int,
     capture_error_mode: str,
+    has_contracts: bool,
+    contract: Path | None,
     deadline: float,
     output_file: Path | None,
     config_file: Path | None,
@@ -227,20 +231,31 @@ def verify(
 ) -> int:
     """Capture and replay targets: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
     check_output(output_file)
+    check_output(contract)
     from graphlint.config import check_codes, extend_config, load_config, load_rules
 
     config = extend_config(load_config(Path(), config_file), **options)
     rulebook = load_rules(config, options["rules"])
     check_codes(config, rulebook)
     end_in_order()
-    from graphlint import runtime
+    from graphlint import reporting, runtime
     from graphlint.runtime.examine.target import Runs
 
     told = show_step if sys.stderr.isatty() else None
     runs = Runs(warm_ups, replays, capture_error_mode)
     report = runtime.verify(
-        targets, config, rulebook, on=on, runs=runs, shapes_only=shapes_only, deadline=deadline, progress=told
+        targets,
+        config,
+        rulebook,
+        on=on,
+        runs=runs,
+        shapes_only=shapes_only,
+        has_contracts=has_contracts,
+        contract=contract,
+        deadline=deadline,
+        progress=told,
     )
+    reporting.tell(report)
     show(report, style, quiet, output_file)
     problems = [target.problem for target in report.targets if target.problem]
     for problem in problems:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from graphlint.contract import Contract
 from graphlint.version import __version__
 
 
@@ -170,7 +171,8 @@ class TargetReport:
     """A target of `verify` and what was measured on it: times in seconds, memory in bytes, and counts, by name.
 
     `problem` says why it could not be looked at at all, `unseen` what the witness cannot see where it ran. The
-    `verdict` is `safe`, `refused`, `differs` or `cannot tell`.
+    `verdict` is `safe`, `refused`, `differs` or `cannot tell`. `contracts` are those of its graphs, if they were asked
+    for.
     """
 
     name: str
@@ -178,6 +180,7 @@ class TargetReport:
     problem: str = ""
     unseen: str = ""
     verdict: str = ""
+    contracts: tuple[Contract, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

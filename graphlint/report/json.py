@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
-from graphlint.finding import Finding, Fix, Hole, Notice, Region, Report, Span
+from graphlint.finding import Finding, Fix, Hole, Notice, Region, Report, Span, TargetReport
 from graphlint.report.place import in_cell, shown_path
 
 
@@ -25,7 +26,7 @@ def render(report: Report, *, color: bool = False, quiet: bool = False, base: Pa
     if report.statistics:
         document["unresolved"] = [{"callee": callee, "calls": calls} for callee, calls in report.statistics]
     if report.targets:
-        document["targets"] = [dataclasses.asdict(one) for one in report.targets]
+        document["targets"] = [target_entry(one, base) for one in report.targets]
     return json.dumps(document, indent=2) + "\n"
 
 
@@ -46,6 +47,23 @@ def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
         "fix": fix_entry(finding.fix, base) if finding.fix else None,
         **({"targets": list(finding.targets)} if finding.targets else {}),
     }
+
+
+def target_entry(target: TargetReport, base: Path) -> dict[str, object]:
+    """What is known of a target; its contracts only where they were asked for."""
+    entry = dataclasses.asdict(target)
+    contracts = entry.pop("contracts")
+    return {**entry, **({"contracts": with_shown_paths(contracts, base)} if contracts else {})}
+
+
+def with_shown_paths(tree: Any, base: Path) -> Any:
+    """Plain data, whose paths are those that are shown."""
+    if isinstance(tree, dict):
+        return {
+            key: shown_path(value, base) if key == "path" else with_shown_paths(value, base)
+            for key, value in tree.items()
+        }
+    return [with_shown_paths(one, base) for one in tree] if isinstance(tree, (list, tuple)) else tree
 
 
 def place_entry(path: str, line: int, base: Path) -> dict[str, object]:

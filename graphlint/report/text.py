@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from graphlint.finding import Confidence, Finding, Hole, Region, Report, Severity, Span, TargetReport
+from graphlint.report.contracts import tables
 from graphlint.report.escaping import escaped
 from graphlint.report.frame import Row, code_frame, source_lines
 from graphlint.report.place import counted, notebook, page_command, shown_condition, shown_place, shown_region
@@ -44,7 +45,8 @@ def render(report: Report, *, color: bool = False, quiet: bool = False, base: Pa
         blocks.append("\n".join(finding_lines(finding, frame, paint, base)))
     if quiet:
         return "".join(f"{block}\n\n" for block in blocks)[:-1]
-    return "\n\n".join([*heads(report, paint, base), *blocks, "\n".join(summary_lines(report, paint))]) + "\n"
+    end = "\n".join(summary_lines(report, paint))
+    return "\n\n".join([*heads(report, paint, base), *tables(report, base), *blocks, end]) + "\n"
 
 
 def heads(report: Report, paint: Paint, base: Path) -> list[str]:

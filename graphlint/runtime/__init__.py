@@ -38,6 +38,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from graphlint import suppression
 from graphlint.config import Config, selected_codes
@@ -47,9 +48,10 @@ from graphlint.finding import Finding, Report, Span, Summary, TargetReport
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, parse
 from graphlint.runtime.session.hearing import Hearing
-from graphlint.runtime.session.isolation import require_fork, run_isolated, server
+from graphlint.runtime.session.isolation import run_isolated, server
 from graphlint.runtime.session.session import CUDA, Session, Stage, Witness, require_torch
 from graphlint.runtime.session.verdicts import FAILURE, judged
+from graphlint.snapshot import Snapshot
 
 
 def verify(
@@ -60,25 +62,29 @@ def verify(
     on: str = "auto",
     runs: Runs = DEFAULT_RUNS,
     shapes_only: bool = False,
+    has_contracts: bool = False,
+    contract: Path | None = None,
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
 ) -> Report:
     """Capture each target in a process of its own that has `deadline` seconds.
 
     `on` is `cuda`, `emulator`, or `auto` for the emulator where there is no GPU. With `shapes_only`, the emulator takes
-    no memory for tensors and computes no numbers, so that nothing is compared. A target that cannot be looked at has
-    a `problem` in its report, and the others are looked at all the same. `progress` gets a target's name and what is
-    being done with it. Raises UsageError where `cuda` finds no GPU or is asked for shapes only, and for a target that
-    is named in a wrong way.
+    no memory for tensors and computes no numbers, so that nothing is compared. With `has_contracts`, the report says
+    what each graph depends on and what it changes; that is compared with the file `contract`, to which it is added
+    where that knows nothing of it. A target that cannot be looked at has a `problem` in its report, and the others are
+    looked at all the same. `progress` gets a target's name and what is being done with it. Raises UsageError where
+    `cuda` finds no GPU or is asked for shapes only, for a target that is named in a wrong way, and for a file that
+    holds no contract.
     """
     if shapes_only and on == CUDA:
         raise UsageError("a GPU computes numbers; `--shapes-only` is for the emulator")
-    started = time.perf_counter()
-    specs = [parse(target) for target in targets]
+    started, specs = time.perf_counter(), [parse(target) for target in targets]
     selected = selected_codes(config, rulebook)
     require_torch()
-    require_fork()
+    context = server()
     reports, findings, witness = [], [], ""
+    snapshot = Snapshot(contract, rulebook) if contract is not None else None
 
     def told(name: str, message: Stage | Witness) -> None:
         nonlocal witness
@@ -87,39 +93,43 @@ def verify(
         elif progress is not None:
             progress(name, message.name)
 
-    context = server()
     for spec in specs:
-        session = Session(spec, rulebook, on, runs, shapes_only)
-        report, found = _look(context, session, rulebook, deadline, told)
-        reports.append(report)
+        session = Session(spec, rulebook, on, runs, shapes_only, has_contracts or contract is not None)
+        report, found = _look(context, session, rulebook, deadline, told, snapshot)
+        reports.append(report if has_contracts else replace(report, contracts=()))
         findings += [replace(one, targets=(spec.name,)) for one in found if one.code in selected and config.shows(one)]
     findings = sorted(_distinct(findings), key=lambda one: (one.span, one.code))
     kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
-    summary = Summary(
-        files=len(specs),
-        regions=int(sum(report.measured.get("captures", 0) for report in reports)),
-        suppressed=suppressed,
-        seconds=time.perf_counter() - started,
-    )
-    return Report(witness or "capture", kept, summary, targets=tuple(reports))
+    captures = sum(report.measured.get("captures", 0) for report in reports)
+    summary = Summary(len(specs), int(captures), suppressed=suppressed, seconds=time.perf_counter() - started)
+    notices = snapshot.end() if snapshot is not None else ()
+    return Report(witness or "capture", kept, summary, targets=tuple(reports), notices=notices)
 
 
 def _look(
-    context: object, session: Session, rulebook: Rulebook, deadline: float, told: Callable[[str, Stage | Witness], None]
+    context: object,
+    session: Session,
+    rulebook: Rulebook,
+    deadline: float,
+    told: Callable[[str, Stage | Witness], None],
+    snapshot: Snapshot | None,
 ) -> tuple[TargetReport, list[Finding]]:
     spec = session.spec
     hearing = Hearing(lambda message: told(spec.name, message))
     ending = run_isolated(context, session, deadline, hearing)
     hearing.end(ending, spec.name, Span(str(spec.path or spec.module), 1), rulebook)
-    report = TargetReport(spec.name, hearing.measured, hearing.problem, hearing.unseen)
-    return judged(report, hearing.findings, rulebook), hearing.findings
+    report = TargetReport(spec.name, hearing.measured, hearing.problem, hearing.unseen, contracts=hearing.contracts)
+    found = hearing.findings
+    if snapshot is not None and not report.problem and not ending.how:
+        found += snapshot.compare(spec.name, report.contracts)
+    return judged(report, found, rulebook), found
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """Two targets may reach the same line; but how each of them fails is its own."""
+    """Two targets may reach the same line; but how each of them fails is its own, as is each part of a contract."""
     kept: dict[object, Finding] = {}
     for one in findings:
-        key = one.code, one.span, one.targets if one.rule == FAILURE else ()
+        key = one.code, one.span, one.message, one.targets if one.rule == FAILURE else ()
         known = kept.setdefault(key, one)
         if known is not one:
             regions = tuple(sorted({*known.regions, *one.regions}))

@@ -140,6 +140,7 @@ def witnessed(
         "deadline": settings.deadline,
         "allocations": config.allocations,
         "rules": config.rules or None,
+        "contract": settings.contract,
     }
     if settings.on == "cuda":
         from graphlint.runtime.session.session import witness

@@ -24,6 +24,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     rules: tuple[Path, ...] = ()
+    contract: Path | None = None
     fail_on: Severity = Severity.ERROR
 
 
@@ -64,5 +65,6 @@ READERS: Mapping[str, Callable[[Any], object]] = {
     "select": _parts,
     "ignore": _parts,
     "rules": lambda value: tuple(map(Path, _parts(value))),
+    "contract": Path,
     "fail_on": lambda value: Severity[SEVERITIES[SEVERITIES.index(value)].upper()],
 }

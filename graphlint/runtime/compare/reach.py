@@ -108,7 +108,7 @@ class Walk:
         module = function.__globals__.get("__name__", "")
         if not is_installed(module):
             self.home = self.home or module
-            names = frozenset(_names(function.__code__))
+            names = frozenset(names_in(function.__code__))
             yield "" if module == self.home else f"{module}.", Scope(function.__globals__, names)
 
     def of_class(self, owner: type) -> Iterator[tuple[str, object]]:
@@ -132,12 +132,12 @@ class Walk:
                 yield f"{name}{step}" if key in _MEMBERS else f"{name}.{key}[{member}]", inner
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def names_in(code: CodeType) -> Iterator[str]:
     """The globals and attributes that a function and the functions in it name."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from names_in(constant)
 
 
 def _is_ours(value: object) -> bool:

@@ -154,6 +154,7 @@ class Examination:
             self.base.restore()
             arguments, output = copied(self.examples), None
         graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
+        self.watch.roots = reachable(self.target.call, *arguments, limit=0).roots
         mode = self.target.runs.capture_error_mode
         torch.cuda.synchronize()
         number = len(self.watch.captures)

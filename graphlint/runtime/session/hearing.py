@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from graphlint.contract import Contract
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.session.guard import Ending
-from graphlint.runtime.session.session import Found, Measured, Stage, Unseen, Unusable, Witness
+from graphlint.runtime.session.session import Contracted, Found, Measured, Stage, Unseen, Unusable, Witness
 from graphlint.runtime.trace.places import is_user_code
 
 
@@ -32,6 +33,7 @@ class Hearing:
     measured: dict[str, float] = field(default_factory=dict)
     problem: str = ""
     unseen: str = ""
+    contracts: tuple[Contract, ...] = ()
     _found: dict[object, Finding] = field(default_factory=dict)
 
     def __call__(self, message: object) -> None:
@@ -40,6 +42,8 @@ class Hearing:
                 self._found[key] = finding
             case Measured(values):
                 self.measured.update(values)
+            case Contracted(contracts):
+                self.contracts = contracts
             case Unseen(what):
                 self.unseen = what
             case Unusable(reason, is_of_machine=True):

@@ -23,9 +23,11 @@ from graphlint.runtime.session.session import (
     AUTO,
     CUDA,
     EMULATOR,
+    Contracted,
     Measured,
     Send,
     Unseen,
+    contracts_of,
     counts,
     emulate,
     is_emulated,
@@ -34,6 +36,7 @@ from graphlint.runtime.session.session import (
     witness,
 )
 from graphlint.runtime.session.verdicts import judged
+from graphlint.snapshot import Snapshot
 
 
 def verify(
@@ -46,6 +49,8 @@ def verify(
     seconds: float,
     allocations: str,
     rules: Iterable[Path] = (),
+    has_contracts: bool = False,
+    contract: Path | None = None,
 ) -> Report:
     """Take the callable apart: here, or in a fork of this process if it is emulated. Raises UsageError if it cannot."""
     if on not in (AUTO, CUDA, EMULATOR):
@@ -54,8 +59,11 @@ def verify(
     name = getattr(named, "__qualname__", type(named).__qualname__)
     target = dataclasses.replace(made((call, args, kwargs), name), runs=runs)
     where, hearing, rulebook = witness(on), Hearing(), load_rulebook(builtin_rules(), *rules)
+    snapshot = Snapshot(contract, rulebook) if contract is not None else None
     reported = selected_codes(Config(Path(), allocations=allocations), rulebook)
-    work = functools.partial(tell, functools.partial(_look, target, where), rulebook=rulebook)
+    work = functools.partial(
+        tell, functools.partial(_look, target, where, has_contracts or contract is not None), rulebook=rulebook
+    )
     started = time.perf_counter()
     if where == EMULATOR and not is_emulated():
         ending = run_forked(work, seconds, hearing)
@@ -66,17 +74,21 @@ def verify(
     if hearing.problem:
         raise UsageError(hearing.problem)
     summary = Summary(regions=int(hearing.measured.get("captures", 0)), seconds=time.perf_counter() - started)
-    findings = [dataclasses.replace(one, targets=(name,)) for one in hearing.findings if one.code in reported]
+    found = hearing.findings + (list(snapshot.compare(name, hearing.contracts)) if snapshot is not None else [])
+    findings = [dataclasses.replace(one, targets=(name,)) for one in found if one.code in reported]
     ordered = tuple(sorted(findings, key=lambda one: (one.span, one.code)))
     witnessed = "emulator" if where == EMULATOR else "capture"
-    about = judged(TargetReport(name, hearing.measured, unseen=hearing.unseen), hearing.findings, rulebook)
+    contracts = hearing.contracts if has_contracts else ()
+    about = judged(TargetReport(name, hearing.measured, unseen=hearing.unseen, contracts=contracts), found, rulebook)
     if about.problem:
         raise UsageError(about.problem)
-    return Report(witnessed, ordered, summary, targets=(about,))
+    notices = snapshot.end() if snapshot is not None else ()
+    return Report(witnessed, ordered, summary, targets=(about,), notices=notices)
 
 
-def _look(target: Target, where: str, findings: Findings, send: Send) -> None:
+def _look(target: Target, where: str, has_contracts: bool, findings: Findings, send: Send) -> None:
     watch, reporting = watch_for(findings, where)
+    contracts = contracts_of(watch) if has_contracts else None
     send(Unseen(watch.driver.unseen))
 
     from graphlint.runtime.examine.look import look_at
@@ -86,6 +98,8 @@ def _look(target: Target, where: str, findings: Findings, send: Send) -> None:
     with watch.watching():
         measured = look_at(lambda: target, watch, reporting, lambda _step: None)
     send(Measured(measured | counts(watch)))
+    if contracts is not None:
+        send(Contracted(contracts.made()))
 
 
 def _settle(target: Target) -> None:

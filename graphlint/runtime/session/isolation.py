@@ -27,7 +27,11 @@ def require_fork() -> None:
 
 
 def server() -> Any:
-    """Where processes come from: one that has loaded torch and no CUDA, so that each is there in a moment."""
+    """Where processes come from: one that has loaded torch and no CUDA, so that each is there in a moment.
+
+    Raises UsageError on a system that has no fork.
+    """
+    require_fork()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
         ["torch", "graphlint.runtime.session.isolation", "graphlint.runtime.session.preloaded"]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from graphlint.contract import Contract
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Span
 from graphlint.rulebook import Rulebook
@@ -19,6 +20,7 @@ from graphlint.runtime.judge.findings import NOWHERE, Findings, Key
 if TYPE_CHECKING:
     from graphlint.runtime.device.backend import Backend, Refused
     from graphlint.runtime.device.emulator.library import Emulator
+    from graphlint.runtime.judge.contracts import Contracts
     from graphlint.runtime.judge.reporting import Reporting
     from graphlint.runtime.watch.watch import Watch
 
@@ -51,6 +53,13 @@ class Unseen:
 
 
 @dataclass(frozen=True, slots=True)
+class Contracted:
+    """What the graphs depend on and what they change."""
+
+    contracts: tuple[Contract, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """What is being done."""
 
@@ -74,13 +83,17 @@ class Measured:
 
 @dataclass(frozen=True)
 class Session:
-    """Looks at one target; with `shapes_only`, the emulator computes no numbers."""
+    """Looks at one target; with `shapes_only`, the emulator computes no numbers.
+
+    With `has_contracts`, it is taken down what the graphs depend on.
+    """
 
     spec: Spec
     rulebook: Rulebook
     on: str = AUTO
     runs: Runs = DEFAULT_RUNS
     shapes_only: bool = False
+    has_contracts: bool = False
 
     def __call__(self, send: Send) -> None:
         gc.freeze()  # what is there before the target is none of its: no search for who holds a tensor looks at it
@@ -99,6 +112,7 @@ class Session:
         from graphlint.runtime.examine.reruns import Reruns
 
         measured: dict[str, float] = {}
+        contracts = contracts_of(watch) if self.has_contracts else None
         if self.spec.path is not None and self.spec.is_program:
             send(Stage("run"))
             reruns = Reruns(watch, reporting)
@@ -108,6 +122,8 @@ class Session:
         else:
             measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Stage(name)))
         send(Measured(measured | counts(watch)))
+        if contracts is not None:
+            send(Contracted(contracts.made()))
 
 
 def tell(
@@ -124,6 +140,13 @@ def tell(
         send(Unusable(str(error), is_of_machine=True))
     except UsageError as error:
         send(Unusable(named + str(error).removeprefix(named)))
+
+
+def contracts_of(watch: Watch) -> Contracts:
+    """Takes down what graphs depend on from here on."""
+    from graphlint.runtime.judge.contracts import Contracts
+
+    return Contracts(watch)
 
 
 def counts(watch: Watch) -> dict[str, float]:

@@ -91,9 +91,15 @@ class External:
     shape: tuple[int, ...]
     dtype: torch.dtype
     is_host: bool
-    is_written: bool = False
+    reads: list[int] = field(default_factory=list)  # the operations that do
+    writes: list[int] = field(default_factory=list)
     cached: Trouble | None = None  # where a bounded cache owns it
     written_by: str = ""  # the schema of the first operator that writes it
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the graph writes it."""
+        return bool(self.writes)
 
 
 @dataclass(slots=True)

@@ -28,7 +28,8 @@ class Operator:
     `is_view` says that the result is memory of an argument, looked at in another way, `is_in_place` that it is the
     first argument, which is written, `is_unfilled` that it holds nothing yet, `gives_nothing` that there is none;
     `draws` that random numbers are drawn; `writes` are the position and the name of each argument that is written,
-    but for the running statistics of a batch norm, which `has_statistics`.
+    but for the running statistics of a batch norm, which `has_statistics`, and `overwrites` those of them that are
+    not read before.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Operator:
     gives_nothing: bool
     draws: bool
     writes: tuple[tuple[int, str], ...]
+    overwrites: tuple[tuple[int, str], ...]
 
 
 @functools.cache
@@ -51,6 +53,8 @@ def operator(func: Any) -> Operator:
     schema: Any = getattr(func, "_schema", None)
     tags = getattr(func, "tags", ())
     aliases = [(number, one) for number, one in enumerate(schema.arguments) if one.alias_info] if schema else []
+    written = [(number, one) for number, one in aliases if one.alias_info.is_write]
+    is_replaced = bool(schema) and schema.name in families["overwriting"]
     return Operator(
         name=str(func),
         schema=str(schema.name) if schema else "",
@@ -61,7 +65,8 @@ def operator(func: Any) -> Operator:
         has_statistics=bool(schema) and schema.name in families["batch-norms"],
         gives_nothing=bool(schema) and not schema.returns,
         draws=torch.Tag.nondeterministic_seeded in tags,
-        writes=tuple((number, str(one.name)) for number, one in aliases if one.alias_info.is_write),
+        writes=tuple((number, str(one.name)) for number, one in written),
+        overwrites=tuple((number, str(one.name)) for number, one in written if is_replaced or one.kwarg_only),
     )
 
 
@@ -94,10 +99,17 @@ class Call:
 
     def written(self) -> Iterator[torch.Tensor]:
         """The tensors that the operator writes to."""
-        for position, name in self.operator.writes:
-            yield from tensors(self.args[position] if position < len(self.args) else self.kwargs.get(name))
+        yield from self._given(self.operator.writes)
         if self.operator.has_statistics and self.args[5]:
             yield from tensors(self.args[_STATISTICS])
+
+    def overwritten(self) -> Iterator[torch.Tensor]:
+        """Those of them whose old content is lost unread."""
+        return self._given(self.operator.overwrites)
+
+    def _given(self, arguments: Iterable[tuple[int, str]]) -> Iterator[torch.Tensor]:
+        for position, name in arguments:
+            yield from tensors(self.args[position] if position < len(self.args) else self.kwargs.get(name))
 
     @property
     def is_copy(self) -> bool:

@@ -208,11 +208,15 @@ class Recorder(DispatchMode):
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
         given: dict[int, torch.Tensor] = {}
+        read: set[int] = set()
+        overwritten = {id(tensor) for tensor in call.overwritten()}
         for tensor in call.tensors:
             if tensor.requires_grad and tensor.is_leaf:
                 capture.leaves[id(tensor)] = tensor
             if key := storage_key(tensor):
                 given[key] = tensor
+                if id(tensor) not in overwritten:
+                    read.add(key)
         for tensor in tensors(result):
             key = storage_key(tensor)
             if key and tensor.is_cuda and key not in given and key not in capture.internals:
@@ -225,11 +229,13 @@ class Recorder(DispatchMode):
             is_by_value = not tensor.is_cuda and not tensor.dim() and not call.is_copy
             if not is_by_value and key not in capture.internals and key not in capture.externals:
                 capture.externals[key] = _external(tensor, index)
+        for key in read & capture.externals.keys():
+            capture.externals[key].reads.append(index)
         for tensor in call.written():
             written = capture.externals.get(storage_key(tensor))
             if written is not None:
                 written.written_by = written.written_by or call.schema
-                written.is_written = True
+                written.writes.append(index)
         capture.draws |= call.operator.draws
         capture.operations.append(
             CapturedOperator(

@@ -56,6 +56,7 @@ class Watch:
         self.awaits_failure = False  # a program may catch what its own code raises in a region, which then harms nobody
         self.failures: list[tuple[BaseException, Capture, Refusal]] = []
         self.opening: Stack = ()  # what a region is called by that no line of user code opens
+        self.roots: tuple[tuple[str, object], ...] = ()  # and what it is, with what it is given, by name
         self.openings = Openings()
         self.driver = device(self._read_log)
         self.recorder = Recorder(self.driver)

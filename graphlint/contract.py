@@ -1,0 +1,87 @@
+"""What a graph depends on and what it changes: plain frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A line that reads or writes a buffer, and the operator that does."""
+
+    path: str
+    line: int
+    operator: str
+    access: str  # `reads`, `writes`, or both
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """A line that writes a buffer outside of its graph, before so many of the replays; on which stream."""
+
+    path: str
+    line: int
+    stream: str
+    replays: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory outside of the pool of a graph, by the name that the code has for it; empty where no name leads there.
+
+    `kind` is `weight` (a parameter), `state` (the graph writes it), `argument` (of a target, which the caller fills),
+    `input` (something else fills it between replays), or `constant` (nothing does). `access` is what the graph does
+    with it. `refreshed` is before how many replays somebody wrote it, `none`, `some` or `all`.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    shape: tuple[int, ...]
+    size: int  # of its memory, in bytes
+    is_host: bool
+    access: str
+    refreshed: str
+    uses: tuple[Use, ...] = ()
+    refreshes: tuple[Refresh, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostValue:
+    """A value of the host that a line read while the graph was captured, which is the same for every replay."""
+
+    name: str
+    function: str
+    value: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tensor in the pool of a graph that somebody holds when it is replayed, by the name that holds it."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    size: int  # of its memory, in bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a graph depends on and what it changes; `name` is the function that captures it, with a number.
+
+    `path` and `line` are where its capture begins; it `draws` random numbers from generators of torch; `shares` are the
+    graphs before it that take memory from the same pool.
+    """
+
+    name: str
+    path: str
+    line: int
+    nodes: int
+    replays: int
+    buffers: tuple[Buffer, ...] = ()
+    values: tuple[HostValue, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    draws: bool = False
+    shares: tuple[str, ...] = ()

@@ -1,0 +1,77 @@
+"""Contracts of graphs in, tables for a terminal out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from graphlint.contract import Buffer, Contract
+from graphlint.finding import Report
+from graphlint.report.escaping import escaped
+from graphlint.report.place import counted, shown_place
+
+NAMELESS = "(no name)"
+_BEGINNING = "  "
+
+
+def tables(report: Report, base: Path) -> Iterator[str]:
+    """Each graph with what it depends on."""
+    return ("\n".join(lines(contract, base)) for target in report.targets for contract in target.contracts)
+
+
+def lines(contract: Contract, base: Path) -> Iterator[str]:
+    """Parameters that are read together, all else one a line."""
+    place = shown_place(contract.path, contract.line, base)
+    counts = f"{counted(contract.nodes, 'node')}, {counted(contract.replays, 'replay')}"
+    yield escaped(f"contract of {contract.name} at {place}: {counts}")
+    read = [one for one in contract.buffers if one.kind == "weight" and one.access == "read" and not one.is_host]
+    if read:
+        size = in_units(sum(one.size for one in read))
+        yield f"{_BEGINNING}weights: {counted(len(read), 'parameter')}, {size}, read"
+    rows = [row(contract, one, base) for one in contract.buffers if one not in read]
+    rows += [
+        ("output", one.name or NAMELESS, _tensor(one.dtype, one.shape), in_units(one.size), "")
+        for one in contract.outputs
+    ]
+    rows += [("value", one.name, one.value, "", shown_place(one.path, one.line, base)) for one in contract.values]
+    yield from aligned(rows)
+    if contract.draws:
+        yield f"{_BEGINNING}draws random numbers"
+    if contract.shares:
+        yield escaped(f"{_BEGINNING}shares its pool with {', '.join(contract.shares)}")
+
+
+def row(contract: Contract, buffer: Buffer, base: Path) -> tuple[str, ...]:
+    place = "host " if buffer.is_host else ""
+    shape = f"{place}{_tensor(buffer.dtype, buffer.shape)}"
+    return buffer.kind, buffer.name or NAMELESS, shape, in_units(buffer.size), ", ".join(told(contract, buffer, base))
+
+
+def told(contract: Contract, buffer: Buffer, base: Path) -> Iterator[str]:
+    """What the graph does with a buffer, where first, and who writes it between replays."""
+    first = f" at {shown_place(buffer.uses[0].path, buffer.uses[0].line, base)}" if buffer.uses else ""
+    yield f"{buffer.access}{first}"
+    for one in buffer.refreshes:
+        place = shown_place(one.path, one.line, base)
+        yield f"written before {one.replays} of {contract.replays} replays at {place} on {one.stream}"
+    if buffer.kind == "constant" and contract.replays:
+        yield "written by nobody"
+
+
+def aligned(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """The rows as columns, each as wide as its longest text."""
+    texts = [tuple(escaped(" ".join(text.split())) for text in row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        yield _BEGINNING + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def in_units(size: int) -> str:
+    """Bytes, for a reader."""
+    units = ("B", "KiB", "MiB", "GiB")
+    power = min(max(size.bit_length() - 1, 0) // 10, len(units) - 1)
+    return f"{size} B" if not power else f"{size / 1024**power:.1f} {units[power]}"
+
+
+def _tensor(dtype: str, shape: tuple[int, ...]) -> str:
+    return f"{dtype}{list(shape)}"

@@ -1,0 +1,237 @@
+"""Captures and what runs between their replays in; what each graph depends on and what it changes out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType, ModuleType
+
+import torch
+
+from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use
+from graphlint.runtime.compare.holders import Scope
+from graphlint.runtime.compare.reach import Walk, names_in
+from graphlint.runtime.compare.state import LIMIT
+from graphlint.runtime.trace.capture import Capture, External
+from graphlint.runtime.trace.frames import MISSING, local, running
+from graphlint.runtime.trace.host_values import SCALARS
+from graphlint.runtime.trace.operators import Call, storage_key
+from graphlint.runtime.trace.places import caller_stack, is_user_code, shown
+from graphlint.runtime.watch.watch import Watch
+
+_LONG = 60  # of a value's text, in characters
+_DEFAULT = "the default stream"
+
+Line = tuple[str, int, str]  # the path and line of a write, and its stream
+
+
+@dataclass
+class Draft:
+    """What is known so far of a graph: names of memory, what lies there as a parameter, and who wrote it when.
+
+    It is `of` a target, or of a line of the program.
+
+    `written` are the lines that wrote a buffer since the last replay, `refreshes` those before replays, with their
+    number, `counts` the replays before which somebody wrote it.
+    """
+
+    capture: Capture
+    of: str = ""
+    names: dict[int, str] = field(default_factory=dict)
+    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of the tensors with those names
+    weights: set[int] = field(default_factory=set)
+    arguments: set[int] = field(default_factory=set)
+    outputs: tuple[Output, ...] = ()  # when it is replayed for the first time
+    written: dict[int, set[Line]] = field(default_factory=dict)
+    refreshes: dict[int, Counter[Line]] = field(default_factory=dict)
+    counts: Counter[int] = field(default_factory=Counter)
+
+
+class Contracts:
+    """Follows the graphs of a program, and who writes to what they use."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self._drafts: dict[int, Draft] = {}
+        self._users: dict[int, list[Draft]] = {}  # of memory that graphs use
+        self._streams: dict[int, str] = {0: _DEFAULT}
+        watch.ended.append(self._ended)
+        watch.replaying.append(self._replaying)
+        watch.recorder.eager.append(self._ran)
+
+    def _ended(self, capture: Capture) -> None:
+        if not capture.is_healthy or capture.refusals:
+            return
+        draft = self._drafts[id(capture)] = Draft(capture)
+        self._name(draft)
+        for key in capture.externals:
+            self._users.setdefault(key, []).append(draft)
+
+    def _name(self, draft: Draft) -> None:
+        """Find the names that lead to memory of the graph, from where the program is."""
+        target = self.watch.roots  # what is captured, where no line of the program does it, and its arguments
+        draft.of = target[0][0] if target else ""
+        with self.watch.paused():
+            walk = Walk(target or _roots(running()), LIMIT)
+            given = {storage_key(one) for one in Walk(target[1:], LIMIT).tensors}
+        for tensor in walk.tensors:
+            key = storage_key(tensor)
+            if key in draft.capture.externals or key in draft.capture.internals:
+                if draft.names.setdefault(key, name := walk.names[id(tensor)]) == name:
+                    draft.shapes.setdefault(key, tuple(tensor.shape))
+                if isinstance(tensor, torch.nn.Parameter):
+                    draft.weights.add(key)
+        draft.arguments |= given & draft.capture.externals.keys()
+
+    def _ran(self, call: Call, _result: object) -> None:
+        """An operator ran outside of every capture."""
+        for tensor in call.written():
+            if (key := storage_key(tensor)) in self._users:
+                stack = caller_stack()
+                self._note(key, (stack[0].path, stack[0].line) if stack else ("?", 0))
+
+    def _note(self, key: int, place: tuple[str, int], besides: Draft | None = None) -> None:
+        stream = torch.cuda.current_stream().cuda_stream
+        name = self._streams.setdefault(stream, f"stream {len(self._streams)}")
+        for draft in self._users[key]:
+            if draft is not besides:
+                draft.written.setdefault(key, set()).add((*place, name))
+
+    def _replaying(self, capture: Capture) -> None:
+        draft = self._drafts.get(id(capture))
+        if draft is None:
+            return
+        if not capture.replays:
+            self._name(draft)  # what had no name while it was captured may have one by now
+            draft.outputs = tuple(_outputs(draft))
+        for key, lines in draft.written.items():
+            draft.counts[key] += 1
+            draft.refreshes.setdefault(key, Counter()).update(lines)
+        draft.written.clear()
+        for key, external in capture.externals.items():
+            if external.is_written:
+                self._note(key, (capture.region.path, capture.region.line), besides=draft)
+
+    def made(self) -> tuple[Contract, ...]:
+        """What is known of every graph, in order of capture."""
+        found: list[Contract] = []
+        numbers: Counter[str] = Counter()
+        pools: dict[tuple[int, int], list[str]] = {}
+        for draft in self._drafts.values():
+            capture = draft.capture
+            function = draft.of or _function(capture)
+            numbers[function] += 1
+            name = function if numbers[function] == 1 else f"{function} #{numbers[function]}"
+            same_pool = pools.setdefault(capture.pool, []) if capture.pool else []
+            found.append(
+                Contract(
+                    name=name,
+                    path=capture.region.path,
+                    line=capture.region.line,
+                    nodes=len(capture.nodes),
+                    replays=capture.replays,
+                    buffers=tuple(_buffer(draft, key, external) for key, external in capture.externals.items()),
+                    values=tuple(_values(capture)),
+                    outputs=draft.outputs if capture.replays else tuple(_outputs(draft)),
+                    draws=capture.draws,
+                    shares=tuple(same_pool),
+                )
+            )
+            same_pool.append(name)
+        return tuple(found)
+
+
+def _roots(frames: Iterable[FrameType]) -> Iterator[tuple[str, object]]:
+    """What the running functions of the program can name."""
+    for frame in frames:
+        code = frame.f_code
+        if not is_user_code(code.co_filename):
+            continue
+        is_module = frame.f_locals is frame.f_globals
+        names = frame.f_globals if is_module else (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+        for name in tuple(names):
+            value = local(frame, name)
+            if value is not MISSING and name[:2] != "__" and not isinstance(value, ModuleType):
+                yield name, value
+        yield "", Scope(frame.f_globals, frozenset(names_in(code)))
+
+
+def _function(capture: Capture) -> str:
+    """The function that captures, without the module that it was loaded as, behind the name of its file."""
+    place = capture.stack[0]
+    _, _, function = place.function.partition(":")
+    return f"{Path(place.path).name}:{function}" if function else Path(place.path).name
+
+
+def _buffer(draft: Draft, key: int, external: External) -> Buffer:
+    capture = draft.capture
+    count = draft.counts[key]
+    refreshed = "none" if not count else "all" if count == capture.replays else "some"
+    if key in draft.weights:
+        kind = "weight"
+    elif external.is_written:
+        kind = "state"
+    else:
+        kind = "argument" if key in draft.arguments else "input" if count else "constant"
+    lines = draft.refreshes.get(key, Counter())
+    return Buffer(
+        name=draft.names.get(key, ""),
+        kind=kind,
+        dtype=_dtype(external.dtype),
+        shape=draft.shapes.get(key, external.shape),
+        size=external.size,
+        is_host=external.is_host,
+        access=_access(external.reads, external.writes),
+        refreshed=refreshed,
+        uses=tuple(_uses(capture, external)),
+        refreshes=tuple(Refresh(*line, replays) for line, replays in sorted(lines.items())),
+    )
+
+
+def _access(reads: object, writes: object) -> str:
+    return " and ".join(word for word, is_done in (("read", reads), ("written", writes)) if is_done)
+
+
+def _uses(capture: Capture, external: External) -> Iterator[Use]:
+    """The lines that use a buffer, each once for an operator, in order."""
+    seen: dict[Use, None] = {}
+    for number in sorted({*external.reads, *external.writes}):
+        operation = capture.operations[number]
+        place = next(iter((*operation.stack, *capture.stack)), None)
+        access = " and ".join(
+            word for word, numbers in (("reads", external.reads), ("writes", external.writes)) if number in numbers
+        )
+        seen[Use(*((place.path, place.line) if place else ("?", 0)), operation.operator, access)] = None
+    yield from seen
+
+
+def _values(capture: Capture) -> Iterator[HostValue]:
+    """The numbers and texts that lines of the region read, each once for a function."""
+    seen = set()
+    for binding in capture.bindings.found.values():
+        name, function = shown(binding.span), binding.place.function
+        if binding.access.how != "read" or set(binding.entered) != {""} or (name, function) in seen:
+            continue
+        value = binding.entered[""]
+        if isinstance(value, SCALARS):
+            seen.add((name, function))
+            text = repr(value)
+            text = text if len(text) <= _LONG else f"{text[:_LONG]}…"
+            yield HostValue(name, function.partition(":")[2] or function, text, binding.place.path, binding.access.line)
+
+
+def _outputs(draft: Draft) -> Iterator[Output]:
+    """Tensors in memory of the graph that somebody still holds, one for each piece of memory."""
+    seen = set()
+    for reference in draft.capture.made:
+        tensor = reference()
+        key = storage_key(tensor) if tensor is not None else 0
+        if tensor is not None and key in draft.capture.internals and key not in seen:
+            seen.add(key)
+            yield Output(draft.names.get(key, ""), _dtype(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
+
+
+def _dtype(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

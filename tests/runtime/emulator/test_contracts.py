@@ -1,0 +1,375 @@
+"""What each graph depends on and what it changes, and what is otherwise than a file says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graphlint  # noqa: E402
+from graphlint.cli import commands  # noqa: E402
+from graphlint.errors import UsageError  # noqa: E402
+from graphlint.testing.settings import read_settings  # noqa: E402
+
+DECODER = """
+import torch
+
+class Cache:
+    def __init__(self):
+        self.k = torch.zeros(4, 8, device="cuda")
+
+class Decoder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head, self.cache, self.scale = torch.nn.Linear(8, 8, device="cuda"), Cache(), 0.5
+        self.place = torch.zeros(1, dtype=torch.long, device="cuda")
+        self.register_buffer("mask", torch.ones(4, device="cuda"))
+
+    def forward(self, x):
+        self.cache.k.index_copy_(0, self.place, x)
+        return self.head(x) * self.scale + self.mask @ self.cache.k
+
+class Runner:
+    def __init__(self, model):
+        self.model, self.x = model, torch.zeros(1, 8, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.no_grad():
+            self.model(self.x)
+            torch.cuda.synchronize()
+            with torch.cuda.graph(self.graph):
+                self.y = self.model(self.x)
+
+    def step(self, x, place):
+        self.x.copy_(x)
+        self.model.place.fill_(place)
+        self.graph.replay()
+        return self.y.clone()
+
+runner = Runner(Decoder())
+for place in range(4):
+    runner.step(torch.randn(1, 8, device="cuda"), place)
+"""
+
+
+def verify(folder: Path, program: str, *options: str, name: str = "") -> tuple[int, dict[str, Any]]:
+    """The status, and the report as JSON."""
+    (folder / "program.py").write_text(program)
+    file = folder / "report.json"
+    given = [str(folder / "program.py") + name, "--on", "emulator", "--format", "json", "--output-file", str(file)]
+    status = commands.main(["verify", *given, *options], standalone_mode=False)
+    return status, json.loads(file.read_text())
+
+
+def contracts(folder: Path, program: str, name: str = "") -> list[dict[str, Any]]:
+    """Those of its graphs, in order of capture."""
+    status, report = verify(folder, program, "--contracts", name=name)
+    assert (status, report["findings"]) == (0, [])
+    (target,) = report["targets"]
+    return target["contracts"]
+
+
+def kinds(contract: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
+    """Of each buffer what it is, what the graph does with it, and for how many replays somebody refreshes it."""
+    return {one["name"]: (one["kind"], one["access"], one["refreshed"]) for one in contract["buffers"]}
+
+
+def test_each_buffer_is_told_by_the_name_that_the_code_has_for_it(tmp_path: Path) -> None:
+    """With its kind, what the graph does with it, and who refreshes it."""
+    (contract,) = contracts(tmp_path, DECODER)
+    assert kinds(contract) == {
+        "model.cache.k": ("state", "read and written", "none"),
+        "model.place": ("input", "read", "all"),
+        "self.x": ("input", "read", "all"),
+        "model.head.weight": ("weight", "read", "none"),
+        "model.head.bias": ("weight", "read", "none"),
+        "model.mask": ("constant", "read", "none"),
+    }
+    assert (contract["name"], contract["replays"], contract["draws"]) == ("program.py:Runner.__init__", 4, False)
+    assert [("self.y", "float32", [1, 8], 32)] == [tuple(one.values()) for one in contract["outputs"]]
+    assert [("self.scale", "Decoder.forward", "0.5")] == [tuple(one.values())[:3] for one in contract["values"]]
+
+
+def test_lines_are_told_that_use_a_buffer_and_that_refresh_it(tmp_path: Path) -> None:
+    """Each with the operator, the stream, and before how many replays."""
+    (contract,) = contracts(tmp_path, DECODER)
+    cache, place = ({**one} for one in contract["buffers"] if one["name"] in ("model.cache.k", "model.place"))
+    lines = DECODER.splitlines()
+    used = [(lines[one["line"] - 1].split("(")[0].strip(), one["access"]) for one in cache["uses"]]
+    assert used == [("self.cache.k.index_copy_", "reads and writes"), ("return self.head", "reads")]
+    assert {"program.py"} == {Path(one["path"]).name for one in cache["uses"]}
+    (refresh,) = place["refreshes"]
+    assert "self.model.place.fill_(place)" == lines[refresh["line"] - 1].strip()
+    assert ("the default stream", 4) == (refresh["stream"], refresh["replays"])
+
+
+TRAINS = """
+import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5)).cuda()
+optimizer = torch.optim.Adam(model.parameters(), capturable=True)
+x, side, graph = torch.randn(2, 4, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    model(x).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+torch.cuda.current_stream().wait_stream(side)
+with torch.cuda.graph(graph):
+    loss = model(x).sum()
+    loss.backward()
+    optimizer.step()
+for _ in range(2):
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        x.copy_(torch.randn(2, 4, device="cuda"))
+    torch.cuda.current_stream().wait_stream(side)
+    graph.replay()
+x.add_(1)
+graph.replay()
+"""
+
+
+def test_a_training_step_changes_weights_and_the_state_of_its_optimizer(tmp_path: Path) -> None:
+    """Gradients that it makes are outputs; that it draws random numbers is told."""
+    (contract,) = contracts(tmp_path, TRAINS)
+    found = kinds(contract)
+    assert found["model[0].weight"] == ("weight", "read and written", "none")
+    assert found["optimizer.state[model[0].weight]['exp_avg']"] == ("state", "read and written", "none")
+    assert len(found) == 3 + 2 * 3 and contract["draws"]
+    assert {"loss", "model[0].weight.grad", "model[0].bias.grad"} == {one["name"] for one in contract["outputs"]}
+
+
+def test_each_stream_that_refreshes_an_input_is_told(tmp_path: Path) -> None:
+    """They have numbers, in order of use."""
+    (contract,) = contracts(tmp_path, TRAINS)
+    (given,) = (one for one in contract["buffers"] if one["name"] == "x")
+    assert [("stream 1", 2), ("the default stream", 1)] == [
+        (one["stream"], one["replays"]) for one in given["refreshes"]
+    ]
+    assert given["refreshed"] == "all"
+
+
+BUCKETS = """
+import torch
+
+pool, weight, graphs = torch.cuda.graph_pool_handle(), torch.randn(4, 4, device="cuda"), {}
+
+def capture(rows):
+    x, graph = torch.zeros(rows, 4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool):
+        y = x @ weight
+    graphs[rows] = graph, x, y
+
+for rows in (4, 2):
+    capture(rows)
+for rows in (4, 2, 4):
+    graph, x, y = graphs[rows]
+    if rows > 2:
+        x.copy_(torch.randn(rows, 4, device="cuda"))
+    else:
+        x.add_(1)
+    graph.replay()
+    print(y.sum().item())
+"""
+
+
+def test_graphs_of_one_function_have_numbers_and_tell_whose_pool_they_share(tmp_path: Path) -> None:
+    """Each bucket has a contract of its own."""
+    first, second = contracts(tmp_path, BUCKETS)
+    assert (first["name"], first["shares"], first["replays"]) == ("program.py:capture", [], 2)
+    assert (second["name"], second["shares"], second["replays"]) == ("program.py:capture #2", [first["name"]], 1)
+    assert [[4, 4], [2, 4]] == [one["shape"] for it in (first, second) for one in it["buffers"] if one["name"] == "x"]
+    assert kinds(second)["weight"] == ("constant", "read", "none")
+
+
+CHAINED = """
+import torch
+
+def record(function):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        function()
+    return graph
+
+given, between = torch.zeros(4, device="cuda"), torch.zeros(4, device="cuda")
+hosted, result = torch.zeros(4).pin_memory(), torch.zeros(4, device="cuda")
+first = record(lambda: between.copy_(given * 2))
+second = record(lambda: result.copy_(between + hosted.to("cuda", non_blocking=True)))
+for value in (1.0, 2.0):
+    given.fill_(value)
+    hosted.fill_(value)
+    first.replay()
+    second.replay()
+    torch.cuda.synchronize()
+"""
+
+
+def test_a_graph_may_refresh_the_input_of_another(tmp_path: Path) -> None:
+    """Then the line that captured it does; what is overwritten is not read, and what lies on the host is told."""
+    first, second = contracts(tmp_path, CHAINED)
+    assert kinds(first) == {"given": ("input", "read", "all"), "between": ("state", "written", "none")}
+    assert kinds(second)["between"] == ("input", "read", "all")
+    (between,) = (one for one in second["buffers"] if one["name"] == "between")
+    assert first["line"] == between["refreshes"][0]["line"]
+    assert {"hosted"} == {one["name"] for one in second["buffers"] if one["is_host"]}
+
+
+TARGET = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.BatchNorm1d(4)
+
+    def forward(self, x, *, scale):
+        return self.body(x) * scale
+
+def target():
+    return Model().cuda(), (torch.randn(2, 4, device="cuda"),), {"scale": torch.ones(4, device="cuda")}
+"""
+
+
+def test_the_contract_of_a_target_names_its_arguments(tmp_path: Path) -> None:
+    """Which its caller fills."""
+    (contract,) = contracts(tmp_path, TARGET, name=":target")
+    found = kinds(contract)
+    assert contract["name"] == "model"
+    assert {"args[0]", "scale"} == {name for name, (kind, *_) in found.items() if kind == "argument"}
+    assert found["model.body.running_mean"] == ("state", "read and written", "none")
+
+
+def test_nothing_is_told_where_nobody_asks(tmp_path: Path) -> None:
+    """Not even to a reader of JSON."""
+    _, report = verify(tmp_path, DECODER)
+    assert "contracts" not in report["targets"][0]
+
+
+EDITS = {
+    "an input that nobody refreshes": ("        self.model.place.fill_(place)\n", "", "model.place", "self.cache.k"),
+    "the same in another order": ("self.head(x) * self.scale +", "self.scale * self.head(x) +", None, None),
+    "another value": ("Cache(), 0.5", "Cache(), 0.25", "self.scale in Decoder.forward", "return self.head"),
+    "a value newly read": (
+        "* self.scale +",
+        "* self.scale * self.head.in_features +",
+        "self.head.in_features in",
+        "return",
+    ),
+    "an output": (
+        "return self.head(x)",
+        "self.kept = self.head(x)\n        return self.kept",
+        "model.kept",
+        "with torch",
+    ),
+    "memory of the host": (
+        'self.register_buffer("mask", torch.ones(4, device="cuda"))\n',
+        "self.mask = torch.ones(4).pin_memory()\n",
+        "model.mask",
+        "return self.head",
+    ),
+    "another type": ("torch.ones(4, device", "torch.ones(4, dtype=torch.float64, device", "model.mask", "return self"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_that_changes_a_contract_is_told_at_its_line(tmp_path: Path, edit: str) -> None:
+    """And one that does not is silent."""
+    before, after, about, line = EDITS[edit]
+    program = DECODER.replace(
+        "self.mask @ self.cache.k", 'self.mask.to("cuda", non_blocking=True).float() @ self.cache.k'
+    )
+    assert before in program
+    file = tmp_path / "contract.json"
+    assert 0 == verify(tmp_path, program, "--contract", str(file))[0]
+    status, report = verify(tmp_path, program.replace(before, after), "--contract", str(file))
+    found = [one for one in report["findings"] if one["code"] == "GL005"]
+    if about is None:
+        assert (status, found) == (0, [])
+        return
+    edited = program.replace(before, after).splitlines()
+    told = {one["message"]: edited[one["line"] - 1].strip() for one in found}
+    assert [True] == [text.startswith(line) for said, text in told.items() if said.startswith(f"`{about}")]
+    assert (status, report["targets"][0]["verdict"]) == (1, "differs")
+
+
+def test_a_file_is_written_where_there_is_none_and_the_same_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names neither lines nor places, and an edit that moves lines changes nothing."""
+    file, again = tmp_path / "contract.json", tmp_path / "again.json"
+    verify(tmp_path, DECODER, "--contract", str(file))
+    said = f"there was no contract of `program.py` to compare with, so it was added to {file}"
+    assert said in capsys.readouterr().err
+    verify(tmp_path, "# moved\n\n" + DECODER, "--contract", str(again))
+    assert file.read_text() == again.read_text()
+    assert str(tmp_path) not in file.read_text()
+    status, report = verify(tmp_path, "\n" + DECODER, "--contract", str(file))
+    assert (status, report["findings"]) == (0, [])
+
+
+def test_a_graph_that_is_gone_and_one_that_is_new_are_told(tmp_path: Path) -> None:
+    """By their names."""
+    file = tmp_path / "contract.json"
+    verify(tmp_path, DECODER, "--contract", str(file))
+    _, report = verify(tmp_path, DECODER.replace("Runner", "Server"), "--contract", str(file))
+    gone, new = (one["message"].split("`")[1] for one in report["findings"])
+    assert {gone, new} == {"program.py:Runner.__init__", "program.py:Server.__init__"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"targets": {"a": {"b": {}}}, "format": 1}', '{"targets": 1}', "\xff"]
+)
+def test_a_file_that_holds_no_contract_is_one_line(tmp_path: Path, text: str) -> None:
+    """And is left as it is."""
+    file = tmp_path / "contract.json"
+    file.write_text(text, encoding="latin-1")
+    with pytest.raises(UsageError, match="holds no contract: delete it"):
+        verify(tmp_path, "x = 1\n", "--contract", str(file))
+    assert file.read_text(encoding="latin-1") == text
+
+
+def test_a_program_that_captures_nothing_writes_no_contract(tmp_path: Path) -> None:
+    """An empty file would be a green for nothing."""
+    file = tmp_path / "contract.json"
+    assert 2 == verify(tmp_path, "x = 1\n", "--contract", str(file))[0]
+    assert not file.exists()
+
+
+def test_what_nothing_is_known_of_is_added(tmp_path: Path) -> None:
+    """And what is known stays."""
+    file = tmp_path / "contract.json"
+    verify(tmp_path, DECODER, "--contract", str(file))
+    (tmp_path / "other.py").write_text(BUCKETS)
+    given = [str(tmp_path / "other.py"), "--on", "emulator", "--contract", str(file)]
+    assert 0 == commands.main(["verify", *given], standalone_mode=False)
+    assert ["program.py", "other.py"] == list(json.loads(file.read_text())["targets"])
+
+
+def test_two_changes_on_one_line_are_two_findings(tmp_path: Path) -> None:
+    """Each part of a contract is told by itself."""
+    file = tmp_path / "contract.json"
+    verify(tmp_path, CHAINED, "--contract", str(file))
+    edited = CHAINED.replace("zeros(4, device", "zeros(4, dtype=torch.float64, device")
+    _, report = verify(tmp_path, edited, "--contract", str(file))
+    assert {"given", "between", "result"} <= {one["message"].split("`")[1] for one in report["findings"]}
+
+
+def test_the_function_and_the_fixture_compare_with_a_file(tmp_path: Path) -> None:
+    """As the command does."""
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        return x * weight
+
+    file, weight = tmp_path / "contract.json", torch.ones(4)
+    first = graphlint.verify(step, (torch.ones(4),), on="emulator", contract=file)
+    assert ([], 1) == (list(first.findings), len(first.notices))
+    weight = torch.ones(1)
+    again = graphlint.verify(step, (torch.ones(4),), on="emulator", contract=file, has_contracts=True)
+    assert ["GL005"] == [one.code for one in again.findings]
+    (contract,) = again.targets[0].contracts
+    assert {"args[0]", "weight"} == {one.name for one in contract.buffers}
+    assert read_settings({"contract": "decode.json"}).contract == Path("decode.json")
