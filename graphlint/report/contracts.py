@@ -12,6 +12,7 @@ from graphlint.report.place import counted, shown_place
 
 NAMELESS = "(no name)"
 _BEGINNING = "  "
+_INSTALLED = {"site-packages", "dist-packages"}  # folders of packages
 
 
 def tables(report: Report, base: Path) -> Iterator[str]:
@@ -33,8 +34,11 @@ def lines(contract: Contract, base: Path) -> Iterator[str]:
         ("output", one.name or NAMELESS, _tensor(one.dtype, one.shape), in_units(one.size), "")
         for one in contract.outputs
     ]
-    rows += [("value", one.name, one.value, "", shown_place(one.path, one.line, base)) for one in contract.values]
+    own = [one for one in contract.values if not _INSTALLED & {*Path(one.path).parts}]
+    rows += [("value", one.name, one.value, "", shown_place(one.path, one.line, base)) for one in own]
     yield from aligned(rows)
+    if others := len(contract.values) - len(own):
+        yield f"{_BEGINNING}and {counted(others, 'value')} that installed packages read"
     if contract.draws:
         yield f"{_BEGINNING}draws random numbers"
     if contract.shares:

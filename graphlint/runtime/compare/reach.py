@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
@@ -16,6 +16,7 @@ from torch import Tensor
 from graphlint.runtime.compare.comparison import elements, entries
 from graphlint.runtime.compare.generators import default_sources, is_source
 from graphlint.runtime.compare.holders import Scope, is_array, is_installed, parts_of
+from graphlint.runtime.trace.operators import storage_key
 from graphlint.runtime.trace.values import module_of
 
 _LONG = 100
@@ -27,9 +28,13 @@ _ATOMS = (bool, int, float, complex, str, bytes, NoneType, Enum, torch.dtype, to
 
 
 class Walk:
-    """Everything in reach of some roots, the nearest first, optimizers last: a parameter is named after its module."""
+    """Everything in reach of some roots, the nearest first, optimizers last: a parameter is named after its module.
 
-    def __init__(self, roots: Iterable[tuple[str, object]], limit: int) -> None:
+    What long containers hold comes behind all else, so that no table stands in the way of a model. The walk ends early
+    where `sought`, which is memory by its storage, has been found.
+    """
+
+    def __init__(self, roots: Iterable[tuple[str, object]], limit: int, sought: Collection[int] | None = None) -> None:
         self.slots: dict[str, object] = {}
         self.lengths: dict[str, object] = {}
         self.names: dict[int, str] = {}
@@ -39,15 +44,17 @@ class Walk:
         self.home: object = None
         self.seen: set[object] = set()
         self.queue: deque[tuple[str, object]] = deque()
+        self.late: deque[tuple[str, object]] = deque()
         self.last: deque[tuple[str, object]] = deque()
-        self.put(roots)
-        while (self.queue or self.last) and len(self.seen) < limit:
-            self.visit(*(self.queue or self.last).popleft())
-        self.unvisited = len(self.queue) + len(self.last)
+        self.put(roots, self.queue)
+        self.sought = None if sought is None else set(sought)
+        while (self.queue or self.late or self.last) and len(self.seen) < limit and self.sought != set():
+            self.visit(*(self.queue or self.late or self.last).popleft())
+        self.unvisited = len(self.queue) + len(self.late) + len(self.last)
 
-    def put(self, parts: Iterable[tuple[str, object]]) -> None:
+    def put(self, parts: Iterable[tuple[str, object]], queue: deque[tuple[str, object]]) -> None:
         for part in parts:
-            (self.last if isinstance(part[1], torch.optim.Optimizer) else self.queue).append(part)
+            (self.last if isinstance(part[1], torch.optim.Optimizer) else queue).append(part)
 
     def visit(self, name: str, value: object) -> None:
         """Take note of an object, and put its parts into the queue."""
@@ -61,6 +68,8 @@ class Walk:
         self.names[id(value)] = name
         if isinstance(value, Tensor):
             self.tensors.append(value)
+            if self.sought:
+                self.sought.discard(storage_key(value))
         elif isinstance(value, (list, dict, set, deque)):
             self.lengths[f"len({name})"] = len(elements(value))
         elif is_source(value):
@@ -68,7 +77,8 @@ class Walk:
         if is_plain(value):
             self.slots.setdefault(name, copy.copy(value))
         else:
-            self.put(self.parts(name, value))
+            is_long = isinstance(value, (list, tuple, dict, deque)) and len(elements(value)) > _LONG
+            self.put(self.parts(name, value), self.late if is_long else self.queue)
 
     def parts(self, name: str, value: Any) -> Iterator[tuple[str, object]]:
         """What can be reached from an object in one step."""

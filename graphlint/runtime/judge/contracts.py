@@ -13,7 +13,6 @@ import torch
 from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use
 from graphlint.runtime.compare.holders import Scope
 from graphlint.runtime.compare.reach import Walk, names_in
-from graphlint.runtime.compare.state import LIMIT
 from graphlint.runtime.trace.capture import Capture, External
 from graphlint.runtime.trace.frames import MISSING, local, running
 from graphlint.runtime.trace.host_values import SCALARS
@@ -21,6 +20,7 @@ from graphlint.runtime.trace.operators import Call, storage_key
 from graphlint.runtime.trace.places import caller_stack, is_user_code, shown
 from graphlint.runtime.watch.watch import Watch
 
+_LIMIT = 20_000  # objects, the nearest ones: an eighth of a second
 _LONG = 60  # of a value's text, in characters
 _DEFAULT = "the default stream"
 
@@ -38,6 +38,7 @@ class Draft:
     """
 
     capture: Capture
+    buffers: dict[int, External]  # what is still there when it ends
     of: str = ""
     names: dict[int, str] = field(default_factory=dict)
     shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of the tensors with those names
@@ -64,26 +65,29 @@ class Contracts:
     def _ended(self, capture: Capture) -> None:
         if not capture.is_healthy or capture.refusals:
             return
-        draft = self._drafts[id(capture)] = Draft(capture)
+        there = {key: one for key, one in capture.externals.items() if not one.storage.expired()}
+        draft = self._drafts[id(capture)] = Draft(capture, there)
         self._name(draft)
-        for key in capture.externals:
+        for key in there:
             self._users.setdefault(key, []).append(draft)
 
     def _name(self, draft: Draft) -> None:
         """Find the names that lead to memory of the graph, from where the program is."""
         target = self.watch.roots  # what is captured, where no line of the program does it, and its arguments
         draft.of = target[0][0] if target else ""
+        made = {storage_key(tensor) for reference in draft.capture.made if (tensor := reference()) is not None}
+        sought = (draft.buffers.keys() | made) - draft.names.keys()
         with self.watch.paused():
-            walk = Walk(target or _roots(running()), LIMIT)
-            given = {storage_key(one) for one in Walk(target[1:], LIMIT).tensors}
+            walk = Walk(target or _roots(running()), _LIMIT, sought)
+            given = {storage_key(one) for one in Walk(target[1:], _LIMIT).tensors}
         for tensor in walk.tensors:
             key = storage_key(tensor)
-            if key in draft.capture.externals or key in draft.capture.internals:
+            if key in draft.buffers or key in draft.capture.internals:
                 if draft.names.setdefault(key, name := walk.names[id(tensor)]) == name:
                     draft.shapes.setdefault(key, tuple(tensor.shape))
                 if isinstance(tensor, torch.nn.Parameter):
                     draft.weights.add(key)
-        draft.arguments |= given & draft.capture.externals.keys()
+        draft.arguments |= given & draft.buffers.keys()
 
     def _ran(self, call: Call, _result: object) -> None:
         """An operator ran outside of every capture."""
@@ -110,7 +114,7 @@ class Contracts:
             draft.counts[key] += 1
             draft.refreshes.setdefault(key, Counter()).update(lines)
         draft.written.clear()
-        for key, external in capture.externals.items():
+        for key, external in draft.buffers.items():
             if external.is_written:
                 self._note(key, (capture.region.path, capture.region.line), besides=draft)
 
@@ -132,7 +136,7 @@ class Contracts:
                     line=capture.region.line,
                     nodes=len(capture.nodes),
                     replays=capture.replays,
-                    buffers=tuple(_buffer(draft, key, external) for key, external in capture.externals.items()),
+                    buffers=tuple(_buffer(draft, key, external) for key, external in draft.buffers.items()),
                     values=tuple(_values(capture)),
                     outputs=draft.outputs if capture.replays else tuple(_outputs(draft)),
                     draws=capture.draws,

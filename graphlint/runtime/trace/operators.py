@@ -43,6 +43,7 @@ class Operator:
     draws: bool
     writes: tuple[tuple[int, str], ...]
     overwrites: tuple[tuple[int, str], ...]
+    dropout: tuple[int, str] | None  # the argument without which it draws nothing
 
 
 @functools.cache
@@ -52,7 +53,8 @@ def operator(func: Any) -> Operator:
     families = builtin_catalogue().families
     schema: Any = getattr(func, "_schema", None)
     tags = getattr(func, "tags", ())
-    aliases = [(number, one) for number, one in enumerate(schema.arguments) if one.alias_info] if schema else []
+    arguments = list(enumerate(schema.arguments)) if schema else []
+    aliases = [(number, one) for number, one in arguments if one.alias_info]
     written = [(number, one) for number, one in aliases if one.alias_info.is_write]
     is_replaced = bool(schema) and schema.name in families["overwriting"]
     return Operator(
@@ -67,6 +69,7 @@ def operator(func: Any) -> Operator:
         draws=torch.Tag.nondeterministic_seeded in tags,
         writes=tuple((number, str(one.name)) for number, one in written),
         overwrites=tuple((number, str(one.name)) for number, one in written if is_replaced or one.kwarg_only),
+        dropout=next(((number, one.name) for number, one in arguments if one.name == "dropout_p"), None),
     )
 
 
@@ -110,6 +113,14 @@ class Call:
     def _given(self, arguments: Iterable[tuple[int, str]]) -> Iterator[torch.Tensor]:
         for position, name in arguments:
             yield from tensors(self.args[position] if position < len(self.args) else self.kwargs.get(name))
+
+    @property
+    def draws(self) -> bool:
+        """Whether the operator draws random numbers: one that could drop some need not be asked to."""
+        if self.operator.dropout is None:
+            return self.operator.draws
+        position, name = self.operator.dropout
+        return self.operator.draws and bool(self.args[position] if position < len(self.args) else self.kwargs.get(name))
 
     @property
     def is_copy(self) -> bool:

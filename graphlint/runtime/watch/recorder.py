@@ -236,7 +236,7 @@ class Recorder(DispatchMode):
             if written is not None:
                 written.written_by = written.written_by or call.schema
                 written.writes.append(index)
-        capture.draws |= call.operator.draws
+        capture.draws |= call.draws
         capture.operations.append(
             CapturedOperator(
                 call.name,
