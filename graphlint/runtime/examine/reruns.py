@@ -167,7 +167,7 @@ class Reruns:
             run = self._run(rerun, capture, given, before)
             if self.reporting.has_doubts(capture) and self._matters(rerun, capture, before, run):
                 self.reporting.tell_doubts(capture)
-            if (autocast := Autocast()) != rerun.ambient.autocast:
+            if (autocast := Autocast()).enabled and autocast != rerun.ambient.autocast:
                 before.restore()
                 if self._run(rerun, capture, given, before, autocast=autocast).differs(run):
                     self.reporting.autocast_ignored(capture)

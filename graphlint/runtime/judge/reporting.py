@@ -17,7 +17,7 @@ from graphlint.runtime.judge.order import Order
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
 from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
-from graphlint.runtime.trace.places import caller_stack, returning
+from graphlint.runtime.trace.places import returning
 from graphlint.runtime.watch.watch import Watch
 
 DECIDED = frozenset({"frozen-host-value", "frozen-host-random"})  # what changes what eager asks for, if anything
@@ -195,7 +195,7 @@ class Reporting:
     def autocast_ignored(self, capture: Capture) -> None:
         """A replay runs under another autocast than its capture, which would change what eager gives."""
         said = "autocast is another one around the replay, and the graph keeps that of its capture"
-        self.tell(capture, Trouble("capture-only-path", caller_stack(), said))
+        self.tell(capture, Trouble("capture-only-path", self.watch.autocasts.innermost, said))
 
     def told(self, effect: str, call: Callable[..., Any], said: str) -> None:
         """Something about the result of a callable, at the line that returns it."""

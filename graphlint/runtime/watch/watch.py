@@ -27,6 +27,7 @@ from graphlint.runtime.trace.places import (
     user_stack,
     waiting_frame,
 )
+from graphlint.runtime.watch.autocasts import Autocasts
 from graphlint.runtime.watch.bindings import RecordedBindings
 from graphlint.runtime.watch.calls import Calls
 from graphlint.runtime.watch.clocks import Clocks
@@ -64,6 +65,7 @@ class Watch:
         self.clocks = Clocks(lambda: self.recorder.capture is not None)
         self.recorder.waited.append(self.clocks.waited)
         self.hooks = Hooks()
+        self.autocasts = Autocasts()
         self.calls = Calls(self.recorder)
         self.process = Process(lambda: self.recorder.capture is not None)
         self.graphed: list[Callable[[list[Capture], Sequence[object]], None]] = []  # told of graphed callables
@@ -85,6 +87,7 @@ class Watch:
         patches = [
             *self.process.patches(),
             *self.hooks.patches(),
+            *self.autocasts.patches(),
             *self.clocks.patches(),
             (torch.cuda.graph, "__enter__", self.openings.noting(GRAPH, torch.cuda.graph.__enter__)),
             (torch.cuda, "make_graphed_callables", self.openings.noting(GRAPHED, graphed)),

@@ -372,3 +372,29 @@ def test_work_is_what_a_device_has_to_do(context: Any) -> None:
         "a copy into itself": 0,
     }
     assert expected == done(context, launched)
+
+
+def cast() -> list[str]:
+    x, weight = torch.ones(2, 2, device="cuda"), torch.ones(2, 2, device="cuda", requires_grad=True)
+    half, index = x.half(), torch.zeros(2, dtype=torch.long, device="cuda")
+    calls = [
+        lambda: x @ weight, lambda: torch.mv(x, x[0]), lambda: half.softmax(-1), lambda: half.sum(), lambda: half + half,
+        lambda: torch.index_put(x, (index,), half[0]), lambda: torch.addcmul(half, half, half),
+        lambda: half.double().exp(),
+    ]  # fmt: skip
+
+    def dtypes() -> list[str]:
+        return [str(call().dtype).removeprefix("torch.") for call in calls]
+
+    with torch.autocast("cuda"):
+        inside = dtypes()
+        (x @ weight).softmax(-1).sum().backward()
+        with torch.autocast("cuda", enabled=False):
+            off = str((x @ weight).dtype).removeprefix("torch.")
+    return [*inside, off, str((x @ weight).dtype), str(weight.grad.dtype)]
+
+
+def test_autocast_casts_what_a_gpu_casts(context: Any) -> None:
+    """To a narrow type, to a wide one, to the widest, or not at all; outside of it, and where it is off, nothing."""
+    inside = ["float16", "float16", "float32", "float32", "float16", "float32", "float16", "float64"]
+    assert [*inside, "float32", "torch.float32", "torch.float32"] == done(context, cast)

@@ -142,6 +142,19 @@ def forward(x):
 {handled}
 assert log == [1], log
 """
+PRECISE = """
+model = torch.nn.Linear(4, 4).cuda()
+def record(precision):
+    with torch.no_grad(), torch.autocast("cuda", enabled=precision == "low", cache_enabled=False), torch.cuda.graph(graph):
+        return model(x)
+
+y = record("{captured}")
+with contextlib.ExitStack() as around:
+    {around}
+    graph.replay()
+assert y.dtype is torch.{dtype}
+"""
+LOWER = "around.enter_context(torch.autocast('cuda', dtype=torch.{}))"
 CAPTURING = "torch.cuda.is_current_stream_capturing()"
 
 
@@ -169,6 +182,11 @@ CAPTURING = "torch.cuda.is_current_stream_capturing()"
         (TAKES.format(iterator="(one for one in (2, 3))", value="next(numbers)"), {"GL402"}),
         (TAKES.format(iterator="itertools.count(2)", value="next(numbers)"), {"GL402"}),
         (TAKES.format(iterator="iter([2, 3, 4])", value="next(iter([2, 3]))"), set()),
+        (PRECISE.format(captured="low", around="pass", dtype="float16"), set()),
+        (PRECISE.format(captured="low", around=LOWER.format("float16"), dtype="float16"), set()),
+        (PRECISE.format(captured="low", around=LOWER.format("bfloat16"), dtype="float16"), {"GL405"}),
+        (PRECISE.format(captured="full", around="pass", dtype="float32"), set()),
+        (PRECISE.format(captured="full", around=LOWER.format("float16"), dtype="float32"), {"GL405"}),
     ],
 )
 def test_a_replay_is_compared_with_its_own_code(tmp_path: Path, program: str, codes: set[str]) -> None:
@@ -204,12 +222,14 @@ class Block(torch.nn.Module):
         return y * self.scale, (y * {factor}).sum()
 
 block = Block().cuda()
-block = torch.cuda.make_graphed_callables(block, (torch.randn(8, 4, device="cuda"),))
+with torch.autocast("cuda", enabled={is_low}, cache_enabled=False):
+    block = torch.cuda.make_graphed_callables(block, (torch.randn(8, 4, device="cuda"),))
 block.scale = {scale}
 optimizer = torch.optim.SGD(block.parameters(), lr=0.1)
 for _ in range(2):
     optimizer.zero_grad()
-    y, loss = block(torch.randn(8, 4, device="cuda"))
+    with torch.autocast("cuda", enabled={is_low}, cache_enabled=False):
+        y, loss = block(torch.randn(8, 4, device="cuda"))
     (y.sum() + loss).backward()
     optimizer.step()
 """
@@ -218,9 +238,10 @@ for _ in range(2):
 @pytest.mark.parametrize(
     ("program", "codes"),
     [
-        (GRAPHED.format(factor=3, scale=2), set()),
-        (GRAPHED.format(factor=3, scale=3), {"GL402"}),
-        (GRAPHED.format(factor=f"(3 if {CAPTURING} else 4)", scale=2), {"GL405"}),
+        (GRAPHED.format(factor=3, scale=2, is_low=False), set()),
+        (GRAPHED.format(factor=3, scale=2, is_low=True), set()),
+        (GRAPHED.format(factor=3, scale=3, is_low=False), {"GL402"}),
+        (GRAPHED.format(factor=f"(3 if {CAPTURING} else 4)", scale=2, is_low=False), {"GL405"}),
     ],
 )
 def test_a_graphed_callable_is_compared_forward_and_backward(tmp_path: Path, program: str, codes: set[str]) -> None:

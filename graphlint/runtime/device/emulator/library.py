@@ -17,6 +17,7 @@ from torch.jit._builtins import _find_builtin, _register_builtin
 from graphlint.rulebook import builtin_catalogue
 from graphlint.rulebook.operations import Catalogue
 from graphlint.runtime.device.emulator import legacy, memory, settings
+from graphlint.runtime.device.emulator.autocast import Autocast
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators
 from graphlint.runtime.device.emulator.graph import GraphBase, new_pool
@@ -72,6 +73,7 @@ class Emulator:
         self.generators = Generators(lambda: self.streams.current.recording)
         self.kernels = Kernels() if has_numbers else self.shapes
         self.device = Device(self.residence, self.streams, self.generators, self.kernels, Refusals(catalogue))
+        self.autocast = Autocast(catalogue.families)
         self._announced: set[str] = set()
 
     def install(self) -> None:
@@ -88,7 +90,9 @@ class Emulator:
         self._fill_cuda()
         self._fill_accelerator()
         self._fill_unseen(self.device.refusals.catalogue)
-        for owner, name, value in Tensors(self.residence, self.device.wait, self.streams.unwaited).patches():
+        self.autocast.implement()
+        tensors = Tensors(self.residence, self.device.wait, self.streams.unwaited)
+        for owner, name, value in (*self.autocast.patches(), *tensors.patches()):
             _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
         if not self.has_numbers:

@@ -1,0 +1,83 @@
+"""Autocast for the device in, the same casts of the tensors of the CPU that play its memory out.
+
+The type of a tensor says which autocast it obeys, so the device's sets that of the CPU as well, which leaves some
+operators alone: torch knows which, and the families of the catalogue to what they are cast, if not to a wide type.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Container, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+from graphlint.runtime.device.emulator.residence import CPU, CUDA
+
+_KEY = "AutocastCPU"
+_NARROW = (torch.float16, torch.bfloat16)
+_C: Any = torch._C
+_keys = _C.DispatchKeySet(_C.DispatchKey.AutocastCPU)
+
+
+class Autocast:
+    """What takes the place of the setters of autocast, and the casts that a CPU lacks."""
+
+    def __init__(self, families: Mapping[str, Container[str]]) -> None:
+        self.families = families
+        self._library = torch.library.Library("aten", "IMPL")  # what it implements lives as long as it does
+
+    def patches(self) -> list[tuple[Any, str, Any]]:
+        """What stands in place of what: the owner, the name, the stand-in."""
+        return [(torch, name, _both(getattr(torch, name))) for name in ("set_autocast_enabled", "set_autocast_dtype")]
+
+    def implement(self) -> None:
+        """From here on, autocast for the CPU casts what that for a GPU does."""
+        for name in _left_alone():
+            schema, _, overload = name.partition(".")
+            operator = getattr(getattr(torch.ops.aten, schema.removeprefix("aten::")), overload or "default")
+            self._library.impl(name, functools.partial(_run, operator, self._target(schema)), _KEY)
+
+    def _target(self, schema: str) -> Callable[[set[torch.dtype]], torch.dtype]:
+        """The type to which an operator is cast that is given some types."""
+        if schema in self.families["autocast-narrow"]:
+            return lambda given: torch.get_autocast_dtype(CUDA.type)
+        if schema in self.families["autocast-widest"]:
+            return lambda given: torch.float32 if torch.float32 in given else next(iter(given))
+        return lambda given: torch.float32
+
+
+def _left_alone() -> Iterator[str]:
+    """The operators that a GPU casts, and a CPU does not."""
+    has_kernel = _C._dispatch_has_kernel_for_dispatch_key
+    for name in _C._dispatch_get_all_op_names():
+        if name.startswith("aten::") and has_kernel(name, "AutocastCUDA") and not has_kernel(name, _KEY):
+            yield name
+
+
+def _run(operator: Any, target: Callable[[set[torch.dtype]], torch.dtype], *args: Any, **kwargs: Any) -> Any:
+    """Run an operator on arguments of one type; those that are wider than any autocast stay as they are."""
+    with _C._ExcludeDispatchKeyGuard(_keys):
+        given = {one.dtype for one in tree_leaves((args, kwargs)) if _is_cast(one)}
+        if given:
+            wanted = target(given)
+            args, kwargs = tree_map(lambda one: one.to(wanted) if _is_cast(one) else one, (args, kwargs))
+        return operator(*args, **kwargs)
+
+
+def _is_cast(one: object) -> bool:
+    return isinstance(one, torch.Tensor) and one.is_cuda and one.dtype in (*_NARROW, torch.float32)
+
+
+def _both(setter: Callable[..., None]) -> Callable[..., None]:
+    """A setter of autocast; what is set for the device, which may go without saying, is set for the CPU as well."""
+
+    @functools.wraps(setter)
+    def set_for_both(*given: Any) -> None:
+        setter(*given)
+        device, value = given if len(given) > 1 else (CUDA.type, *given)
+        if device == CUDA.type:
+            setter(CPU.type, value)
+
+    return set_for_both
