@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from graphlint.runtime.trace.capture import Capture, Tell, Trouble
+from graphlint.runtime.trace.extents import Extent, common, count, covered, joined, without
 from graphlint.runtime.trace.frames import local, running
 from graphlint.runtime.trace.operators import Call, storage_key, tensors
 from graphlint.runtime.trace.places import Stack, is_user_code, user_stack
 
+Write = tuple[Extent, ...]
+_ALL: Write = ((0, sys.maxsize),)
 Variables = dict[tuple[object, str], int]  # tensors at hand where a graph is replayed: by code and name
 
 
 @dataclass(slots=True)
 class Refreshed:
-    """The bytes of a static input that were written since the last replay, and how far writes ever reached."""
+    """What was written to a static input since the last replay, and what ever was, from its start on."""
 
     stack: Stack = ()
-    written: list[tuple[int, int]] = field(default_factory=list)
-    reach: int = 0
+    written: set[Write] = field(default_factory=set)
+    reached: list[Extent] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -32,13 +37,15 @@ class Replayed:
     """What is known of a graph's requests since its last replay.
 
     `offered` are tensors that could have been a request, `is_fed` says that it ever got one, and `is_astray` that one
-    was written to a copy of an input. `left_out` wrote, for an earlier replay, to an input that the last one kept.
+    was written to a copy of an input. `left_out` wrote, for an earlier replay, to an input that the last one kept, and
+    `unfed` is the last replay, where something was offered and nothing ever written.
     """
 
     offered: Variables = field(default_factory=dict)
     is_fed: bool = False
     is_astray: bool = False
     left_out: Stack = ()
+    unfed: Stack = ()
 
 
 class Inputs:
@@ -73,27 +80,33 @@ class Inputs:
     def replays(self, capture: Capture, stack: Stack, *, is_read: bool) -> None:
         """A graph is about to be replayed; `is_read` says that an output of its last replay was."""
         replayed, offered = self._replayed.setdefault(id(capture), Replayed()), self._offered(capture)
-        refreshed = [one[id(capture)][1] for one in self._inputs.values() if id(capture) in one]
+        known = {key: one[id(capture)][1] for key, one in self._inputs.items() if id(capture) in one}
+        refreshed = known.values()
         is_new = any(one.written for one in refreshed)
         is_other = any(replayed.offered.get(key, one) != one for key, one in offered.items())
         is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
         is_seen = threading.active_count() == 1  # what other threads write is not
         if is_seen and not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
-        left_out = next((one.stack for one in refreshed if is_new and one.reach and not one.written), ())
-        for one in refreshed:
-            self._check_tail(capture, one)
+        left_out = next((one.stack for one in refreshed if is_new and one.reached and not one.written), ())
+        for key, one in known.items():
+            self._check_rest(capture, capture.externals[key].covers, one)
         is_fed = replayed.is_fed or is_new
-        self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out)
+        unfed = stack if offered and not is_fed else ()
+        self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out, unfed=unfed)
         self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}
         for external in capture.externals:
             for other, _ in self._inputs.get(external, {}).values():
                 if other is not capture and capture.externals[external].is_written:
-                    self._inputs[external][id(other)][1].written.append((0, sys.maxsize))
+                    self._inputs[external][id(other)][1].written.add(_ALL)
 
     def left_out(self, capture: Capture) -> Stack:
         """The line that wrote to an input for an earlier replay, where the last one got another input anew."""
         return self._replayed[id(capture)].left_out
+
+    def unfed(self, capture: Capture) -> Stack:
+        """The last replay of a graph that never got anything, if it was offered something."""
+        return self._replayed[id(capture)].unfed
 
     def _offered(self, capture: Capture) -> Variables:
         """The variables beside the call of `replay` that hold a tensor like an input, but none of the graph's own."""
@@ -115,15 +128,15 @@ class Inputs:
             and storage_key(value) not in capture.internals
         }
 
-    def _check_tail(self, capture: Capture, one: Refreshed) -> None:
-        """A write that reaches less far than one before leaves the rest of that one behind it."""
-        end = 0
-        for first, last in sorted(one.written):
-            end = max(end, last) if first <= end else end
-        if one.written and capture.replays and end < one.reach:
-            said = f"{one.reach - end} bytes behind it were written for an earlier replay"
+    def _check_rest(self, capture: Capture, read: list[Extent], one: Refreshed) -> None:
+        """A write that reaches less far than one before leaves the rest of that one beside it."""
+        writes = sorted(common(write, read) for write in one.written)
+        written = joined(itertools.chain.from_iterable(writes))
+        rest = without(one.reached, written)
+        if written and capture.replays and rest:
+            said = f"{count(rest)} bytes beside it were written for an earlier replay"
             self.tell(capture, Trouble("partial-copy", one.stack, said))
-        one.reach = max(one.reach, end)
+        one.reached = joined([*one.reached, *_from_start(writes, read)])
         one.written.clear()
 
     def _indexed(self, call: Call, result: object) -> None:
@@ -140,18 +153,26 @@ class Inputs:
         known = self._inputs.get(storage_key(tensor))
         if not known:
             return
-        first = tensor.storage_offset() * tensor.element_size()
-        last = first + tensor.numel() * tensor.element_size() if tensor.is_contiguous() else sys.maxsize
+        write = tuple(covered(tensor))
         self.touched.add(storage_key(tensor))
         stack = user_stack(sys._getframe())
         source = call.source
         is_spread = source is not None and source.dim() > 0 and source.numel() < tensor.numel()
         for capture, refreshed in known.values():
             refreshed.stack = stack
-            refreshed.written.append((first, last))
+            refreshed.written.add(write)
             if is_spread and source is not None:
                 said = f"{list(source.shape)} is spread over {list(tensor.shape)}"
                 self.tell(capture, Trouble("partial-copy", stack, said))
+
+
+def _from_start(writes: list[list[Extent]], read: list[Extent]) -> Iterator[Extent]:
+    """The bytes of those writes, in order, that leave no gap to the start of what is read."""
+    end = read[0][0] if read else 0
+    for write in writes:
+        if write and write[0][0] <= end:
+            yield from write
+            end = max(end, write[-1][1])
 
 
 def _changes_itself(capture: Capture) -> bool:

@@ -158,6 +158,8 @@ class Reporting:
                 self.tell(capture, Trouble("capture-only-path", branching(capture.asked[0]), said))
             elif stack := self.outside.inputs.left_out(capture):
                 self.tell(capture, Trouble("partial-copy", stack, said))
+            elif stack := self.outside.inputs.unfed(capture):
+                self.tell(capture, Trouble("unrefreshed-input", stack, said))
 
     def redecided(self, capture: Capture, divergence: Divergence, step: int) -> None:
         """Eager asks for something else in a later step, while replay repeats what was asked for at capture."""

@@ -12,6 +12,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from graphlint.finding import Region, Span
 from graphlint.runtime.trace.bindings import Bindings
+from graphlint.runtime.trace.extents import Extent
 from graphlint.runtime.trace.nodes import Node
 from graphlint.runtime.trace.operators import Traced
 from graphlint.runtime.trace.optimizers import Stepped
@@ -82,7 +83,10 @@ class Internal:
 
 @dataclass(slots=True)
 class External:
-    """Memory that a graph uses and that was there before its capture; `used` is the first operation that does."""
+    """Memory that a graph uses and that was there before its capture.
+
+    `used` is the first operation that does, and `covers` the bytes that operations use.
+    """
 
     storage: StorageWeakRef
     address: int
@@ -91,6 +95,7 @@ class External:
     shape: tuple[int, ...]
     dtype: torch.dtype
     is_host: bool
+    covers: list[Extent]
     reads: list[int] = field(default_factory=list)  # the operations that do
     writes: list[int] = field(default_factory=list)
     cached: Trouble | None = None  # where a bounded cache owns it

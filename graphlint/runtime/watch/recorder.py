@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.runtime.device.backend import ACTIVE, NOT_CAPTURING, Backend
 from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Internal, Refusal
+from graphlint.runtime.trace.extents import covered, joined
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, Traced, storage_key, tensors
 from graphlint.runtime.trace.places import Stack, libraries_between, user_stack, waiting_frame
@@ -208,15 +209,12 @@ class Recorder(DispatchMode):
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
         given: dict[int, torch.Tensor] = {}
-        read: set[int] = set()
         overwritten = {id(tensor) for tensor in call.overwritten()}
         for tensor in call.tensors:
             if tensor.requires_grad and tensor.is_leaf:
                 capture.leaves[id(tensor)] = tensor
             if key := storage_key(tensor):
                 given[key] = tensor
-                if id(tensor) not in overwritten:
-                    read.add(key)
         for tensor in tensors(result):
             key = storage_key(tensor)
             if key and tensor.is_cuda and key not in given and key not in capture.internals:
@@ -229,8 +227,12 @@ class Recorder(DispatchMode):
             is_by_value = not tensor.is_cuda and not tensor.dim() and not call.is_copy
             if not is_by_value and key not in capture.internals and key not in capture.externals:
                 capture.externals[key] = _external(tensor, index)
-        for key in read & capture.externals.keys():
-            capture.externals[key].reads.append(index)
+        for tensor in call.tensors:
+            used = capture.externals.get(storage_key(tensor))
+            if used is not None:
+                used.covers = joined([*used.covers, *covered(tensor)])
+                if id(tensor) not in overwritten and used.reads[-1:] != [index]:
+                    used.reads.append(index)
         for tensor in call.written():
             written = capture.externals.get(storage_key(tensor))
             if written is not None:
@@ -277,7 +279,8 @@ def _external(tensor: torch.Tensor, index: int) -> External:
         index,
         tuple(tensor.shape),
         tensor.dtype,
-        is_host=not tensor.is_cuda,
+        not tensor.is_cuda,
+        covered(tensor),
     )
 
 

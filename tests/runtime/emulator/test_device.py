@@ -378,9 +378,9 @@ def cast() -> list[str]:
     x, weight = torch.ones(2, 2, device="cuda"), torch.ones(2, 2, device="cuda", requires_grad=True)
     half, index = x.half(), torch.zeros(2, dtype=torch.long, device="cuda")
     calls = [
-        lambda: x @ weight, lambda: torch.mv(x, x[0]), lambda: half.softmax(-1), lambda: half.sum(), lambda: half + half,
-        lambda: torch.index_put(x, (index,), half[0]), lambda: torch.addcmul(half, half, half),
-        lambda: half.double().exp(),
+        lambda: x @ weight, lambda: torch.mv(x, x[0]), lambda: half.softmax(-1), lambda: half.sum(),
+        lambda: half + half, lambda: torch.index_put(x, (index,), half[0]),
+        lambda: torch.addcmul(half, half, half), lambda: half.double().exp(),
     ]  # fmt: skip
 
     def dtypes() -> list[str]:

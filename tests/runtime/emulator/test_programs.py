@@ -110,6 +110,27 @@ for number in range(3):
     batch = torch.full((4,), float(number), device="cuda")
     {calls}
 """
+PARTS = """
+table = torch.zeros(4, 8, device="cuda")
+with torch.cuda.graph(graph):
+    y = table{read}.sum(1)
+for rows, width in ((4, 8), (2, 3), (2, 3)):
+    {before}
+    table[:rows, :width] = rows
+    graph.replay()
+"""
+
+SERVES = """
+with torch.cuda.graph(graph):
+    y = x * {factor}
+
+def serve(batch):
+    {copies}
+    graph.replay()
+    return y.clone()
+
+assert serve(torch.full((4,), 5.0, device="cuda"))[0].item() == 10
+"""
 THREAD = "one = threading.Thread(target=serve, args=(batch,)); one.start(); one.join()"
 BACK = 'torch.cuda.set_sync_debug_mode("default")'
 
@@ -131,6 +152,14 @@ BACK = 'torch.cuda.set_sync_debug_mode("default")'
         (WRITTEN.format(copies="x.copy_(batch)", calls="serve(batch)"), set()),
         (WRITTEN.format(copies="pass", calls="serve(batch)"), {"GL512"}),
         (WRITTEN.format(copies="x.copy_(batch)", calls=THREAD), set()),
+        (PARTS.format(read="", before="pass"), {"GL511"}),
+        (PARTS.format(read="", before="table.zero_()"), set()),
+        (PARTS.format(read="", before="table[rows:].zero_(); table[:, width:].zero_()"), set()),
+        (PARTS.format(read="", before="table[:, width:].zero_()"), {"GL511"}),
+        (PARTS.format(read="[:2, :3]", before="pass"), set()),
+        (SERVES.format(factor=2, copies="pass"), {"GL512"}),
+        (SERVES.format(factor=2, copies="x.copy_(batch)"), set()),
+        (SERVES.format(factor=3, copies="x.copy_(batch)"), {"GL003"}),
     ],
 )
 def test_what_a_program_does_is_told_and_nothing_else(tmp_path: Path, program: str, codes: set[str]) -> None:

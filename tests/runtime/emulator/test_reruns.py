@@ -145,7 +145,8 @@ assert log == [1], log
 PRECISE = """
 model = torch.nn.Linear(4, 4).cuda()
 def record(precision):
-    with torch.no_grad(), torch.autocast("cuda", enabled=precision == "low", cache_enabled=False), torch.cuda.graph(graph):
+    is_low = precision == "low"
+    with torch.no_grad(), torch.autocast("cuda", enabled=is_low, cache_enabled=False), torch.cuda.graph(graph):
         return model(x)
 
 y = record("{captured}")
