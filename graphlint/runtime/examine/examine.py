@@ -25,7 +25,7 @@ from graphlint.runtime.examine.arguments import (
 from graphlint.runtime.examine.measure import measure, nodes
 from graphlint.runtime.examine.recovery import recover
 from graphlint.runtime.examine.redecisions import redecided
-from graphlint.runtime.examine.refused import ATTEMPTS
+from graphlint.runtime.examine.refused import go_past
 from graphlint.runtime.examine.runner import examine_graphed
 from graphlint.runtime.examine.target import Target
 from graphlint.runtime.judge.reporting import DECIDED, SUSPECT, Reporting
@@ -62,6 +62,7 @@ class Examination:
         self.state: State = reachable(target.call, (), {})
         self.inputs: list[Arguments] = []
         self._kept: Values = {}  # the state after the last step
+        self._taken: CapturedGraph | None = None
         watch.opening = opening_of(target.call)
 
     def run(self) -> dict[str, float]:
@@ -131,14 +132,14 @@ class Examination:
 
     def _capture_past_refusals(self) -> CapturedGraph | None:
         """Capture; where an operator breaks it, capture again with its eager value, so that all causes are found."""
-        for _ in range(ATTEMPTS):
-            capture, taken = self._capture()
-            if taken is not None:
-                return taken
-            if capture.is_healthy or not self.watch.recorder.go_past(capture.refusals[-1]):
-                return None
-            self._run_watched(self.examples)  # for the values that the next capture goes on with
-        return None
+        go_past(self.watch.recorder, self._captures(), lambda capture: capture.is_healthy)
+        return self._taken
+
+    def _captures(self) -> Iterator[Capture]:
+        while True:
+            capture, self._taken = self._capture()
+            yield capture
+            self._run_watched(self.examples)
 
     def _run_watched(self, inputs: Arguments) -> None:
         """Run eagerly from the base state, and follow the operators of the target alone."""

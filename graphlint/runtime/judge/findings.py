@@ -11,7 +11,7 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.trace.places import Stack, shown
 
 Key = tuple[str, str, int, int]
-SURE = Hit(Confidence.HIGH)
+SURE, UNSURE = Hit(Confidence.HIGH), Hit(Confidence.LOW)
 NOWHERE = Span("<unknown>", 1)
 
 
@@ -52,7 +52,8 @@ class Findings:
         known = self.by_key.get(key)
         if known is not None:
             regions = tuple(sorted({*known.regions, *regions}))
-            again = replace(known, regions=regions, severity=max(known.severity, severity))
+            confidence = max(known.confidence, report.confidence)
+            again = replace(known, regions=regions, severity=max(known.severity, severity), confidence=confidence)
             if again == known:
                 return
             self.by_key[key] = again
@@ -83,7 +84,7 @@ class Findings:
         return any(region in finding.regions for finding in self.by_key.values() if self._is_wrong(finding))
 
     def _is_wrong(self, finding: Finding) -> bool:
-        return self.outcomes[finding.code] != "slow"
+        return self.outcomes[finding.code] != "slow" and finding.confidence > Confidence.LOW
 
 
 def _way(stack: Stack, opening: Stack) -> tuple[Hop, ...]:

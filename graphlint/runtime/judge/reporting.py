@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from graphlint.rule import Hit
 from graphlint.runtime.compare.comparison import Difference
 from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
 from graphlint.runtime.judge.causes import Causes, branching
-from graphlint.runtime.judge.findings import Findings
+from graphlint.runtime.judge.findings import SURE, Findings
 from graphlint.runtime.judge.growth import Growth
 from graphlint.runtime.judge.order import Order
 from graphlint.runtime.judge.outside import Outside
@@ -51,7 +52,7 @@ class Reporting:
         else:
             self._report(capture, trouble)
 
-    def _report(self, capture: Capture, trouble: Trouble) -> None:
+    def _report(self, capture: Capture, trouble: Trouble, report: Hit = SURE) -> None:
         self.findings.add(
             trouble.effect,
             trouble.stack,
@@ -60,6 +61,7 @@ class Reporting:
             span=trouble.span,
             said=trouble.said,
             is_luck=trouble.is_luck,
+            report=report,
         )
 
     def capture_ended(self, capture: Capture) -> None:
@@ -181,11 +183,11 @@ class Reporting:
     def has_doubts(self, capture: Capture) -> bool:
         return any(one is capture for one, _ in self._held)
 
-    def tell_doubts(self, capture: Capture | None = None) -> bool:
+    def tell_doubts(self, capture: Capture | None = None, report: Hit = SURE) -> bool:
         """Report what has waited, of one capture or of all; whether anything has."""
         held = self.dismiss_doubts(capture)
         for one in held:
-            self._report(*one)
+            self._report(*one, report)
         return bool(held)
 
     def dismiss_doubts(self, capture: Capture | None = None) -> list[tuple[Capture, Trouble]]:

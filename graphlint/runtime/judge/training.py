@@ -51,10 +51,12 @@ class Training:
         capture.leaves.clear()
         self._gradients[id(capture)] = found
 
-    def made_by(self, capture: Capture) -> list[torch.Tensor]:
-        """The parameters of which the graph makes the gradients itself."""
-        found = [one.parameter() for one in self._gradients.get(id(capture), ()) if one.memory in capture.internals]
-        return [one for one in found if one is not None]
+    def forget(self, capture: Capture) -> None:
+        """Let go of the gradients that the graph makes itself."""
+        for gradient in self._gradients.get(id(capture), ()):
+            parameter = gradient.parameter()
+            if parameter is not None and gradient.memory in capture.internals:
+                parameter.grad = None
 
     def replays(self, capture: Capture, touched: set[int]) -> Iterator[Trouble]:
         """A step is about to be replayed; `touched` is memory that was written outside since the capture."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from graphlint.finding import Finding, Severity, TargetReport
+from graphlint.finding import Confidence, Finding, Severity, TargetReport
 from graphlint.rulebook import Rulebook
 
 SAFE, REFUSED, DIFFERS, UNDECIDED = "safe", "refused", "differs", "cannot tell"
@@ -15,7 +15,7 @@ NOTHING = "no CUDA graph was captured, so nothing was judged; run the capture, o
 
 def judged(report: TargetReport, findings: Iterable[Finding], rulebook: Rulebook) -> TargetReport:
     """The report with a verdict; that nothing was captured is a problem where nothing was found either."""
-    found = [one for one in findings if one.severity > Severity.NOTE]
+    found = [one for one in findings if one.severity > Severity.NOTE and one.confidence > Confidence.LOW]
     if not (found or report.problem or report.measured.get("captures")):
         report = replace(report, problem=f"target `{report.name}`: {NOTHING}")
     return replace(report, verdict=_verdict(report, found, rulebook))

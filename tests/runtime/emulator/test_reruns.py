@@ -156,6 +156,22 @@ with contextlib.ExitStack() as around:
 assert y.dtype is torch.{dtype}
 """
 LOWER = "around.enter_context(torch.autocast('cuda', dtype=torch.{}))"
+LOCKS = """
+class Box:
+    is_locked = False
+    def fill(self, value):
+        if self.is_locked:
+            {locked}
+        value.add_(1)
+
+box = Box()
+with torch.cuda.graph(graph):
+    y = x * 2
+    box.fill(y)
+box.is_locked = True
+for _ in range(2):
+    graph.replay()
+"""
 CAPTURING = "torch.cuda.is_current_stream_capturing()"
 
 
@@ -202,6 +218,23 @@ def test_what_is_not_compared_is_told(tmp_path: Path) -> None:
     assert report.targets[0].measured["compared"] == 0
     _, report = verified(tmp_path, ASKS.format(captured="x * 1"))
     assert report.targets[0].measured["compared"] == 1 and report.targets[0].unseen == ""
+
+
+@pytest.mark.parametrize(
+    ("locked", "codes", "verdict"),
+    [
+        ("raise RuntimeError('locked')", set(), "safe"),
+        ("value.mul_(2)", {"GL402"}, "differs"),
+        ("pass", set(), "safe"),
+    ],
+)
+def test_a_value_is_frozen_where_the_block_runs_with_another_one(
+    tmp_path: Path, locked: str, codes: set[str], verdict: str
+) -> None:
+    """Where it runs no more, nothing says that it would have mattered; which part was not compared is told."""
+    found, report = verified(tmp_path, LOCKS.format(locked=locked))
+    assert (found, report.targets[0].verdict) == (codes, verdict)
+    assert ("fails when it runs again: RuntimeError: locked" in report.targets[0].unseen) == ("raise" in locked)
 
 
 @pytest.mark.parametrize("handled", ["finally:\n    pass", "except RuntimeError:\n    pass"])

@@ -1,0 +1,164 @@
+"""One replay of a program in, what the captured block gives from the same state without a graph out.
+
+All that the block does to the program is undone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from graphlint.runtime.compare.ambient import Ambient, Autocast
+from graphlint.runtime.compare.comparison import Difference, first_mismatch, noise_floor
+from graphlint.runtime.compare.divergence import Divergence
+from graphlint.runtime.compare.generators import default_sources
+from graphlint.runtime.compare.remembered import GoneError
+from graphlint.runtime.compare.state import Snapshot, State, kept, reachable_from
+from graphlint.runtime.examine.arguments import Values, nudge
+from graphlint.runtime.examine.rerun import Rerun, Roots, Variables, quiet
+from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.operators import Traced, storage_key
+from graphlint.runtime.watch.decisions import Decisions
+
+_STEPS = 2  # of eager, one after the other, in which a value may come to matter
+
+
+@dataclass
+class Run:
+    """What the block gave from one state, and what the host decided on the way."""
+
+    values: Values
+    decisions: list[Traced]
+
+    def differs(self, other: Run) -> bool:
+        """Whether the host decides otherwise, or results are others."""
+        is_other_way = _way(self.decisions) != _way(other.decisions)
+        return is_other_way or first_mismatch([self.values], [other.values], [{}]) is not None
+
+
+class Beside:
+    """The block of a capture, run from the state that a replay finds; `forget` lets go of what its graph has made.
+
+    It `matters` whether the host has another value, if it `has_doubts` about one, and `ignores_autocast` says that the
+    block would heed another one than it was captured in.
+    """
+
+    def __init__(
+        self, rerun: Rerun, capture: Capture, stream: torch.cuda.Stream, forget: Callable[[], None], *, has_doubts: bool
+    ) -> None:
+        self.rerun = rerun
+        self.capture = capture
+        self._stream = stream
+        self._forget = forget
+        self._given = rerun.given()
+        torch.cuda.synchronize()
+        self._state: State = reachable_from((*rerun.roots(self._given, {}), *_written(capture)))
+        self._before: Snapshot = self._state.snapshot()
+        with self._undone():
+            self.run = self._run(self._given)
+            self.matters = has_doubts and self._matters()
+            self.ignores_autocast = self._ignores_autocast()
+
+    def difference(self) -> Difference | None:
+        """What the replay, which has run, gives otherwise, by more than eager differs from itself. Raises GoneError."""
+        found = self._found()
+        if not (self.rerun.results.keys() & found.keys()) and not _written(self.capture):
+            raise GoneError
+        wanted = {name: self.run.values[name] for name in found}
+        if first_mismatch([found], [wanted], [{}]) is None:
+            return None
+        mismatch = first_mismatch([found], [wanted], [self._floor(wanted)])
+        return mismatch[1] if mismatch is not None else None
+
+    def divergence(self) -> Divergence:
+        """The way of the capture beside that of the block."""
+        return Divergence(self.capture.decisions, self.run.decisions, self.run.decisions)
+
+    @contextlib.contextmanager
+    def _undone(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._before.restore()
+
+    def _matters(self) -> bool:
+        """Whether another value changes what the block does: the one of now, or the one that a run of it leaves."""
+        for _ in range(_STEPS):
+            if _way(self._run(self.rerun.given()).decisions) != _way(self.run.decisions):
+                return True
+        self._before.restore()
+        return self._run(self.rerun.given_now()).differs(self.run)
+
+    def _ignores_autocast(self) -> bool:
+        """Whether the replay stands in an autocast, another one than its capture, that the block would heed."""
+        autocast = Autocast()
+        if not autocast.enabled or autocast == self.rerun.ambient.autocast:
+            return False
+        self._before.restore()
+        return self._run(self._given, self.rerun.ambient.with_autocast(autocast)).differs(self.run)
+
+    def _run(self, given: Variables, ambient: Ambient | None = None) -> Run:
+        """Run the block from here on; gradients that the graph has made are not there before it runs, as at capture."""
+        self._forget()
+        self._stream.wait_stream(torch.cuda.current_stream())
+        entered = (ambient or self.rerun.ambient).entered()
+        with quiet(), entered, torch.cuda.stream(self._stream), Decisions(located=True) as decisions:
+            made = self.rerun.run(given)
+        torch.cuda.synchronize()
+        state = reachable_from((*self.rerun.roots(given, made), *_written(self.capture)))
+        return Run(kept(state, self._before.held()), decisions.made)
+
+    def _found(self) -> Values:
+        """What the replay has given, by the same names: memory of the graph by those that it had at capture."""
+        torch.cuda.synchronize()
+        found: Values = {}
+        if not self.rerun.does_more:
+            state = reachable_from(self.rerun.roots(self._given, {}))
+            own = {name for name, one in state.tensors.items() if storage_key(one) in self.capture.internals}
+            found = {name: one for name, one in kept(state, self._before.held()).items() if name not in own}
+        for name, recall in self.rerun.results.items():
+            with contextlib.suppress(GoneError):
+                found[name] = recall().detach().clone()
+        return {name: value for name, value in found.items() if name in self.run.values}
+
+    def _floor(self, wanted: Values) -> dict[str, float]:
+        """How far eager is from itself; with other roundings and other draws, where the graph took another way."""
+        captured, eager, after, runs = self.capture.decisions, self.run.decisions, self._state.snapshot(), []
+        try:
+            for change in (False, True) if _way(captured) != _way(eager) else (False,):
+                self._before.restore()
+                if _way(captured, draws=True) != _way(eager, draws=True):
+                    _reseed()
+                if change:
+                    nudge(reachable_from(self.rerun.roots(self._given, {})).tensors.values())
+                runs.append(self._run(self._given).values)
+        finally:
+            after.restore()
+        found = [noise_floor([wanted, {name: run.get(name) for name in wanted}], "") for run in runs]
+        return {name: max(one.get(name, 0.0) for one in found) for name in {*found[0], *found[-1]}}
+
+
+def _way(decisions: list[Traced], *, draws: bool = False) -> list[tuple[str, tuple[object, ...]]]:
+    """What the host decided, or only what it `draws`."""
+    return [(one.operator, one.numbers) for one in decisions if one.draws or not draws]
+
+
+def _written(capture: Capture) -> Roots:
+    """Memory that the graph writes and did not make, whether or not a name leads to it."""
+    found = []
+    for external in capture.externals.values():
+        storage = torch.UntypedStorage._new_with_weak_ptr(external.storage.cdata)
+        if external.is_written and not external.is_host and storage is not None:
+            tensor = torch.empty(0, dtype=external.dtype, device="cuda").set_(storage)
+            found.append((f"{external.dtype}{list(external.shape)}", tensor))
+    return tuple(found)
+
+
+def _reseed() -> None:
+    """Let generators of torch draw other numbers."""
+    for source in default_sources().values():
+        if isinstance(source, torch.Generator):
+            source.manual_seed(source.initial_seed() + 1)
