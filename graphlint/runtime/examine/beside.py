@@ -6,7 +6,7 @@ All that the block does to the program is undone.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -19,7 +19,8 @@ from graphlint.runtime.compare.remembered import GoneError
 from graphlint.runtime.compare.state import Snapshot, State, kept, reachable_from
 from graphlint.runtime.examine.arguments import Values, nudge
 from graphlint.runtime.examine.rerun import Rerun, Roots, Variables, quiet
-from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.judge.inputs import Rest
+from graphlint.runtime.trace.capture import Capture, External
 from graphlint.runtime.trace.operators import Traced, storage_key
 from graphlint.runtime.watch.decisions import Decisions
 
@@ -73,6 +74,24 @@ class Beside:
         mismatch = first_mismatch([found], [wanted], [self._floor(wanted)])
         return mismatch[1] if mismatch is not None else None
 
+    def needs_numbers_in(self, rest: Rest) -> bool:
+        """Whether results are no numbers, and would be if what is left of an input held zeros instead of such ones."""
+        memory = _memory(self.capture.externals[rest.key])
+        if memory is None or not _has_nan([memory]) or not _has_nan(self._results().values()):
+            return False
+        size, is_left = memory.element_size(), torch.zeros_like(memory, dtype=torch.bool)
+        for first, last in rest.extents:
+            is_left[first // size : last // size] = True
+        after, before = self._state.snapshot(), memory.clone()
+        try:
+            self._before.restore()
+            memory.masked_fill_(memory.isnan() & is_left, 0.0)
+            values = self._run(self._given).values
+            return not _has_nan(one for name, one in values.items() if name in self.rerun.results)
+        finally:
+            memory.copy_(before)
+            after.restore()
+
     def divergence(self) -> Divergence:
         """The way of the capture beside that of the block."""
         return Divergence(self.capture.decisions, self.run.decisions, self.run.decisions)
@@ -119,10 +138,16 @@ class Beside:
             state = reachable_from(self.rerun.roots(self._given, {}))
             own = {name for name, one in state.tensors.items() if storage_key(one) in self.capture.internals}
             found = {name: one for name, one in kept(state, self._before.held()).items() if name not in own}
+        found |= self._results()
+        return {name: value for name, value in found.items() if name in self.run.values}
+
+    def _results(self) -> Values:
+        """What the graph has written to memory of its own."""
+        found: Values = {}
         for name, recall in self.rerun.results.items():
             with contextlib.suppress(GoneError):
                 found[name] = recall().detach().clone()
-        return {name: value for name, value in found.items() if name in self.run.values}
+        return found
 
     def _floor(self, wanted: Values) -> dict[str, float]:
         """How far eager is from itself; with other roundings and other draws, where the graph took another way."""
@@ -148,13 +173,21 @@ def _way(decisions: list[Traced], *, draws: bool = False) -> list[tuple[str, tup
 
 def _written(capture: Capture) -> Roots:
     """Memory that the graph writes and did not make, whether or not a name leads to it."""
-    found = []
-    for external in capture.externals.values():
-        storage = torch.UntypedStorage._new_with_weak_ptr(external.storage.cdata)
-        if external.is_written and not external.is_host and storage is not None:
-            tensor = torch.empty(0, dtype=external.dtype, device="cuda").set_(storage)
-            found.append((f"{external.dtype}{list(external.shape)}", tensor))
-    return tuple(found)
+    written = (one for one in capture.externals.values() if one.is_written and not one.is_host)
+    named = ((f"{one.dtype}{list(one.shape)}", _memory(one)) for one in written)
+    return tuple((name, memory) for name, memory in named if memory is not None)
+
+
+def _memory(external: External) -> torch.Tensor | None:
+    """All of it, if it is still there."""
+    storage = torch.UntypedStorage._new_with_weak_ptr(external.storage.cdata)
+    return None if storage is None else torch.empty(0, dtype=external.dtype, device="cuda").set_(storage)
+
+
+def _has_nan(values: Iterable[object]) -> bool:
+    """Whether any is a tensor of a type that knows what is no number, and holds one."""
+    tensors = (one for one in values if isinstance(one, torch.Tensor) and one.is_floating_point())
+    return any(one.element_size() > 1 and bool(one.isnan().any()) for one in tensors)
 
 
 def _reseed() -> None:

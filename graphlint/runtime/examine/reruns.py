@@ -131,6 +131,9 @@ class Reruns:
         with self._skipping(capture), self.watch.ignoring():
             difference = beside.difference()
             self.compared += 1
+            for rest in self.reporting.outside.inputs.rests(capture):
+                if beside.needs_numbers_in(rest):
+                    self.reporting.rest_leaks(capture, rest)
         if difference is None:
             self._settled[id(capture)] += bool(self.reporting.dismiss_doubts(capture))
         else:

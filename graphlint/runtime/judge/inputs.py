@@ -32,13 +32,22 @@ class Refreshed:
     reached: list[Extent] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The bytes of a static input that the line which wrote to it for a replay left as they were."""
+
+    key: int
+    stack: Stack
+    extents: list[Extent]
+
+
 @dataclass(slots=True)
 class Replayed:
     """What is known of a graph's requests since its last replay.
 
     `offered` are tensors that could have been a request, `is_fed` says that it ever got one, and `is_astray` that one
     was written to a copy of an input. `left_out` wrote, for an earlier replay, to an input that the last one kept, and
-    `unfed` is the last replay, where something was offered and nothing ever written.
+    `unfed` is the last replay, where something was offered and nothing ever written. `rests` were not written for it.
     """
 
     offered: Variables = field(default_factory=dict)
@@ -46,6 +55,7 @@ class Replayed:
     is_astray: bool = False
     left_out: Stack = ()
     unfed: Stack = ()
+    rests: list[Rest] = field(default_factory=list)
 
 
 class Inputs:
@@ -89,11 +99,10 @@ class Inputs:
         if is_seen and not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
         left_out = next((one.stack for one in refreshed if is_new and one.reached and not one.written), ())
-        for key, one in known.items():
-            self._check_rest(capture, capture.externals[key].covers, one)
         is_fed = replayed.is_fed or is_new
         unfed = stack if offered and not is_fed else ()
-        self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out, unfed=unfed)
+        rests = [rest for key, one in known.items() if (rest := self._check_rest(capture, key, one)).extents]
+        self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out, unfed=unfed, rests=rests)
         self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}
         for external in capture.externals:
             for other, _ in self._inputs.get(external, {}).values():
@@ -107,6 +116,10 @@ class Inputs:
     def unfed(self, capture: Capture) -> Stack:
         """The last replay of a graph that never got anything, if it was offered something."""
         return self._replayed[id(capture)].unfed
+
+    def rests(self, capture: Capture) -> list[Rest]:
+        """What was left of inputs that were written in part for the last replay."""
+        return self._replayed[id(capture)].rests
 
     def _offered(self, capture: Capture) -> Variables:
         """The variables beside the call of `replay` that hold a tensor like an input, but none of the graph's own."""
@@ -128,8 +141,9 @@ class Inputs:
             and storage_key(value) not in capture.internals
         }
 
-    def _check_rest(self, capture: Capture, read: list[Extent], one: Refreshed) -> None:
+    def _check_rest(self, capture: Capture, key: int, one: Refreshed) -> Rest:
         """A write that reaches less far than one before leaves the rest of that one beside it."""
+        read = capture.externals[key].covers
         writes = sorted(common(write, read) for write in one.written)
         written = joined(itertools.chain.from_iterable(writes))
         rest = without(one.reached, written)
@@ -138,6 +152,7 @@ class Inputs:
             self.tell(capture, Trouble("partial-copy", one.stack, said))
         one.reached = joined([*one.reached, *_from_start(writes, read)])
         one.written.clear()
+        return Rest(key, one.stack, without(read, written) if written else [])
 
     def _indexed(self, call: Call, result: object) -> None:
         """A copy of a static input was made, which a program may take for a part of it."""

@@ -14,6 +14,7 @@ from graphlint.runtime.judge.callables import GraphedCallables
 from graphlint.runtime.judge.causes import Causes, branching
 from graphlint.runtime.judge.findings import SURE, Findings
 from graphlint.runtime.judge.growth import Growth
+from graphlint.runtime.judge.inputs import Rest
 from graphlint.runtime.judge.order import Order
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
@@ -200,6 +201,10 @@ class Reporting:
         """A replay runs under another autocast than its capture, which would change what eager gives."""
         said = "autocast is another one around the replay, and the graph keeps that of its capture"
         self.tell(capture, Trouble("capture-only-path", self.watch.autocasts.innermost, said))
+
+    def rest_leaks(self, capture: Capture, rest: Rest) -> None:
+        """What a request left of an input is no number, and reaches the results."""
+        self.tell(capture, Trouble("partial-copy", rest.stack, "what it leaves holds NaN, which reaches the results"))
 
     def told(self, effect: str, call: Callable[..., Any], said: str) -> None:
         """Something about the result of a callable, at the line that returns it."""

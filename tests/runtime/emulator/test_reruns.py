@@ -156,6 +156,15 @@ with contextlib.ExitStack() as around:
 assert y.dtype is torch.{dtype}
 """
 LOWER = "around.enter_context(torch.autocast('cuda', dtype=torch.{}))"
+PADDED = """
+keys, used = torch.full((4, 2), {empty}, device="cuda"), torch.zeros(4, 1, device="cuda")
+with torch.cuda.graph(graph):
+    y = torch.where(used > 0, keys, 0.0).sum() if {is_masked} else (keys * used).sum()
+keys[:2].fill_(1.0)
+used.copy_(torch.tensor([[1.0], [1.0], [0.0], [0.0]], device="cuda"))
+graph.replay()
+"""
+NAN = "float('nan')"
 LOCKS = """
 class Box:
     is_locked = False
@@ -199,6 +208,9 @@ CAPTURING = "torch.cuda.is_current_stream_capturing()"
         (TAKES.format(iterator="(one for one in (2, 3))", value="next(numbers)"), {"GL402"}),
         (TAKES.format(iterator="itertools.count(2)", value="next(numbers)"), {"GL402"}),
         (TAKES.format(iterator="iter([2, 3, 4])", value="next(iter([2, 3]))"), set()),
+        (PADDED.format(empty=NAN, is_masked=False), {"GL511"}),
+        (PADDED.format(empty=NAN, is_masked=True), set()),
+        (PADDED.format(empty="0.0", is_masked=False), set()),
         (PRECISE.format(captured="low", around="pass", dtype="float16"), set()),
         (PRECISE.format(captured="low", around=LOWER.format("float16"), dtype="float16"), set()),
         (PRECISE.format(captured="low", around=LOWER.format("bfloat16"), dtype="float16"), {"GL405"}),
