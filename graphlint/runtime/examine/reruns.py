@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 
@@ -107,6 +108,9 @@ class Reruns:
         rerun = self._known.get(id(capture))
         if rerun is None or self.watch.recorder.capture is not None:
             self._tell_doubts(capture)
+            return
+        if threading.get_ident() != capture.thread and torch._C._current_autograd_node() is None:
+            self._skip(capture, "another thread replays it, and what threads do meanwhile would be undone as well")
             return
         has_doubts = self.reporting.has_doubts(capture)
         is_tried = has_doubts and self._settled[id(capture)] < _DOUBTS

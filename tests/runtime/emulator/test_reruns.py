@@ -165,6 +165,14 @@ used.copy_(torch.tensor([[1.0], [1.0], [0.0], [0.0]], device="cuda"))
 graph.replay()
 """
 NAN = "float('nan')"
+THREADS = """
+import threading
+with torch.cuda.graph(graph):
+    y = x * 2
+workers = [threading.Thread(target=graph.replay) for _ in range(2)]
+for each in (threading.Thread.start, threading.Thread.join):
+    list(map(each, workers))
+"""
 LOCKS = """
 class Box:
     is_locked = False
@@ -228,6 +236,8 @@ def test_what_is_not_compared_is_told(tmp_path: Path) -> None:
     _, report = verified(tmp_path, TAKES.format(iterator="iter([2, 3, 4])", value="next(numbers)"))
     assert "program.py:12 is not compared with eager, since it takes from an iterator" in report.targets[0].unseen
     assert report.targets[0].measured["compared"] == 0
+    _, report = verified(tmp_path, THREADS)
+    assert "program.py:12 is not compared with eager, since another thread replays it" in report.targets[0].unseen
     _, report = verified(tmp_path, ASKS.format(captured="x * 1"))
     assert report.targets[0].measured["compared"] == 1 and report.targets[0].unseen == ""
 
