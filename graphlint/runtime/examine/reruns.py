@@ -30,7 +30,7 @@ from graphlint.runtime.trace.frames import local, running
 from graphlint.runtime.trace.operators import storage_key
 from graphlint.runtime.watch.blocks import block_of
 from graphlint.runtime.watch.failures import told
-from graphlint.runtime.watch.openings import GRAPHED
+from graphlint.runtime.watch.openings import COMPILED, GRAPHED
 from graphlint.runtime.watch.watch import Watch
 
 _FIRST = 3  # replays of a graph that are compared in any case; of later ones those whose number is a power of two
@@ -66,6 +66,9 @@ class Reruns:
 
     def _begins(self, capture: Capture) -> None:
         if GRAPHED in self.watch.openings.running:
+            return
+        if COMPILED in self.watch.openings.running:
+            self._skip(capture, "torch.compile captures it")
             return
         found = block_of(running())
         if found is None:

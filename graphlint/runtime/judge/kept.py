@@ -47,6 +47,11 @@ class Kept:
                         self._victims.setdefault(id(other), []).append((capture, key))
         self._stretches.append((capture, *_merged(capture)))
 
+    def gave(self, capture: Capture, outputs: list[torch.Tensor]) -> None:
+        """What a replay has given in place of the tensors of the capture."""
+        known = self._outputs.setdefault(id(capture), [])
+        known += [weakref.ref(one) for one in outputs if not any(made() is one for made in known)]
+
     def replays(self, capture: Capture, stack: Stack) -> None:
         """A graph is about to be replayed, from the line on top of the stack."""
         self._stacks[id(capture)] = stack
@@ -72,7 +77,7 @@ class Kept:
         """The statement that keeps an output behind the last replay; the replay itself where none is found."""
         stack = self._stacks.get(id(capture), ())
         for depth, place in enumerate(stack):
-            span = _statement_that_keeps(place)
+            span = statement_that_keeps(place)
             if span is not None:
                 return stack[depth:], span
         return stack, None
@@ -113,7 +118,7 @@ def _collected(container: object) -> Iterable[object]:
     return ()
 
 
-def _statement_that_keeps(place: Place) -> Span | None:
+def statement_that_keeps(place: Place) -> Span | None:
     """The first `append`, `yield`, `return` or the like behind a line of a function; None where there is none."""
     last = max(line or 0 for *_, line in place.code.co_lines())
     nodes = (node for node in ast.walk(source_tree(place.path)) if isinstance(node, ast.expr | ast.stmt))

@@ -50,6 +50,11 @@ class Outside:
             if external.is_written and not external.is_host:
                 self._outputs.pop(key, None)
 
+    def gave(self, capture: Capture, outputs: list[torch.Tensor]) -> None:
+        """A replay has given tensors over the memory of its graph that are not those of the capture."""
+        self._kept.gave(capture, outputs)
+        self._outputs |= {key: capture for one in outputs if (key := storage_key(one))}
+
     def ran(self, call: Call, result: object) -> None:
         """An operator ran outside of every capture."""
         if not self.inputs.are_known:

@@ -12,6 +12,7 @@ from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
 from graphlint.runtime.judge.causes import Causes, branching
+from graphlint.runtime.judge.compiled import CompiledFunctions
 from graphlint.runtime.judge.findings import SURE, Findings
 from graphlint.runtime.judge.growth import Growth
 from graphlint.runtime.judge.inputs import Rest
@@ -36,6 +37,7 @@ class Reporting:
         self.outside = Outside(self.tell, watch.driver, watch.openings)
         self.order = Order(self.tell, watch.clocks)
         self.growth = Growth()
+        self.compiled = CompiledFunctions(watch, findings)
         self.training = Training(causes.catalogue.families["accumulating"])
         self.undecided: frozenset[str] = frozenset()  # effects that a comparison is to decide
         self.is_trying = False  # what a capture does that goes past refusals is not the program's
@@ -45,6 +47,7 @@ class Reporting:
         watch.ended.append(self.capture_ended)
         watch.replaying.append(self.replay_begins)
         watch.recorder.eager += (self.outside.ran, self.order.ran)
+        watch.gave.append(self.outside.gave)
 
     def tell(self, capture: Capture, trouble: Trouble) -> None:
         """Report it; what a comparison is to decide waits until it has."""
@@ -106,6 +109,7 @@ class Reporting:
 
     def ended(self, *, has_failed: bool = False) -> None:
         """The target has run: what it left behind, and what no capture of torch has seen."""
+        self.compiled.ended()
         if not has_failed:
             self._tell_unused()
             for one in self.growth.ended():

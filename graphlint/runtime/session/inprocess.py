@@ -97,7 +97,7 @@ def _look(target: Target, where: str, has_contracts: bool, findings: Findings, s
         _settle(target)
     with watch.watching():
         measured = look_at(lambda: target, watch, reporting, lambda _step: None)
-    send(Measured(measured | counts(watch)))
+    send(Measured(measured | counts(watch, reporting)))
     if contracts is not None:
         send(Contracted(contracts.made()))
 

@@ -121,7 +121,7 @@ class Session:
             measured["compared"] = reruns.compared
         else:
             measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Stage(name)))
-        send(Measured(measured | counts(watch)))
+        send(Measured(measured | counts(watch, reporting)))
         if contracts is not None:
             send(Contracted(contracts.made()))
 
@@ -149,9 +149,10 @@ def contracts_of(watch: Watch) -> Contracts:
     return Contracts(watch)
 
 
-def counts(watch: Watch) -> dict[str, float]:
-    """How often was captured and replayed."""
-    return {"captures": len(watch.captures), "replays": sum(one.replays for one in watch.captures)}
+def counts(watch: Watch, reporting: Reporting) -> dict[str, float]:
+    """How often was captured and replayed, and how much of what is compiled is graphed."""
+    captured = {"captures": len(watch.captures), "replays": sum(one.replays for one in watch.captures)}
+    return captured | reporting.compiled.share
 
 
 def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:

@@ -15,8 +15,9 @@ NOTHING = "no CUDA graph was captured, so nothing was judged; run the capture, o
 
 def judged(report: TargetReport, findings: Iterable[Finding], rulebook: Rulebook) -> TargetReport:
     """The report with a verdict; that nothing was captured is a problem where nothing was found either."""
-    found = [one for one in findings if one.severity > Severity.NOTE and one.confidence > Confidence.LOW]
-    if not (found or report.problem or report.measured.get("captures")):
+    known = list(findings)
+    found = [one for one in known if one.severity > Severity.NOTE and one.confidence > Confidence.LOW]
+    if not (known or report.problem or report.measured.get("captures")):
         report = replace(report, problem=f"target `{report.name}`: {NOTHING}")
     return replace(report, verdict=_verdict(report, found, rulebook))
 

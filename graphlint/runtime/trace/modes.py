@@ -6,11 +6,14 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+_OWN = str(Path(__file__).parents[2])
 _DISABLED = "__dynamo_disable"  # where torch keeps what its compiler makes of the method
 _compiling: Callable[[], object] | None = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", None)
 
@@ -56,6 +59,21 @@ def keep_from_compiler(mode: type[TorchDispatchMode]) -> None:
         return dispatch(*args, **kwargs)
 
     setattr(dispatch, _DISABLED, run)
+
+
+def leave_alone() -> None:
+    """Torch compiles all that runs below a compiled function; our own code is none of the program's."""
+    skip = sys.modules["torch._dynamo.eval_frame"].skip_code
+    modules = [vars(one) for name, one in list(sys.modules.items()) if name.startswith("graphlint.")]
+    members = [one for space in modules for one in space.values()]
+    members += [one for kind in members if isinstance(kind, type) for one in vars(kind).values()]
+    functions = [inspect.unwrap(getattr(one, "fget", None) or getattr(one, "__func__", one)) for one in members]
+    waiting = {one.__code__ for one in functions if isinstance(one, FunctionType)}
+    while waiting:
+        code = waiting.pop()
+        if code.co_filename.startswith(_OWN):
+            skip(code)
+            waiting |= {one for one in code.co_consts if isinstance(one, CodeType)}
 
 
 def _prepared(run: Callable[..., Any], dispatch: Callable[..., Any]) -> Callable[..., Any]:

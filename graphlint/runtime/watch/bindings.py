@@ -47,6 +47,15 @@ class RecordedBindings(Bindings):
         self._threads = {threading.get_ident(): True}
         self._lines.start()
 
+    def pause(self) -> None:
+        """What runs from here on is not the region's."""
+        self._lines.pause()
+
+    def resume(self) -> None:
+        """The region goes on."""
+        self._random = _random_state()
+        self._lines.resume()
+
     def stop(self) -> None:
         """End, and look at everything once more."""
         if self._lines.stop():

@@ -40,6 +40,16 @@ class Lines:
         _loader._find_and_load = self._find
         return self._way.stop()
 
+    def pause(self) -> None:
+        """Until `resume`, do not listen."""
+        if self._thread == threading.get_ident():
+            self._way.pause()
+
+    def resume(self) -> None:
+        """Go on listening, where this thread did."""
+        if self._thread == threading.get_ident():
+            self._way.resume()
+
     def _import(self, *args: Any) -> Any:
         """A module that is not there yet is loaded, which happens once in any case, and runs very many lines."""
         if self._thread != threading.get_ident() or not self._way.pause():

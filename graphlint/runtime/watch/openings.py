@@ -14,6 +14,7 @@ from graphlint.runtime.trace.places import Place, is_user_code, place_of
 BEGIN = "torch.cuda.CUDAGraph.capture_begin"
 GRAPH = "torch.cuda.graph"
 GRAPHED = "torch.cuda.make_graphed_callables"
+COMPILED = "torch.compile"
 
 
 class Openings:

@@ -33,8 +33,8 @@ _Result = TypeVar("_Result")
 class Recorder(DispatchMode):
     """Follows every operator of this thread; while a capture is under way, it takes down what they do.
 
-    `eager` is told of operators outside of captures, with their results, `waited` when one has waited for the device;
-    `strays` are operators that allocate in a capture that torch does not know of.
+    `before` is told of operators outside of captures, `eager` of these with their results, `waited` when one has waited
+    for the device; `strays` are operators that allocate in a capture that torch does not know of.
     """
 
     def __init__(self, driver: Backend) -> None:
@@ -42,6 +42,7 @@ class Recorder(DispatchMode):
         self.driver = driver
         self.capture: Capture | None = None
         self.values = EagerValues()
+        self.before: list[Callable[[Call], None]] = []
         self.eager: list[Callable[[Call, object], None]] = []
         self.waited: list[Callable[[], None]] = []
         self.strays: list[tuple[str, Stack]] = []
@@ -94,6 +95,8 @@ class Recorder(DispatchMode):
         return True
 
     def _run_eagerly(self, call: Call) -> object:
+        for told_of_call in self.before:
+            told_of_call(call)
         result, may_have_waited = self._run_noting_waits(call)
         for told_of_wait in self.waited if may_have_waited else ():
             told_of_wait()

@@ -31,6 +31,7 @@ from graphlint.runtime.watch.autocasts import Autocasts
 from graphlint.runtime.watch.bindings import RecordedBindings
 from graphlint.runtime.watch.calls import Calls
 from graphlint.runtime.watch.clocks import Clocks
+from graphlint.runtime.watch.compiled import Compiled
 from graphlint.runtime.watch.failures import is_own, raised
 from graphlint.runtime.watch.hooks import Hooks
 from graphlint.runtime.watch.openings import GRAPH, GRAPHED, Openings
@@ -67,7 +68,13 @@ class Watch:
         self.hooks = Hooks()
         self.autocasts = Autocasts()
         self.calls = Calls(self.recorder)
+        self.compiled = Compiled(self.driver, self.openings)
+        self.recorder.before.append(self.compiled.trees.uses)
+        self.compiled.beginning.append(lambda _stack: self._while_compiling(RecordedBindings.pause))
+        self.compiled.ended.append(lambda: self._while_compiling(RecordedBindings.resume))
+        self.compiled.trees.replayed.append(self._replayed_tree)
         self.process = Process(lambda: self.recorder.capture is not None)
+        self.gave: list[Callable[[Capture, list[torch.Tensor]], None]] = []  # told of what trees give in a replay
         self.graphed: list[Callable[[list[Capture], Sequence[object]], None]] = []  # told of graphed callables
         self._switches: list[tuple[int, Stack]] = []  # of modes of modules, each behind so many captures
         self._by_graph: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
@@ -97,7 +104,7 @@ class Watch:
             (graph, "reset", self._around_reset(graph.reset)),
             (torch.nn.Module, "train", self._around_train(torch.nn.Module.train)),
         ]
-        with patched(patches), self.recorder, self.calls.following():
+        with patched(patches), self.compiled.watching(), self.recorder, self.calls.following():
             yield
 
     def _region(self, stack: Stack) -> Region:
@@ -108,7 +115,7 @@ class Watch:
     def _around_begin(self, begin: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(begin)
         def capture_begin(graph: Any, *args: Any, **kwargs: Any) -> None:
-            if self._is_ignoring:
+            if self._is_ignoring or self.compiled.trees.is_making_pool:
                 begin(graph, *args, **kwargs)
                 return
             stack = caller_stack() or self.opening
@@ -220,6 +227,17 @@ class Watch:
             reset(graph)
 
         return reset_and_forget
+
+    def _while_compiling(self, change: Callable[[RecordedBindings], None]) -> None:
+        """What the compiler does to the host is none of what a region does."""
+        capture = self.recorder.capture
+        if capture is not None and isinstance(capture.bindings, RecordedBindings):
+            change(capture.bindings)
+
+    def _replayed_tree(self, graph: Any, outputs: list[torch.Tensor]) -> None:
+        if (capture := self._by_graph.get(graph)) is not None:
+            for told in self.gave:
+                told(capture, outputs)
 
     def is_alive(self, capture: Capture) -> bool:
         """Whether somebody holds its graph, and has not reset it."""

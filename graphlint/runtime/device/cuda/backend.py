@@ -6,11 +6,12 @@ import contextlib
 
 import torch
 
-from graphlint.runtime.device.backend import Heard
+from graphlint.runtime.device.backend import Heard, LeftOut
 from graphlint.runtime.device.cuda.cupti import listening
 from graphlint.runtime.device.cuda.driver import Driver
 from graphlint.runtime.device.cuda.memory import poison
 from graphlint.runtime.device.cuda.nodes import walk
+from graphlint.runtime.device.cuda.partitions import telling
 from graphlint.runtime.trace.nodes import Node
 
 UNSEEN = (
@@ -34,6 +35,9 @@ class CudaDriver(Driver):
 
     def launches(self, heard: Heard) -> contextlib.AbstractContextManager[None]:
         return listening(heard)
+
+    def partitions(self, left_out: LeftOut) -> contextlib.AbstractContextManager[None]:
+        return telling(left_out)
 
     def poison(self) -> None:
         poison(self, torch.cuda.current_device())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from graphlint.runtime.device.backend import Heard
+from graphlint.runtime.device.backend import Heard, LeftOut
 from graphlint.runtime.device.emulator.library import Emulator
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.trace.nodes import Node
@@ -57,6 +58,11 @@ class EmulatedDriver:
     def launches(self, heard: Heard) -> contextlib.AbstractContextManager[None]:
         """Nothing but operators and Triton launches anything."""
         return contextlib.nullcontext()
+
+    def partitions(self, left_out: LeftOut) -> contextlib.AbstractContextManager[None]:
+        compiler: Any = importlib.import_module("graphlint.runtime.device.emulator.compiler")
+        telling: contextlib.AbstractContextManager[None] = compiler.telling(left_out)
+        return telling
 
     def poison(self) -> None:
         """Memory that nobody owns is not there any more."""

@@ -15,6 +15,7 @@ from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.device.emulator.refusals import UNPINNED, Refusals
 from graphlint.runtime.device.emulator.residence import CPU, Kind, Residence
 from graphlint.runtime.device.emulator.streams import DEFAULT, Streams
+from graphlint.runtime.device.emulator.trees import Trees
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, tensors
 
@@ -29,6 +30,7 @@ class Device(DispatchMode):
         self, residence: Residence, streams: Streams, generators: Generators, kernels: Kernels, refusals: Refusals
     ) -> None:
         super().__init__()
+        self.trees = Trees(residence)
         self.kernels = kernels
         self.refusals = refusals
         self.residence = residence
@@ -45,6 +47,7 @@ class Device(DispatchMode):
         if body is not None:  # what it runs is followed one by one
             with self:
                 return body(*args, **call.kwargs)
+        self.trees.require_owned(call)
         kinds = [self.residence.kind(one) for one in call.tensors]
         if call.schema == "aten::equal" and kinds[0] is Kind.HELPER:
             self.wait()
@@ -169,6 +172,7 @@ class Device(DispatchMode):
             for number, tensor in enumerate(made):
                 if not self.refusals.is_host_result(call, number):
                     self.residence.place(tensor, Kind.DEVICE)
+                    self.trees.allocated(tensor)
         elif call.schema == "aten::_to_copy" and call.kwargs.get("non_blocking"):
             for tensor in made:
                 self.residence.place(tensor, Kind.PINNED)

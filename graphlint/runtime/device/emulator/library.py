@@ -99,11 +99,28 @@ class Emulator:
             importlib.import_module("torch._dynamo")  # which kernels of shapes load, and a region is no place for that
             for owner, name, value in Memoryless(self.residence, self.shapes, self.device.wait).patches():
                 setattr(owner, name, value)
+        setattr(torch, "compile", self._compiling(torch.compile))  # noqa: B010
         setattr(torch.library.Library, "impl", self.kernels.listening(torch.library.Library.impl))  # noqa: B010
         Launches().listen()
         torch.Generator = self.generators.kind
         _follow_threads(self.device)
         self.device.__enter__()
+
+    def _compiling(self, compile_: Callable[..., Any]) -> Callable[..., Any]:
+        """What takes the place of `torch.compile`, and loads the compiler, which takes seconds, when it is called.
+
+        Without numbers there are no addresses, by which trees of CUDA graphs know memory; there, nothing is compiled.
+        """
+
+        @functools.wraps(compile_)
+        def compiled(*args: Any, **kwargs: Any) -> Any:
+            if not self.has_numbers:
+                return compile_(*args, **{**kwargs, "disable": True})
+            compiler: Any = importlib.import_module("graphlint.runtime.device.emulator.compiler")
+            compiler.prepare(self.device.trees)
+            return compile_(*args, **kwargs)
+
+        return compiled
 
     def consult(self, catalogue: Catalogue) -> None:
         """From here on, operators do what this catalogue says."""
@@ -144,6 +161,7 @@ class Emulator:
             "_graph_pool_handle": new_pool,
             "_set_sdp_use_math": _nothing,  # it stays: what a program chooses instead has no kernel of the CPU
             **memory.functions(),
+            **self.device.trees.functions(),
             **settings.functions(),
         }
 

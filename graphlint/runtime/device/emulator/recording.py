@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -107,9 +108,11 @@ class Recording:
     _before: dict[int, Any] = field(default_factory=dict)  # copies of memory that the capture writes
     _made: list[View] = field(default_factory=list)  # during the capture
     _marks: dict[bytes, torch.Tensor] = field(default_factory=dict)  # states of generators, of one replay
-    _pool: list[Any] = field(default_factory=list)  # memory that was in use when the capture ended
+    kept: dict[int, Any] = field(default_factory=dict)  # storages that were in use when the capture ended
+    living: ClassVar[weakref.WeakSet[Recording]] = weakref.WeakSet()
 
     def __post_init__(self) -> None:
+        self.living.add(self)
         self._random = [(source, _state(source)) for source in self.generators.values()]
 
     def keep(self, call: Call) -> None:
@@ -182,7 +185,7 @@ class Recording:
                 storage = view.memory.alive() if view.memory is not None else None
                 if storage is not None:
                     spoiled(view.tensor())
-                    self._pool.append(storage)
+                    self.kept[storage._cdata] = storage
         self._made.clear()
         self._before.clear()
         self._memory.clear()

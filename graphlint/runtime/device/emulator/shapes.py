@@ -127,7 +127,7 @@ class Outline(Recording):
     def end(self) -> None:
         self.is_open = False
         alive = [view.memory.alive() for view in self._made if view.memory is not None]
-        self._pool += [storage for storage in alive if storage is not None]
+        self.kept |= {storage._cdata: storage for storage in alive if storage is not None}
         self._made.clear()
         self._memory.clear()
 

@@ -1,0 +1,150 @@
+"""A graph that `torch.compile` has traced in, what runs it operator by operator in place of Inductor's kernels out.
+
+Dynamo, AOTAutograd, the decompositions of Inductor, its reasons not to use CUDA graphs and its trees of them are those
+of torch; no kernels are written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._dynamo import config as dynamo_config
+from torch._functorch import config as functorch_config
+from torch._inductor import compile_fx, config, cudagraph_trees
+from torch._inductor.cudagraph_utils import get_placeholder_info
+from torch._inductor.fx_passes.post_grad import move_constructors_to_gpu
+from torch.fx import GraphModule, Interpreter, Node
+
+from graphlint.runtime.device.backend import LeftOut
+from graphlint.runtime.device.emulator.labels import hidden, name_again
+from graphlint.runtime.device.emulator.partitions import mutated, reason, split
+from graphlint.runtime.device.emulator.trees import Trees
+from graphlint.runtime.trace.modes import leave_alone
+
+_GUARDS = "_ZN3c104impl26device_guard_impl_registryE"  # of each type of device, in the order of these types
+_CPU, _CUDA = 0, 1
+
+Run = Callable[[list[Any]], Any]
+
+
+_told: list[LeftOut] = []
+
+
+@contextlib.contextmanager
+def telling(left_out: LeftOut) -> Iterator[None]:
+    """Inside, pass on what is left out of graphs."""
+    _told.append(left_out)
+    try:
+        yield
+    finally:
+        _told.remove(left_out)
+
+
+@functools.cache
+def prepare(trees: Trees) -> None:
+    """From here on, torch compiles for a device that has no kernels."""
+    leave_alone()
+    library = next(Path(torch.__file__).with_name("lib").glob("libc10.*"))
+    guards = (ctypes.c_void_p * (_CUDA + 1)).in_dll(ctypes.CDLL(str(library)), _GUARDS)
+    guards[_CUDA] = guards[_CPU]  # C++ asks for the streams of tensors that are traced; the CPU has none
+    cudagraph_trees._use_cuda_memory_pool_manager = trees.pool
+    compile_fx.compile_fx = functools.partial(compile_traced, compile_fx.compile_fx)
+    functorch_config.enable_autograd_cache = False  # of code that there is none of
+    dynamo_config.automatic_dynamic_local_pgo = False  # what a run has found is not left to the next one
+    config.use_joint_graph_passes = False  # which compute constants on the device
+    config.fallback_random = True  # random operators stay what they are
+
+
+def compile_traced(compiling: Callable[..., Any], module: GraphModule, examples: Sequence[Any], **given: Any) -> Any:
+    """What takes the place of the entry of Inductor, `compiling`, and lets it trace what goes backward as well."""
+    goes_backward = any(isinstance(one, torch.Tensor) and one.requires_grad for one in examples)
+    with hidden(examples) if goes_backward and torch.is_grad_enabled() else contextlib.nullcontext():
+        return compiling(module, examples, **({"inner_compile": compile_graph} | given))
+
+
+class Graphed(torch.nn.Module):
+    """A stretch of a graph that a function runs which empties the list of its arguments."""
+
+    def __init__(self, run: Run, *, is_single: bool) -> None:
+        super().__init__()
+        self.run, self.is_single = run, is_single
+
+    def forward(self, *args: Any) -> Any:
+        found = self.run(list(args))
+        return found[0] if self.is_single else found
+
+
+def compile_graph(
+    module: GraphModule,
+    _examples: Sequence[Any],
+    *,
+    cudagraphs: Any = None,
+    static_input_idxs: Sequence[int] = (),
+    is_backward: bool = False,
+    is_inference: bool = False,
+    boxed_forward_device_index: Any = None,
+    **_: Any,
+) -> Run:
+    """What Inductor gives for a traced graph: a function that empties the list of its arguments."""
+    name_again(module)
+    if not cudagraphs:
+        return boxed(module)
+    move_constructors_to_gpu(module.graph)
+    module.recompile()
+    if not (is_inference or is_backward):
+        boxed_forward_device_index.set(0)
+    for told in _told:
+        for node in module.graph.nodes:
+            if why := reason(node):
+                told(why, node.meta.get("stack_trace") or "")
+    names = [node.name for node in module.graph.find_nodes(op="placeholder")]
+    static = {names[number] for number in static_input_idxs}
+    whole, reasons = split(module)
+    for name, part in list(whole.named_children()):
+        if name in reasons:
+            continue
+        run = _graphed(part, static, is_backward=is_backward, is_inference=is_inference)
+        setattr(whole, name, Graphed(run, is_single=isinstance(_output(part).args[0], Node)))
+    return boxed(whole)
+
+
+def boxed(module: GraphModule) -> Run:
+    """A function that runs a graph, and empties the list of its arguments."""
+
+    def run(args: list[Any]) -> Any:
+        given = list(args)
+        args.clear()
+        found = Interpreter(module).run(*given)
+        return found if isinstance(found, tuple | list) else (found,)
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run
+
+
+def _graphed(part: GraphModule, static: set[str], *, is_backward: bool, is_inference: bool) -> Run:
+    """The same in a tree of CUDA graphs, as Inductor asks for it."""
+    given = part.graph.find_nodes(op="placeholder")
+    results = _output(part).args[0]
+    made = results if isinstance(results, tuple | list) else (results,)
+    run: Run = compile_fx.cudagraphify(
+        boxed(part),
+        [number for number, node in enumerate(given) if node.name in static],
+        device_index=0,
+        stack_traces=[getattr(one, "stack_trace", None) for one in made],
+        is_backward=is_backward,
+        is_inference=is_inference,
+        placeholders=get_placeholder_info(part.graph),
+        mutated_input_idxs=tuple(sorted(set(mutated(part)))),
+    )
+    return run
+
+
+def _output(module: GraphModule) -> Node:
+    (node,) = module.graph.find_nodes(op="output")
+    return node

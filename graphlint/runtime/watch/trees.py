@@ -1,0 +1,134 @@
+"""Torch's trees of CUDA graphs in; which functions they run in graphs, and which outputs are used too late, out."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from graphlint.runtime.trace.operators import Call, storage_key, tensors
+from graphlint.runtime.trace.places import Stack, caller_stack
+from graphlint.runtime.watch.openings import COMPILED, Openings
+from graphlint.runtime.watch.standins import patched
+
+_HOW = {"run_eager": "warm_ups", "record_function": "recorded", "execute_node": "replayed"}  # a function runs
+
+
+@dataclass
+class Graphed:
+    """A compiled function that is to run in graphs, how often it ran how, and from where it was called first."""
+
+    stack: Stack
+    runs: int = 0
+    warm_ups: int = 0
+    recorded: int = 0
+    replayed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output whose memory a later run has taken, and the line that it was given to."""
+
+    tensor: weakref.ref[torch.Tensor]
+    storage: StorageWeakRef
+    stack: Stack
+
+
+class Trees:
+    """Follows trees by their own methods; `replayed` is told of outputs, `late` of one that is used when it is lost."""
+
+    def __init__(self, openings: Openings) -> None:
+        self.openings = openings
+        self.is_followed = False
+        self.is_making_pool = False  # by a capture of nothing, which keeps the pool
+        self.functions: dict[tuple[int, object], Graphed] = {}
+        self.replayed: list[Callable[[Any, list[torch.Tensor]], None]] = []
+        self.late: list[Callable[[Output], None]] = []
+        self._given: dict[int, Stack] = {}  # by the identity of an output, where it was given
+        self._lost: dict[int, Output] = {}  # by the identities of tensors and of storages
+
+    @contextlib.contextmanager
+    def following(self) -> Iterator[None]:
+        """Inside, trees are followed."""
+        self.is_followed = True
+        trees: Any = importlib.import_module("torch._inductor.cudagraph_trees")
+        manager, node = trees.CUDAGraphTreeManager, trees.CUDAGraphNode
+        patches = [
+            (manager, "__init__", self._making_pool(manager.__init__)),
+            (manager, "_run", self._running(manager._run)),
+            (manager, "dealloc_current_path_weakrefs", self._losing(manager.dealloc_current_path_weakrefs)),
+            (node, "_record", self.openings.noting(COMPILED, node._record)),
+            *((manager, name, self._counting(getattr(manager, name), count)) for name, count in _HOW.items()),
+        ]
+        with patched(patches):
+            yield
+
+    def uses(self, call: Call) -> None:
+        """An operator is about to run."""
+        for tensor in call.tensors if self._lost else ():
+            found = self._lost.get(id(tensor)) or self._lost.get(storage_key(tensor))
+            if found is not None and (found.tensor() is tensor or not found.storage.expired()):
+                self._lost = {key: one for key, one in self._lost.items() if one is not found}
+                for told in self.late:
+                    told(found)
+
+    def _making_pool(self, make: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(make)
+        def made(*args: Any, **kwargs: Any) -> None:
+            self.is_making_pool = True
+            try:
+                make(*args, **kwargs)
+            finally:
+                self.is_making_pool = False
+
+        return made
+
+    def _running(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(run)
+        def ran(manager: Any, inputs: Any, function: Any) -> Any:
+            stack = caller_stack()
+            graphed = self.functions.setdefault((id(manager), function), Graphed(stack))
+            graphed.runs += 1
+            outputs = run(manager, inputs, function)
+            for tensor in tensors(tuple(outputs)):
+                self._given[id(tensor)] = stack
+            return outputs
+
+        return ran
+
+    def _counting(self, run: Callable[..., Any], count: str) -> Callable[..., Any]:
+        @functools.wraps(run)
+        def counted(manager: Any, first: Any, second: Any) -> Any:
+            is_replay = count == "replayed"
+            function = first.wrapped_function.id if is_replay else second
+            outputs = run(manager, first, second)
+            graphed = self.functions[id(manager), function]
+            setattr(graphed, count, getattr(graphed, count) + 1)
+            for told in self.replayed if is_replay else ():
+                told(first.graph, tensors(tuple(outputs)))
+            return outputs
+
+        return counted
+
+    def _losing(self, lose: Callable[[Any], None]) -> Callable[[Any], None]:
+        @functools.wraps(lose)
+        def lost(manager: Any) -> None:
+            held = [ref() for node in manager.current_node._path_from_root for ref in node.tensor_weakrefs if ref]
+            for tensor in held:
+                if tensor is not None:
+                    self._lose(tensor)
+            held.clear()
+            lose(manager)
+
+        return lost
+
+    def _lose(self, tensor: torch.Tensor) -> None:
+        found = Output(weakref.ref(tensor), StorageWeakRef(tensor.untyped_storage()), self._given.pop(id(tensor), ()))
+        self._lost |= {id(tensor): found, storage_key(tensor): found}
