@@ -251,6 +251,35 @@ def test_outputs_that_are_cut_with_their_inputs_are_rows(tmp_path: Path) -> None
     assert ["GL511"] == [code for _, _, code in of_class(tmp_path / "whole", body).shown]
 
 
+VIEWS = """
+import torch
+
+class Runner:
+    def __init__(self, rows):
+        self.x = torch.zeros(16, 8, device="cuda")
+        self.part = self.rows_of(rows)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.{read}.sum(0)
+
+    def rows_of(self, count):
+        return self.x[:count]
+
+    def run(self, x, n):
+        self.{filled}.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize("read, filled, bound", [("x", "rows_of(n)", "count"), ("x", "part", "count"), ("part", "part", "")])
+def test_a_view_that_another_function_took(tmp_path: Path, read: str, filled: str, bound: str) -> None:
+    """Its end is told in the words of that function; the view that the graph reads is whole to it."""
+    shown = analyse(tmp_path, VIEWS.format(read=read, filled=filled)).report.findings
+    told = [finding.message.partition(" up to ")[2].partition(",")[0] for finding in shown]
+    assert told == ([f"`{bound}`"] if bound else [])
+
+
 EMPTY = """
 import torch
 

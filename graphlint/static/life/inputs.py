@@ -124,7 +124,7 @@ class Inputs(Listener):
         for root, writes in since.items():
             if not writes or not all(write.is_sure and not write.is_whole for write in writes):
                 continue
-            if any(goes_to_the_end(write) or _has_tail(write) for write in writes):
+            if any(goes_to_the_end(write) or _has_tail(write) or write.target in capture.views for write in writes):
                 continue
             cut = next(((write, end) for write in writes if (end := bound_of(write)) is not None), None)
             if cut is None:
@@ -330,7 +330,8 @@ def bound_of(write: Write) -> tuple[str, Object] | None:
             if isinstance(part, ir.Slice):
                 lower, upper, _ = part.bounds
                 if upper is not None and _is_start(lower) and not isinstance(upper, ir.Literal):
-                    return write.place.function.source(upper), target.bounds.get(upper)
+                    cut = target.made or write.place  # the view may come from another function
+                    return cut.function.source(upper), target.bounds.get(upper)
         target = target.base
     return None
 
