@@ -43,6 +43,7 @@ class Captures(Operations):
                 return self.made(name, given, place)
             case "begin":
                 self.begin(owner if owner is not None else Thing(place), entry.kind, place, frame)
+                return Thing(place) if owner is None else None  # whether it began
             case "end":
                 capture = self.ledger.capture
                 self.ledger.end()

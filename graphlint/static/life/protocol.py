@@ -26,6 +26,7 @@ class Protocol(Listener):
     nested: set[Capture] = field(default_factory=set)  # with another one inside
     communicating: set[Capture] = field(default_factory=set)  # with a collective inside
     interrupted: dict[Capture, Place] = field(default_factory=dict)  # statements that an exception left
+    refused: set[Capture] = field(default_factory=set)  # whose begin has failed, as what looks at its result says
 
     def began(self, capture: Capture) -> None:
         if len(self.ledger.open) > 1:
@@ -49,6 +50,8 @@ class Protocol(Listener):
     # Captures that are begun by hand
 
     def raised(self, frame: Frame) -> None:
+        given = {one.made for value in frame.given for one in things_in(value)}
+        self.refused |= {one for one in self.ledger.open if one.place in given}
         for capture in self._left_open(frame):
             if frame.statement is not None:
                 self.interrupted.setdefault(capture, frame.statement)
@@ -63,7 +66,7 @@ class Protocol(Listener):
                 self.tell(CaptureMisused("raise"), place, capture)
 
     def _left_open(self, frame: Frame) -> list[Capture]:
-        return [one for one in self.ledger.open if one.manager is None and one.owner is frame]
+        return [one for one in self.ledger.open if one.manager is None and one.owner is frame and one not in self.refused]
 
     # Process groups
 
