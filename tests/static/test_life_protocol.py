@@ -1,4 +1,4 @@
-"""Captures that are begun by hand, and what an exception leaves of them."""
+"""Captures that are begun by hand and what an exception leaves of them, and the streams of backward passes."""
 
 from __future__ import annotations
 
@@ -41,3 +41,23 @@ def test_a_capture_that_did_not_begin_is_not_left_open(tmp_path: Path, begin: st
     """What checks the result of beginning raises where there is no capture; what comes later leaves one."""
     analysis = analyse(tmp_path, PROGRAM.format(begin=begin, inside=inside))
     assert analysis.expected == analysis.shown
+
+
+BACKWARD = """
+import torch
+
+model, x = torch.nn.Linear(4, 4).cuda(), torch.ones(4, 4, device="cuda")
+side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+with torch.cuda.stream({stream}):
+    loss = model(x).sum()
+with torch.cuda.graph(graph):
+    loss.backward()  {mark}
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize("stream, mark", [("torch.cuda.default_stream()", "# expect: GL602"), ("side", "")])
+def test_a_backward_pass_goes_back_to_the_stream_of_its_forward_pass(tmp_path: Path, stream: str, mark: str) -> None:
+    """A side stream is drawn into the capture, and the default stream cannot be."""
+    analysis = analyse(tmp_path, BACKWARD.format(stream=stream, mark=mark))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL602"]

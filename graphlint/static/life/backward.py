@@ -8,7 +8,7 @@ from graphlint.rule import OutsideDependency
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Container, Instance, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.record import Call
-from graphlint.static.life.streams import DEFAULT, Streams
+from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 
 
 @dataclass
@@ -19,11 +19,16 @@ class Backward(Listener):
     streams: Streams
     wrapped: dict[Thing, Place] = field(default_factory=dict)  # modules made parallel on the default stream
     losses: list[tuple[Thing, Place]] = field(default_factory=list)  # of backward passes on the default stream
+    eager: set[Thing] = field(default_factory=set)  # what was read outside of captures on a stream that cannot join one
 
     def answered(self, call: Call) -> None:
         made = call.result
         if isinstance(made, Made) and made.cls.endswith(".DistributedDataParallel") and self.streams.now is DEFAULT:
             self.wrapped.setdefault(made, call.place)
+
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        if self.ledger.capture is None and self.streams.now in (DEFAULT, CALLERS):
+            self.eager.update(things)
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
         if name != "backward" or not isinstance(owner, Tensor):
@@ -33,7 +38,8 @@ class Backward(Listener):
             if self.streams.now is DEFAULT:
                 self.losses.append((owner, place))
         elif owner.made_in is None and owner.source and owner not in self.ledger.escaped:
-            self.tell(OutsideDependency("forward"), place, capture)
+            if not self.eager.isdisjoint(owner.source):
+                self.tell(OutsideDependency("forward"), place, capture)
         else:
             used = _parameters(owner)
             for module in used & self.wrapped.keys():
