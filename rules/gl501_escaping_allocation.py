@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Hit, StateWrite, fresh_tensor
+from graphlint.rule import Confidence, Hit, StateWrite, fresh_tensor
 
 
 def detect(event: StateWrite) -> Iterator[Hit]:
     fresh = fresh_tensor(event.value)
     if fresh is not None and not event.enlarges:
-        yield Hit(fresh.sure)
+        yield Hit(Confidence.LOW if event.is_passed_on else fresh.sure)

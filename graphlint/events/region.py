@@ -156,10 +156,12 @@ class StateWrite(Event):
     """A value is assigned to something that was there before the region: an attribute, an item, a global.
 
     `enlarges` says whether a condition around it compares a size of what is assigned: `if n > self.buffer.numel():`.
+    It `is_passed_on` where the region sets it each time, and nobody else reads it.
     """
 
     value: Value
     enlarges: bool
+    is_passed_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,21 @@ PAIRS = {
         state("return x * 2"),
         after="graph.replay()\nprint(step.value)\n",
     ),
+    "a count of what is open": Pair(
+        "GL401",
+        state(f"self.value += 1  {_MARK}\n        return x * 2"),
+        state("self.value += 1\n        y = x * 2\n        self.value -= 1\n        return y"),
+        after="graph.replay()\nprint(step.value)\n",
+    ),
+    "a count for captures": Pair(
+        "GL401",
+        state(f"self.value += 1  {_MARK}\n        return x * 2"),
+        state(
+            "recording = torch.cuda.is_current_stream_capturing()\n        self.value += 1\n"
+            "        print(recording)\n        return x * 2"
+        ),
+        after="graph.replay()\nprint(step.value)\n",
+    ),
     "a list of sizes": Pair(
         "GL401",
         state(f"self.value.append(x.shape[0])  {_MARK}\n        return x * 2", "[]"),

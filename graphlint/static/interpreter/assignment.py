@@ -159,7 +159,8 @@ class Assignment:
         if not frame.in_region or frame.regions:
             return
         if fresh_tensor(value) is not None:
-            self.interpreter.observe(frame, target, StateWrite(value, growth.enlarges(target, frame.tests)))
+            event = StateWrite(value, growth.enlarges(target, frame.tests))
+            self.interpreter.traces.keeps(target, event, frame)
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by something that was there before the region, and is not made anew in it."""

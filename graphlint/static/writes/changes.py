@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -13,7 +13,7 @@ from graphlint.static.index.module import Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk, words_in
-from graphlint.static.writes.stores import tree_of
+from graphlint.static.writes.stores import Store, tree_of
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
@@ -59,7 +59,8 @@ class Changes:
             return True
         stores = self.writers.of(change.state)
         here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]
-        if any(store.is_lazy for store in here):
+        asks = (place.function.module, place.function.qualname) in self.traces.asking
+        if asks or any(store.is_lazy for store in here) or _goes_back(written.store for written in stores):
             return True
         inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured and w.store not in here]
         forms = {store.form for store in inside}
@@ -105,14 +106,21 @@ class Changes:
         """
         for definition, segment in segments_with(module, name, is_word):
             is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
-            for line, is_dotted, settles in _loads_in(module.source_of(segment), name):
+            for line, is_dotted, _, settles in loads_in(module.source_of(segment), name):
                 if is_dotted is is_attribute and not (settles and is_captured):
                     yield line + segment.first - 1
 
 
+def _goes_back(stores: Iterable[Store]) -> bool:
+    """Whether a count goes up and down by one number: it says how often something is entered, and not how often run."""
+    steps = [store.value for store in stores if store.form == "augment" and store.value is not None]
+    up = {ast.dump(step) for step in steps if isinstance(step, ast.Constant)}
+    return any(isinstance(step, ast.UnaryOp) and ast.dump(step.operand) in up for step in steps)
+
+
 @cache
-def _loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool], ...]:
-    """The lines that read a name or attribute, whether it is one, and whether it is compared with a number there."""
+def loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool, bool], ...]:
+    """The lines that read a name or attribute, whether it is one, of `self`, and compared with a number there."""
     tree = tree_of(source)
     parts = list(ast.walk(tree)) if tree is not None else []
     settling = {part.left for part in parts if isinstance(part, ast.Compare) and isinstance(part.ops[0], _ORDER)}
@@ -121,5 +129,6 @@ def _loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool], ...]:
         match node:
             case ast.Name(id=known, ctx=ast.Load()) | ast.Attribute(attr=known, ctx=ast.Load()) if known == name:
                 is_dotted = isinstance(node, ast.Attribute)
-                found.append((node.end_lineno or node.lineno, is_dotted, node in settling))
+                is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+                found.append((node.end_lineno or node.lineno, is_dotted, is_own, node in settling))
     return tuple(found)

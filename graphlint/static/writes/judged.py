@@ -13,6 +13,7 @@ from graphlint.static.index.module import Module
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.changes import Changes
 from graphlint.static.writes.hyperparameters import Steps
+from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
@@ -53,6 +54,7 @@ class Judged:
         yield from self._memos()
         yield from Branches(self.evaluator, self.traces).events()
         yield from Changes(self.traces, self.writers).events()
+        yield from Kept(self.traces, self.writers).events()
         yield from Steps(self.traces, self.timing, self.lexicon).events()
         yield from incomplete_keys(self.traces)
         for read, uses in self._reads().values():

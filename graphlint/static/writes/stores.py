@@ -192,7 +192,8 @@ def _of_statement(node: ast.stmt, around: Store) -> Iterator[Store]:
             yield from _target(target, "assign", value, node, around)
         case ast.AugAssign(target=target, value=value, op=op):
             form = "assign" if isinstance(op, _FLAGS) else "augment"
-            yield from _target(target, form, value, node, around)
+            change = ast.UnaryOp(ast.USub(), value) if isinstance(op, ast.Sub) else value
+            yield from _target(target, form, change, node, around)
         case ast.For(target=target) | ast.AsyncFor(target=target):
             yield from _target(target, "bind", None, node, around)
         case ast.Expr(value=ast.Call() as call):

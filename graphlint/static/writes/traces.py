@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Context, Frame, Mode, Source
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Instance, ModuleValue
@@ -25,7 +26,7 @@ from graphlint.static.writes.states import (
     read_of,
     states,
 )
-from graphlint.static.writes.uses import Asked, Use
+from graphlint.static.writes.uses import Asked, Keeping, Use
 from graphlint.values import (
     TRUE,
     UNKNOWN,
@@ -56,7 +57,9 @@ class Traces:
         self.memos: dict[tuple[Context, ir.Node], Change] = {}
         self.schedules: dict[tuple[Context, ir.Node], Place] = {}
         self.branches: dict[tuple[Context, ir.Node], Asked] = {}
+        self.kept: dict[tuple[Context, ir.Expr, StateWrite], Keeping] = {}
         self.captured: set[tuple[Module, str]] = set()
+        self.asking: set[tuple[Module, str]] = set()  # functions that ask whether a capture is under way
         self.work = 0  # how many operations on the device have been seen in regions
 
     def worked(self) -> None:
@@ -255,6 +258,8 @@ class Traces:
         for source in context.answers:
             own = isinstance(source, Taken) and source.context is context
             answers |= given.get(source.name, NOTHING) if isinstance(source, Taken) and own else {source}
+        if GUARD in answers:
+            self.asking.add((frame.module, frame.function.qualname))
         if node is None:
             frame.answers = [*frame.answers, *answers]
         else:
@@ -295,6 +300,11 @@ class Traces:
         for state in self.states(target, frame):
             change = Change(state, Place.of(frame, node), is_handed(target, frame))
             self.changes.setdefault((frame.sink, node), change)
+
+    def keeps(self, target: ir.Expr, event: StateWrite, frame: Frame) -> None:
+        """A region keeps a tensor of its own."""
+        keeping = Keeping(Place.of(frame, target), event, tuple(self.states(target, frame)))
+        self.kept.setdefault((frame.sink, target, event), keeping)
 
     def consumed(self, node: ir.Call, frame: Frame) -> None:
         """A region takes the next item of what an iterator gives that was there before."""
@@ -337,6 +347,7 @@ class Traces:
         answers = self.evaluator.lexicon.guard(name)
         if answers is not None and answers[_CAPTURING] == TRUE and answers[_OUTSIDE] != TRUE:
             frame.sources[node] = frame.sources.get(node, NOTHING) | {GUARD}
+            self.asking.add((frame.module, frame.function.qualname))
 
     def branched(self, node: ir.If | ir.Conditional, outcome: bool | None, frame: Frame) -> None:
         """A region comes to a branch."""

@@ -1,10 +1,11 @@
-"""What is kept of a use of a value, and of a branch on whether a capture is under way."""
+"""What is kept of a use of a value, of a tensor that a region keeps, and of a branch on whether one is captured."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphlint.static.domain.sources import Place
+from graphlint.rule import StateWrite
+from graphlint.static.domain.sources import Place, State
 from graphlint.static.syntax import ir
 
 _ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -24,6 +25,15 @@ class Use:
         signs = [sign for sign, _ in node.comparisons] if isinstance(node, ir.Compare) else []
         is_bare = isinstance(node, ir.Compare) and isinstance(node.left, (ir.Name, ir.Attribute))
         return self.kind == "branch" and is_bare and any(sign in _ORDER for sign in signs)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """A tensor of the region is kept, and as which state, where that is known."""
+
+    place: Place
+    event: StateWrite
+    states: tuple[State, ...]
 
 
 @dataclass(frozen=True, slots=True)

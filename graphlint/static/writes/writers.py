@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Scope, State
@@ -85,10 +85,14 @@ def _may_be(written: object, read: object) -> bool:
     return UNKNOWN_KEY in (written, read) or None in (written, read) or written == read
 
 
+def stands_in(module: Module, line: int, family: Iterable[ClassDefinition]) -> bool:
+    """Whether a line of a module stands in one of these classes."""
+    return any(one.module is module and one.segment.first <= line <= one.segment.last for one in family)
+
+
 def _lies_in(written: Written, family: tuple[ClassDefinition, ...]) -> bool:
     """Whether a statement stands in one of these classes."""
-    line = written.store.line
-    return any(one.module is written.module and one.segment.first <= line <= one.segment.last for one in family)
+    return stands_in(written.module, written.store.line, family)
 
 
 def _is_outermost(written: Written) -> bool:

@@ -1,0 +1,78 @@
+"""Tensors of regions that something keeps in, events out: is one for later, or for the rest of the region alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from graphlint.reading.questions import HoldsAny
+from graphlint.rule import Event
+from graphlint.static.domain.sources import Place, State
+from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.writes.changes import loads_in
+from graphlint.static.writes.stores import Store, Written
+from graphlint.static.writes.traces import Traces
+from graphlint.static.writes.writers import Writers, stands_in
+
+
+class Kept:
+    """Looks at what regions have kept."""
+
+    def __init__(self, traces: Traces, writers: Writers) -> None:
+        self.traces = traces
+        self.writers = writers
+
+    def events(self) -> Iterator[tuple[Place, Event]]:
+        """Every tensor that is kept, and whether only the region itself reads it."""
+        for keeping in self.traces.kept.values():
+            place, states = keeping.place, keeping.states
+            is_passed_on = bool(states) and all(self._is_passed_on(state, place) for state in states)
+            yield place, replace(keeping.event, is_passed_on=is_passed_on)
+
+    def _is_passed_on(self, state: State, place: Place) -> bool:
+        """Whether the region sets an attribute each time that it runs, for what it calls next and for nobody else."""
+        if not isinstance(state.owner, ClassDefinition):
+            return False
+        written = self.writers.of(state)
+        lines = {(one.module, one.store.line) for one in written}
+        anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
+        homes = dict.fromkeys((place.function.module, *(one.module for one in written)))
+        family = self.writers.family(state.owner)
+        reads = [read for home in self._readers(state.name, homes) for read in _reads(home, state.name, family)]
+        reads = [read for read in reads if read[:2] not in lines]
+        return bool(anew and reads) and all(
+            (module, name) in self.traces.captured and not _is_before(anew, module, line, name)
+            for module, line, name in reads
+        )
+
+    def _readers(self, name: str, homes: dict[Module, None]) -> Iterator[Module]:
+        """The modules that may read an attribute; others are left out where their classes have one of that name."""
+        yield from homes
+        project = self.writers.project
+        if project.owning(name) <= {home.path for home in homes}:
+            for path in project.answering(HoldsAny([f".{name}"], rf"\.{name}\b")):
+                if (module := project.module_at(path)) not in homes:
+                    yield module
+
+
+def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iterator[tuple[Module, int, str]]:
+    """Where a module may read an attribute of classes of a family: the line, and the function."""
+    for definition, segment in segments_with(module, name, is_word):
+        for counted, is_dotted, is_own, _ in loads_in(module.source_of(segment), name):
+            line = counted + segment.first - 1
+            if is_dotted and not (is_own and not stands_in(module, line, family)):
+                yield module, line, definition.qualname if definition is not None else ""
+
+
+def _sets_anew(store: Store) -> bool:
+    """Whether a statement gives an attribute a tensor, whatever it held before."""
+    is_emptied = isinstance(store.value, ast.Constant)
+    return store.form == "assign" and not (store.is_lazy or store.depends_on_itself or is_emptied)
+
+
+def _is_before(anew: list[Written], module: Module, line: int, function: str) -> bool:
+    """Whether a line reads what an earlier run has kept, since its function sets that anew further on."""
+    own = [one.store.line for one in anew if one.module is module and one.qualname == function]
+    return bool(own) and line < min(own)

@@ -1,0 +1,76 @@
+"""Tensors that a region keeps: for the rest of it, for the next run, or for somebody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+PROGRAM = """
+# file: layer.py
+import torch
+
+class Router:
+    def __init__(self):
+        self.mask = None
+
+    def prepare(self, x):
+        {kept}
+
+    def finish(self, y):
+        return {used}
+
+class Other:
+    def report(self):
+        return self.mask
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router, self.inner = Router(), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.router.prepare(x)
+        return self.router.finish(self.inner(x))
+
+def capture():
+    layer, x = Layer().cuda(), torch.ones(4, 4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = layer(x)
+    return graph, x, y, layer
+
+# file: report.py
+def statistics(layer):
+    return {told}
+"""
+SET = "self.mask = x * 2"
+TOLD = "  # expect: GL501"
+
+
+@pytest.mark.parametrize(
+    ("kept", "used", "told"),
+    [
+        (SET, "y * self.mask", "layer.inner"),
+        (f"{SET}\n        self.mask = self.mask + 1", "y * self.mask", "layer.inner"),
+        (SET + TOLD, "y", "layer.inner"),
+        (SET + TOLD, "y * self.mask", "layer.router.mask"),
+        (f"if self.mask is None:\n            {SET}{TOLD}", "y * self.mask", "layer.inner"),
+        (f"print(self.mask)\n        {SET}{TOLD}", "y * self.mask", "layer.inner"),
+        (f"self.mask = self.mask * x{TOLD}", "y * self.mask", "layer.inner"),
+    ],
+    ids=[
+        "the next call reads it",
+        "it is made in two steps",
+        "nobody here reads it",
+        "another file reads it",
+        "it is filled once",
+        "the next run reads it",
+        "the next run changes it",
+    ],
+)
+def test_what_is_kept_for_the_rest_of_a_region_is_a_hint(tmp_path: Path, kept: str, used: str, told: str) -> None:
+    """It is set anew each time before it is read; an attribute of another class by its name is another one."""
+    analysis = analyse(tmp_path, PROGRAM.format(kept=kept, used=used, told=told))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL501"]
