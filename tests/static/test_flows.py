@@ -376,6 +376,27 @@ FOLLOWED = {
                 function(y)
             return functools.reduce(added, [x, x], 0)
         """,
+    "rows that are zipped are columns": """
+        import itertools
+        def flagged(x):
+            return x * 2, False
+        def summed(x):
+            return x * 2, x.sum()
+        def step(x, *rows):
+            rows, flags = zip(*(flagged(row) for row in (x, x)))
+            _, sums = zip(*[summed(row) for row in rows])
+            for row in itertools.chain(*[rows, rows]):
+                if row.sum() > 0:  # expect: GL301
+                    x = x + row
+            return any(flags), any(sums)  # expect: GL301
+        """,
+    "a tensor that may be a list is indexed by a tensor": """
+        def doubled(x, is_split):
+            return [x, x] if is_split else x
+        def step(x, is_split=None):
+            held, rows = doubled(x, is_split), torch.arange(2, device="cuda")
+            return held[rows], [x, x][rows[0]]  # expect: GL101
+        """,
 }
 
 

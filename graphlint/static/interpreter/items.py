@@ -40,6 +40,7 @@ class Items:
         if frame.in_region:
             self.chosen(node, value, index, frame)
         results = []
+        may_be_tensor = any(isinstance(member, (Tensor, Unknown)) for member in members(value))
         for member in members(value):
             match member:
                 case Tensor() | Unknown():
@@ -47,7 +48,8 @@ class Items:
                 case Instance():
                     results.append(self._instance_item(member, index, node, frame))
                 case Sequence():
-                    self.interpreter.tensors.check_list_index(node, index, frame)
+                    if not may_be_tensor:  # which a tensor picks rows of
+                        self.interpreter.tensors.check_list_index(node, index, frame)
                     bounds = node.index if isinstance(node.index, ir.Slice) else None
                     results.append(item(member, index) if bounds is None else self._sliced(member, bounds, frame))
                 case Mapping():

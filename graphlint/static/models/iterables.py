@@ -96,10 +96,16 @@ class Iterables:
 
     def zip(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         if arguments.star is not None:
-            element = self.evaluator.element(arguments.star)
-            return Sequence("iterator", None, Sequence("tuple", None, element))
+            return self._columns(arguments.star)
         elements = tuple(self.evaluator.element(value) for value in arguments.positional)
         return Sequence("iterator", None, Sequence("tuple", elements))
+
+    def _columns(self, row: Value) -> Value:
+        """What rows are when they are zipped: a tuple for each place of a row."""
+        rows = [m.elements for m in members(row) if isinstance(m, Sequence) and m.elements is not None]
+        if len(rows) == len(list(members(row))) and len({len(one) for one in rows}) == 1:
+            return Sequence("iterator", tuple(Sequence("tuple", None, union(column)) for column in zip(*rows)))
+        return Sequence("iterator", None, Sequence("tuple", None, self.evaluator.element(row)))
 
     def chain(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """One iterable after the other."""
@@ -107,7 +113,7 @@ class Iterables:
         known = [p.elements for p in parts if isinstance(p, Sequence) and p.elements is not None]
         if arguments.star is None and len(known) == len(parts):
             return Sequence("iterator", tuple(element for elements in known for element in elements))
-        behind = () if arguments.star is None else (self.evaluator.element(self.evaluator.element(arguments.star)),)
+        behind = () if arguments.star is None else (self.evaluator.element(arguments.star),)
         return Sequence("iterator", None, union([*(self.evaluator.element(part) for part in parts), *behind]))
 
     def flattened(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
