@@ -150,6 +150,13 @@ NONE_AND_TYPES = {
             return x * scale
         scale.item()  # expect: GL101
         """,
+    "isinstance of what holds others": """
+        for held in ([x, x], {"x": x}):
+            if isinstance(held, (str, int, float, bool, type(None))):
+                print(held)
+            elif isinstance(held, (list, tuple)):
+                print(held)  # expect: GL102
+        """,
     "isinstance of a string": """
         name = "max"
         if isinstance(name, str):
@@ -361,6 +368,12 @@ TENSORS = {
             unknown.item()
         if not unknown.is_cuda:
             unknown.item()
+        """,
+    "where both ways of that condition have met again": """
+        if not unknown.is_cuda:
+            unknown = unknown + 1
+        x.copy_(unknown)
+        unknown[:1] += x[:1]
         """,
     "an unknown place": "unknown.item()  # expect: GL101",
     "an object of another kind": """

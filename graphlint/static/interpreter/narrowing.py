@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Context, Env, Frame, Key
@@ -79,18 +80,23 @@ def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | Non
 
 
 def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env, also_unknown: bool = True) -> None:
-    """Keep only what may lie there; of what is not known, only a tensor on the host is worth knowing."""
+    """Keep only what may lie there; of what is not known, only a tensor on the host is worth knowing.
+
+    That one lies on the host is asked of tensors that nothing in the source puts there: where both ways meet again,
+    the condition is gone, and what is left must not speak for itself.
+    """
     key, value = _held(interpreter, node, env)
     if key is None or value is None:
         return
     kept: list[Value] = []
     for member in members(value):
         if isinstance(member, Unknown) and place is Place.HOST and also_unknown:
-            kept.append(Tensor(Place.HOST))
+            kept.append(Tensor(Place.HOST, sure=Confidence.LOW))
         elif not isinstance(member, Tensor):
             kept.append(member)
         elif member.place is Place.ANYWHERE:
-            kept.append(replace(member, place=place))
+            sure = Confidence.LOW if place is Place.HOST else member.sure
+            kept.append(replace(member, place=place, sure=sure))
         elif member.place is place:
             kept.append(member)
     if kept:

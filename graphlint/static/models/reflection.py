@@ -26,6 +26,7 @@ from graphlint.values import (
 )
 
 _CONSTANTS = {f"builtins.{kind.__name__}": kind for kind in (int, float, str, bool)}
+_SINGLE = frozenset({*_CONSTANTS, "builtins.bytes", "builtins.complex", "builtins.NoneType"})  # which hold nothing
 
 
 class Reflection:
@@ -82,10 +83,10 @@ class Reflection:
             case Host():
                 return True if cls == f"builtins.{value.kind}" else False if is_tensor else None
             case Sequence():
-                is_other = is_tensor or cls in ("builtins.dict", "builtins.str", "builtins.int")
+                is_other = is_tensor or cls == "builtins.dict" or cls in _SINGLE
                 return True if cls == f"builtins.{value.kind}" else False if is_other else None
             case Mapping():
-                return True if cls == "builtins.dict" else False if is_tensor else None
+                return True if cls == "builtins.dict" else False if is_tensor or cls in _SINGLE else None
             case Instance():
                 bases = self.evaluator.external_bases(value.cls)
                 may_be_tensor = any(base.endswith(self._called_tensors) for base in bases)
