@@ -249,6 +249,19 @@ def test_outputs_that_are_cut_with_their_inputs_are_rows(tmp_path: Path) -> None
     body = "self.x[:n].copy_(x)"
     assert [] == of_class(tmp_path / "cut", body, cut="[:n]").shown
     assert ["GL511"] == [code for _, _, code in of_class(tmp_path / "whole", body).shown]
+    kept = f"rows = {{'y': self.y[:n]}}\nprint(n)\n{body}"
+    assert [] == of_class(tmp_path / "kept", kept, cut="[:n]").shown
+
+
+def test_outputs_of_the_capture_itself_are_no_answers(tmp_path: Path) -> None:
+    """What sets buffers up looks at all of them once."""
+    program = (
+        CLASS.replace("            self.y =", "            y =")
+        + "\n    def of(self, y):\n        return torch.cat([y, y])\n"
+    )
+    program = program.replace("\n    def run", "\n        self.y = self.of(y)[:8]\n\n    def run", 1)
+    program = program.format(body="        self.x[:n].copy_(x)", cut="[:n]")
+    assert [] == [one for one in analyse(tmp_path, program).shown if one[2] == "GL511"]
 
 
 VIEWS = """
@@ -272,7 +285,9 @@ class Runner:
 """
 
 
-@pytest.mark.parametrize("read, filled, bound", [("x", "rows_of(n)", "count"), ("x", "part", "count"), ("part", "part", "")])
+@pytest.mark.parametrize(
+    "read, filled, bound", [("x", "rows_of(n)", "count"), ("x", "part", "count"), ("part", "part", "")]
+)
 def test_a_view_that_another_function_took(tmp_path: Path, read: str, filled: str, bound: str) -> None:
     """Its end is told in the words of that function; the view that the graph reads is whole to it."""
     shown = analyse(tmp_path, VIEWS.format(read=read, filled=filled)).report.findings

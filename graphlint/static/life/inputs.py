@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill, StaleReplay
-from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
     Capture,
     Container,
@@ -143,15 +143,16 @@ class Inputs(Listener):
         self._used(thing)
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
-        for thing in things_in(value) if self.ledger.capture is None and self.ledger.latest else ():
+        for thing in tensors_in(value) if self.ledger.capture is None and self.ledger.latest else ():
             self._used(thing)
 
     def _used(self, thing: Thing) -> None:
-        """Note that all of an output is used."""
+        """Note that all of an output is used, of which replays compute every row."""
         if is_tensor(thing) and thing.is_whole and self.ledger.capture is None:
             for capture in self.ledger.latest.values():
                 root = thing.root
-                if root.made_in is capture or (root in capture.writes and root not in capture.reads):
+                is_output = root.made_in is capture or (root in capture.writes and root not in capture.reads)
+                if is_output and capture.replays:
                     self.uncut.add(capture)
 
     # Never filled

@@ -247,7 +247,7 @@ class Ledger:
 
     def read(self, value: Object, place: Place, is_sure: bool = True) -> None:
         """A value, or what a container holds, is read by an operation."""
-        things = tuple(_tensors(value))
+        things = tuple(tensors_in(value))
         self._worked(things, place)
         for thing in things:
             root, capture = thing.root, self.capture
@@ -263,7 +263,7 @@ class Ledger:
         """An operation writes to a tensor, out of these values."""
         values = tuple(values)
         root, capture = target.root, self.capture
-        sources = {thing.root for value in values for thing in _tensors(value)}
+        sources = {thing.root for value in values for thing in tensors_in(value)}
         self._worked((target,), place)
         self.read([value for value in values if value is not target], place)
         if capture is None:
@@ -372,13 +372,13 @@ class Ledger:
                 listener.worked(things, place)
 
 
-def _tensors(value: Object) -> Iterator[Thing]:
+def tensors_in(value: Object) -> Iterator[Thing]:
     """What may be a tensor in a value and the containers in it."""
     if isinstance(value, Container):
         for held in value.values():
-            yield from _tensors(held)
+            yield from tensors_in(held)
     elif isinstance(value, list):
         for held in value:
-            yield from _tensors(held)
+            yield from tensors_in(held)
     elif isinstance(value, Thing) and not isinstance(value, (Instance, Made)) and value.presumed is None:
         yield value

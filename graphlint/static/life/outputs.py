@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import GraphDropped, OutputKept, OutputRead, RepeatedState
 from graphlint.static.life.forms import calls_method
-from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, is_tensor, things_in
 from graphlint.static.life.record import Loop, Write
 from graphlint.static.syntax import ir
@@ -67,7 +66,7 @@ class Outputs(Listener):
         return not capture.replays and not capture.may_be_replayed
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
-        for thing in _tensors_in(value):
+        for thing in tensors_in(value):
             capture = self._written_by(thing)
             if capture is None:
                 continue
@@ -163,12 +162,3 @@ class Outputs(Listener):
 
 def _is_reset(write: Write) -> bool:
     return write.is_sure and write.is_whole and write.method == "zero_"
-
-
-def _tensors_in(value: Object) -> Iterator[Thing]:
-    """The tensors that a value is, or that a tuple, list or dict of it holds."""
-    if isinstance(value, Container):
-        for held in value.values():
-            yield from _tensors_in(held)
-    elif is_tensor(value):
-        yield value

@@ -66,7 +66,8 @@ class Protocol(Listener):
                 self.tell(CaptureMisused("raise"), place, capture)
 
     def _left_open(self, frame: Frame) -> list[Capture]:
-        return [one for one in self.ledger.open if one.manager is None and one.owner is frame and one not in self.refused]
+        begun = (one for one in self.ledger.open if one.manager is None and one not in self.refused)
+        return [one for one in begun if one.owner is frame]
 
     # Process groups
 

@@ -104,7 +104,8 @@ class Iterables:
         """What rows are when they are zipped: a tuple for each place of a row."""
         rows = [m.elements for m in members(row) if isinstance(m, Sequence) and m.elements is not None]
         if len(rows) == len(list(members(row))) and len({len(one) for one in rows}) == 1:
-            return Sequence("iterator", tuple(Sequence("tuple", None, union(column)) for column in zip(*rows)))
+            columns = (Sequence("tuple", None, union(column)) for column in zip(*rows, strict=True))
+            return Sequence("iterator", tuple(columns))
         return Sequence("iterator", None, Sequence("tuple", None, self.evaluator.element(row)))
 
     def chain(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

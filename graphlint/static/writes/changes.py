@@ -128,7 +128,7 @@ def loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool, bool], ...]
     for node in parts:
         match node:
             case ast.Name(id=known, ctx=ast.Load()) | ast.Attribute(attr=known, ctx=ast.Load()) if known == name:
-                is_dotted = isinstance(node, ast.Attribute)
-                is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-                found.append((node.end_lineno or node.lineno, is_dotted, is_own, node in settling))
+                holder = node.value if isinstance(node, ast.Attribute) else None
+                is_own = isinstance(holder, ast.Name) and holder.id == "self"
+                found.append((node.end_lineno or node.lineno, holder is not None, is_own, node in settling))
     return tuple(found)
