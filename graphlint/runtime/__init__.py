@@ -26,11 +26,11 @@ judged. A word in the parameters of a kernel counts as an address if it lies in 
 was given; data may look like one, and pointers behind a pointer are not followed. Waiting operators are known by
 running eager with torch's debugging of synchronisations, which some library calls evade; the driver's own log, where
 there is one, closes the gap. The first three replays of a graph are compared, later ones at powers of two; a block
-whose source is not there, which takes from an iterator, which another thread replays or which fails when it runs again
-is named as not compared, and what it does to files, or to state beyond reach, is not undone. The host is one clock, whichever thread waits. Nothing
-listens to lines where a debugger or a coverage tool does. A difference below ten times the noise floor, or of a few
-units in the last place, is none. The state within reach ends after 100,000 objects. The emulator models order, memory
-and refusals, and neither parallel streams nor what the allocator reuses.
+whose source is not there, which takes from an iterator, which another thread replays or which fails when it runs
+again is named as not compared, and what it does to files, or to state beyond reach, is not undone. The host is one
+clock, whichever thread waits. Nothing listens to lines where a debugger or a coverage tool does. A difference below
+ten times the noise floor, or of a few units in the last place, is none. The state within reach ends after 100,000
+objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses.
 """
 
 from __future__ import annotations
