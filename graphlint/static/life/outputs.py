@@ -72,8 +72,9 @@ class Outputs(Listener):
                 continue
             if capture.replays:
                 self.handed.append((capture, thing, place))
-                if frame.is_entry and not self.ledger.is_whole:  # whoever called may keep it
-                    self.tell(OutputKept("returned", False), self._taken_at(thing) or place, capture)
+                # Whoever called may keep it. A part looks like a tensor of its own; outputs as they are, all runners return.
+                if frame.is_entry and not self.ledger.is_whole and isinstance(thing, Tensor) and thing.base is not None:
+                    self.tell(OutputKept("returned", False), thing.made or place, capture)
             elif (
                 self._output_of(thing) is not None
                 and self._is_empty(capture)
@@ -82,12 +83,6 @@ class Outputs(Listener):
             ):
                 self.given_early.setdefault(thing, place)
                 self.tell(OutputRead(isinstance(thing.root, Tensor), is_returned=True), place, capture)
-
-    def _taken_at(self, thing: Thing) -> Place | None:
-        """Where a view of an output was taken, or the output was returned before."""
-        if isinstance(thing, Tensor) and thing.base is not None:
-            return thing.made
-        return self._returned_at(thing)
 
     # Kept
 

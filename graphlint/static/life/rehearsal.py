@@ -103,7 +103,7 @@ class Rehearsal:
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            WarmUps(self._tell, streams, life["inferring"], self.interpreter.names.qualified_name),
+            WarmUps(self._tell, streams, life["inferring"], life["gradients"], self.interpreter.names.qualified_name),
             Pools(self._tell, streams),
             Examples(self._tell),
             Testimony(self.witness),

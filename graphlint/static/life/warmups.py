@@ -6,24 +6,26 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import FirstCall, OutsideDependency, SharedPool
 from graphlint.static.domain.program import Function
+from graphlint.static.index.module import Module
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Thing
 from graphlint.static.life.process import Resolve
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in
+from graphlint.static.syntax.traversal import calls_in, words_in
 
 
 @dataclass
 class WarmUps(Listener):
     """Follows one run, as far as it calls what comes from outside of the program: models, mostly.
 
-    What is `inferring` lets no gradients be computed.
+    What is `inferring` lets no gradients be computed, and pieces of names that are about `gradients` speak of them.
     """
 
     tell: Tell
     streams: Streams
     inferring: frozenset[str]
+    gradients: frozenset[str]
     resolve: Resolve
     eager: dict[Thing, list[Place]] = field(default_factory=dict)  # calls outside of captures
     tied: dict[Thing, Place] = field(default_factory=dict)  # those on the stream of the caller, with gradients
@@ -58,11 +60,20 @@ class WarmUps(Listener):
     def ended(self, capture: Capture) -> None:
         called = self.captured.pop(capture, {})
         for callee in called:
-            if callee in self.tied:
+            if callee in self.tied and self._may_train(capture.place.function.module):
                 self.tell(OutsideDependency("warm-up"), self.tied[callee], capture)
         is_cold = called and not self.ledger.is_whole and not self.eager.keys() & called.keys()
         if is_cold and all(self._is_only_captured(place, capture) for place in called.values()):
             self.tell(FirstCall("callable", False), capture.place, capture)
+
+    def _may_train(self, module: Module) -> bool:
+        """Whether the file that captures has anything to do with gradients: else it runs no backward pass."""
+        for definition in module.index.all_functions():
+            about = [word for word in self.gradients if module.holds(definition.segment, word)]
+            if about and (code := definition.code) is not None:
+                if any(word in name for name in words_in(code.body) for word in about):
+                    return True
+        return False
 
     def _is_only_captured(self, place: Place, capture: Capture) -> bool:
         """Whether what is called is called nowhere before in its file, by the same words."""
