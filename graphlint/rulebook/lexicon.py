@@ -30,8 +30,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "modal", "ordering", "product", "replays",
-        "selecting", "settings", "states", "streams", "telling", "training", "transform", "unfilled", "uploads",
+        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "modal", "ordering", "product",
+        "replays", "selecting", "settings", "states", "streams", "telling", "training", "transform", "unfilled",
+        "uploads",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

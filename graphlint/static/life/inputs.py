@@ -205,9 +205,12 @@ class Inputs(Listener):
             self._settle()
 
     def _settle(self) -> None:
-        """Tell of inputs that were filled in part, now that it is known how outputs are read."""
+        """Tell of inputs that were filled in part, now that it is known how outputs are read.
+
+        What an old row leaves in a state of the graph is not cut off.
+        """
         for capture, write, event in self.partial:
-            is_cut = capture not in self.uncut
+            is_cut = capture not in self.uncut and not (capture.accumulates or capture.in_part)
             self.tell(PartialFill(event.bound, event.others_reset, is_cut, event.is_told), write.place, capture)
         self.partial.clear()
 

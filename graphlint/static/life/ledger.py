@@ -275,6 +275,7 @@ class Ledger:
             if root not in capture.writes and (root in capture.reads or root in sources):
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
+            capture.in_part |= set() if target.is_whole else {root}
 
     def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
         for listener in self.hearing(Listener.tested) if self.capture is not None else ():

@@ -72,8 +72,9 @@ class Outputs(Listener):
                 continue
             if capture.replays:
                 self.handed.append((capture, thing, place))
-                # Whoever called may keep it. A part looks like a tensor of its own; outputs as they are, all runners return.
-                if frame.is_entry and not self.ledger.is_whole and isinstance(thing, Tensor) and thing.base is not None:
+                # Whoever called may keep it: a part looks like a tensor of its own. Outputs as they are, all return.
+                is_part = isinstance(thing, Tensor) and thing.base is not None
+                if is_part and frame.is_entry and not self.ledger.is_whole:
                     self.tell(OutputKept("returned", False), thing.made or place, capture)
             elif (
                 self._output_of(thing) is not None

@@ -70,9 +70,9 @@ class WarmUps(Listener):
         """Whether the file that captures has anything to do with gradients: else it runs no backward pass."""
         for definition in module.index.all_functions():
             about = [word for word in self.gradients if module.holds(definition.segment, word)]
-            if about and (code := definition.code) is not None:
-                if any(word in name for name in words_in(code.body) for word in about):
-                    return True
+            code = definition.code if about else None
+            if code is not None and any(word in name for name in words_in(code.body) for word in about):
+                return True
         return False
 
     def _is_only_captured(self, place: Place, capture: Capture) -> bool:
