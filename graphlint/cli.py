@@ -33,6 +33,7 @@ FOUND = 1
 FAILED = 2
 INTERRUPTED = 130
 DEBUG = "GRAPHLINT_DEBUG"
+NEEDED = ("libcst", "pathspec")  # what every install has, and nobody sees when it is loaded late
 
 WITNESSES = ("auto", "cuda", "emulator")
 MODES = ("global", "thread_local", "relaxed")  # of a capture, as CUDA names them
@@ -63,14 +64,21 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         status = fail("interrupted", INTERRUPTED)
     except Exception as error:
-        if os.environ.get(DEBUG):
-            import traceback
-
-            traceback.print_exc()
-        about = f"{type(error).__name__}: {error}".splitlines()[0]
-        status = fail(f"internal error: {about}; please report it with the output of a run with {DEBUG}=1")
+        status = fail(unforeseen(error))
     gc.freeze()  # to look for reference cycles as the process ends would take a fifth of a run
     sys.exit(status)
+
+
+def unforeseen(error: Exception) -> str:
+    """What there is to say of an error that is not the user's."""
+    if isinstance(error, ModuleNotFoundError) and error.name in NEEDED:
+        return f"error: `{error.name}` is missing: install torch-graphlint again, with what it needs"
+    if os.environ.get(DEBUG):
+        import traceback
+
+        traceback.print_exc()
+    about = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"internal error: {about}; please report it with the output of a run with {DEBUG}=1"
 
 
 def fail(message: str, status: int = FAILED) -> int:

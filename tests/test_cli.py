@@ -198,6 +198,13 @@ def test_an_internal_error_is_one_line_unless_asked(
     assert "Traceback (most recent call last)" in run("check").err
 
 
+def test_what_every_install_has_may_be_missing(run: Run, answer: list[Report | Exception]) -> None:
+    """Then an install is broken, and not the tool."""
+    answer[0] = ModuleNotFoundError("No module named 'libcst'", name="libcst")
+    said = "graphlint: error: `libcst` is missing: install torch-graphlint again, with what it needs\n"
+    assert (2, said) == (run("check").status, run("check").err)
+
+
 @pytest.mark.parametrize("style", ["json", "sarif"])
 def test_a_format_for_programs_is_all_of_stdout(run: Run, style: str) -> None:
     """The document parses as it stands, and statistics do not disturb it."""
