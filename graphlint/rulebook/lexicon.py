@@ -102,6 +102,10 @@ class Lexicon:
         """The place that an attribute of a tensor asks for, as `is_cuda` does."""
         return self.place(attribute.removeprefix("is_")) if attribute.startswith("is_") else None
 
+    def place_named(self, function: str) -> Place | None:
+        """The place that the name of a function says it is for, as `copy_cpu` does."""
+        return self.place(function.rpartition("_")[2]) if "_" in function else None
+
     def is_module(self, cls: str) -> bool:
         """Whether a class is one of modules, to judge by where it stands."""
         return cls.startswith(self._namespaces)

@@ -148,6 +148,18 @@ PROGRAMS = {
             with torch.cuda.graph(graph):
                 return x.item()  # expect: GL101
         """,
+    "a function that is for the host": """
+        import torch
+        import settings
+        def moved_cpu(x):
+            return x.tolist()
+        def moved_cuda(x):
+            return x.item()  # expect: GL101
+        moved = moved_cpu if settings.HOST else moved_cuda
+        def main(x):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                moved(x)
+        """,
     "a name that says the host": """
         import torch
         def step(x: torch.Tensor, lengths_cpu: torch.Tensor):

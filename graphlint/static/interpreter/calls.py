@@ -85,7 +85,7 @@ class Calls:
             # A candidate that does not take these arguments is not what is called here.
             functions = ([t for t in functions if self._takes(t, arguments)] or functions)[:MAX_TARGETS]
             callee = node.func if node is not None else None
-            each = dispatched(functions, callee, frame, interpreter.unnamed)
+            each = dispatched(functions, callee, frame, {*interpreter.unnamed, *filter(self._is_for_host, functions)})
             return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
         target = targets[0]
         region = interpreter.capture.awaiting(target, frame)
@@ -119,6 +119,12 @@ class Calls:
             case Unknown() | Super() | ModuleValue():
                 self.unresolved(node, frame, arguments)
         return UNKNOWN
+
+    def _is_for_host(self, target: Value) -> bool:
+        """Whether one of several functions says by its name that it is for tensors on the host."""
+        function = target.function if isinstance(target, Bound) else target
+        named = function.code.name if isinstance(function, Function) else ""
+        return self.interpreter.lexicon.place_named(named) is Place.HOST
 
     def _takes(self, target: Value, arguments: Arguments) -> bool:
         """Whether a value, if it is of the project, can be called with these arguments."""
