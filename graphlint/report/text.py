@@ -206,6 +206,9 @@ def counts(target: TargetReport) -> str:
 def measurements(target: TargetReport) -> Iterator[str]:
     """What a graph of the target costs, and whether it pays."""
     measured = target.measured
+    if "compiled" in measured:
+        graphs, graphed = int(measured["compiled"]), int(measured["graphed"])
+        yield f"{graphed} of {counted(graphs, 'compiled graph')} in CUDA graphs ({graphed / graphs:.0%})"
     nodes = [
         f"{value:.0f} {name.removesuffix('_nodes')}" for name, value in measured.items() if name.endswith("_nodes")
     ]

@@ -13,7 +13,7 @@ from graphlint.errors import UsageError
 from graphlint.finding import Report, Severity
 from graphlint.testing.options import MARKER
 from graphlint.testing.settings import Settings, read_settings
-from graphlint.testing.verdict import failure, judge
+from graphlint.testing.verdict import failure, judge, partly_graphed
 
 BROKEN = pytest.StashKey[str]()
 FORMS = "(callable, args) or (callable, args, kwargs)"
@@ -43,6 +43,29 @@ class GraphSafe:
         """
         __tracebackhide__ = True
         report, said = self._look(call, args, kwargs or {}, settings)
+        if said:
+            raise AssertionError(said)
+        return report
+
+    def compiled(
+        self,
+        call: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        mode: str = "reduce-overhead",
+        **settings: Any,
+    ) -> Report:
+        """Fail the test unless all that `torch.compile` makes of `call` runs in CUDA graphs; the report, if it does.
+
+        `call` is compiled in this mode, unless it is compiled already. What is left out fails the test with its line.
+        """
+        __tracebackhide__ = True
+        from graphlint.runtime.examine.runner import compiled
+
+        report, said = self._look(compiled(call, mode), args, kwargs or {}, {"fail_on": "note", **settings})
+        if not said:
+            said = next(filter(None, map(partly_graphed, report.targets)), "")
         if said:
             raise AssertionError(said)
         return report

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphlint import suppression
 from graphlint.config import Config, check_codes, load_rules, selected_codes
-from graphlint.finding import Report, Severity
+from graphlint.finding import Report, Severity, TargetReport
 from graphlint.report import text
 from graphlint.report.place import counted, shown_place
 from graphlint.rulebook import Rulebook
@@ -22,6 +22,16 @@ def judge(report: Report, config: Config, rulebook: Rulebook | None = None) -> R
     kept, suppressed = suppression.apply_to_files(findings, rulebook, selected)
     summary = dataclasses.replace(report.summary, suppressed=report.summary.suppressed + suppressed)
     return dataclasses.replace(report, findings=kept, summary=summary)
+
+
+def partly_graphed(target: TargetReport) -> str:
+    """Why what was compiled does not run in CUDA graphs as a whole; empty where it does."""
+    graphs, graphed = (int(target.measured.get(name, 0)) for name in ("compiled", "graphed"))
+    if not graphs:
+        return f"{target.name} compiles nothing that could run in CUDA graphs"
+    return (
+        f"{graphed} of {counted(graphs, 'compiled graph')} of {target.name} in CUDA graphs" if graphed < graphs else ""
+    )
 
 
 def failure(report: Report, lowest: Severity, base: Path) -> str:

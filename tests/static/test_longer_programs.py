@@ -1,4 +1,4 @@
-"""What `check` says of longer programs is what their comments say. No GPU has run these yet, so they are no fixtures."""
+"""What `check` says of longer programs that no GPU has run yet, so that they are no fixtures, is what they say."""
 
 from __future__ import annotations
 

@@ -32,15 +32,28 @@ def examine_runner(
 
 
 def examine_graphed(call: Callable[..., Any], examples: Arguments, reporting: Reporting) -> dict[str, float]:
-    """Call what `make_graphed_callables` gave on fresh inputs; the next call may overwrite its results."""
+    """Call what `make_graphed_callables` gave on fresh inputs; the next call may overwrite its results.
+
+    What torch compiles may round otherwise than eager, and is called alone.
+    """
     if not reporting.watch.driver.has_numbers:
         _called(call, examples)
         return {}
-    is_module = isinstance(call, torch.nn.Module) and "forward" in vars(call)
+    is_module = isinstance(call, torch.nn.Module) and "forward" in vars(call) and not is_compiled(call)
     eager = functools.partial(type(call).forward, call) if is_module else None  # type: ignore[attr-defined]
     for number, level in enumerate(LEVELS):
         _compared(call, eager, renewed(examples, level, seed=number), reporting)
     return {}
+
+
+def is_compiled(call: Callable[..., Any]) -> bool:
+    """Whether torch compiles what runs."""
+    return hasattr(call, "_orig_mod") or hasattr(call, "_torchdynamo_orig_callable")
+
+
+def compiled(call: Callable[..., Any], mode: str) -> Callable[..., Any]:
+    """The same, compiled in a mode; what is compiled already stays as it is."""
+    return call if is_compiled(call) else torch.compile(call, mode=mode)
 
 
 def _compared(

@@ -21,6 +21,7 @@ from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
 from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
 from graphlint.runtime.trace.places import returning
+from graphlint.runtime.watch.openings import COMPILED
 from graphlint.runtime.watch.watch import Watch
 
 DECIDED = frozenset({"frozen-host-value", "frozen-host-random"})  # what changes what eager asks for, if anything
@@ -85,7 +86,8 @@ class Reporting:
                 *self.training.captured(capture),
                 *self.growth.captured(capture, earlier, self.watch.is_alive),
             ]
-            for trouble in troubles:
+            # Trees look after memory by themselves, and no code of the program runs in their captures.
+            for trouble in troubles if capture.region.kind != COMPILED else ():
                 self.tell(capture, trouble)
             self.outside.captured(capture)
             self.order.captured(capture)
@@ -102,7 +104,7 @@ class Reporting:
             *self.training.replays(capture, self.outside.inputs.touched),
             *(trouble for one in self.graphed for trouble in one.replays(capture)),
         ]
-        for trouble in troubles:
+        for trouble in troubles if capture.region.kind != COMPILED else ():
             self.tell(capture, trouble)
         self.outside.replays(capture)
         self.order.replays(capture)

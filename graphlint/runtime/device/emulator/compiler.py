@@ -7,19 +7,19 @@ of torch; no kernels are written.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch._dynamo import config as dynamo_config
 from torch._functorch import config as functorch_config
+from torch._guards import detect_fake_mode
 from torch._inductor import compile_fx, config, cudagraph_trees
 from torch._inductor.cudagraph_utils import get_placeholder_info
 from torch._inductor.fx_passes.post_grad import move_constructors_to_gpu
 from torch.fx import GraphModule, Interpreter, Node
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 from graphlint.runtime.device.backend import LeftOut
 from graphlint.runtime.device.emulator.labels import hidden, name_again
@@ -27,13 +27,10 @@ from graphlint.runtime.device.emulator.partitions import mutated, reason, split
 from graphlint.runtime.device.emulator.trees import Trees
 from graphlint.runtime.trace.modes import leave_alone
 
-_GUARDS = "_ZN3c104impl26device_guard_impl_registryE"  # of each type of device, in the order of these types
-_CPU, _CUDA = 0, 1
-
 Run = Callable[[list[Any]], Any]
 
-
 _told: list[LeftOut] = []
+_in_parts: set[int] = set()  # graphs whose forward pass goes into several CUDA graphs
 
 
 @contextlib.contextmanager
@@ -50,9 +47,6 @@ def telling(left_out: LeftOut) -> Iterator[None]:
 def prepare(trees: Trees) -> None:
     """From here on, torch compiles for a device that has no kernels."""
     leave_alone()
-    library = next(Path(torch.__file__).with_name("lib").glob("libc10.*"))
-    guards = (ctypes.c_void_p * (_CUDA + 1)).in_dll(ctypes.CDLL(str(library)), _GUARDS)
-    guards[_CUDA] = guards[_CPU]  # C++ asks for the streams of tensors that are traced; the CPU has none
     cudagraph_trees._use_cuda_memory_pool_manager = trees.pool
     compile_fx.compile_fx = functools.partial(compile_traced, compile_fx.compile_fx)
     functorch_config.enable_autograd_cache = False  # of code that there is none of
@@ -69,22 +63,28 @@ def compile_traced(compiling: Callable[..., Any], module: GraphModule, examples:
 
 
 class Graphed(torch.nn.Module):
-    """A stretch of a graph that a function runs which empties the list of its arguments."""
+    """A stretch of a graph in a tree of CUDA graphs, or in several: one for each combination of sizes."""
 
-    def __init__(self, run: Run, *, is_single: bool) -> None:
+    def __init__(self, part: GraphModule, graph: Callable[[], Run]) -> None:
         super().__init__()
-        self.run, self.is_single = run, is_single
+        self.graph = graph
+        self.is_single = isinstance(_output(part).args[0], Node)
+        self.runs: dict[tuple[object, ...], Run] = {}
 
     def forward(self, *args: Any) -> Any:
-        found = self.run(list(args))
+        sizes = tuple(one.shape if isinstance(one, torch.Tensor) else one for one in args)
+        if sizes not in self.runs:
+            self.runs[sizes] = self.graph()
+        found = self.runs[sizes](list(args))
         return found[0] if self.is_single else found
 
 
 def compile_graph(
     module: GraphModule,
-    _examples: Sequence[Any],
+    examples: Sequence[Any],
     *,
     cudagraphs: Any = None,
+    graph_id: int = -1,
     static_input_idxs: Sequence[int] = (),
     is_backward: bool = False,
     is_inference: bool = False,
@@ -95,23 +95,42 @@ def compile_graph(
     name_again(module)
     if not cudagraphs:
         return boxed(module)
-    move_constructors_to_gpu(module.graph)
-    module.recompile()
+    _move_to_device(module, examples)
     if not (is_inference or is_backward):
         boxed_forward_device_index.set(0)
     for told in _told:
         for node in module.graph.nodes:
             if why := reason(node):
                 told(why, node.meta.get("stack_trace") or "")
-    names = [node.name for node in module.graph.find_nodes(op="placeholder")]
-    static = {names[number] for number in static_input_idxs}
+    given = module.graph.find_nodes(op="placeholder")
+    if is_backward and graph_id in _in_parts:
+        static_input_idxs = compile_fx.get_static_bw_input_idxs(module)  # what is saved between parts moves
+    graph = functools.partial(
+        _graphed,
+        static={given[number].name for number in static_input_idxs},
+        is_backward=is_backward,
+        is_inference=is_inference,
+    )
     whole, reasons = split(module)
-    for name, part in list(whole.named_children()):
-        if name in reasons:
-            continue
-        run = _graphed(part, static, is_backward=is_backward, is_inference=is_inference)
-        setattr(whole, name, Graphed(run, is_single=isinstance(_output(part).args[0], Node)))
+    parts = [(name, part) for name, part in whole.named_children() if name not in reasons]
+    if not reasons and parts:
+        return graph(module)
+    if len(parts) > 1 and not is_backward:
+        _in_parts.add(graph_id)
+    for name, part in parts:
+        setattr(whole, name, Graphed(part, functools.partial(graph, part)))
     return boxed(whole)
+
+
+def _move_to_device(module: GraphModule, examples: Sequence[Any]) -> None:
+    """Numbers of the host that only the device uses go there first, as Inductor has it."""
+    move_constructors_to_gpu(module.graph)
+    module.recompile()
+    if all("val" in node.meta for node in module.graph.nodes if node.op == "call_function"):
+        return
+    with torch.no_grad():
+        FakeTensorProp(module, detect_fake_mode(examples)).propagate_dont_convert_inputs(*examples)
+    name_again(module)
 
 
 def boxed(module: GraphModule) -> Run:
@@ -127,7 +146,7 @@ def boxed(module: GraphModule) -> Run:
     return run
 
 
-def _graphed(part: GraphModule, static: set[str], *, is_backward: bool, is_inference: bool) -> Run:
+def _graphed(part: GraphModule, *, static: set[str], is_backward: bool, is_inference: bool) -> Run:
     """The same in a tree of CUDA graphs, as Inductor asks for it."""
     given = part.graph.find_nodes(op="placeholder")
     results = _output(part).args[0]
@@ -142,6 +161,7 @@ def _graphed(part: GraphModule, static: set[str], *, is_backward: bool, is_infer
         placeholders=get_placeholder_info(part.graph),
         mutated_input_idxs=tuple(sorted(set(mutated(part)))),
     )
+    run._boxed_call = True  # type: ignore[attr-defined]
     return run
 
 

@@ -115,8 +115,12 @@ class Device(DispatchMode):
             self.generators.require_registered(call.kwargs.get("generator"), self.streams.current.recording)
 
     def _check_backward(self, node: Any, recording: Recording | None) -> None:
-        """Autograd goes backward where it went forward, and the default stream cannot be captured; some nodes wait."""
-        if recording is not None and self.streams.of_node(node._sequence_nr()) == DEFAULT:
+        """Autograd goes backward where it went forward, and the default stream cannot be captured; some nodes wait.
+
+        A node that captures by itself, as a compiled function does, is there before its capture.
+        """
+        number = node._sequence_nr()
+        if recording is not None and number != recording.node and self.streams.of_node(number) == DEFAULT:
             self.streams.refuse(recording, "906 (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)", "cuStreamWaitEvent")
         if self.refusals.waits_backward(node.name()):
             self.wait()

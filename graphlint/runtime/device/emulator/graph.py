@@ -6,6 +6,8 @@ import itertools
 import threading
 from typing import Any
 
+import torch
+
 from graphlint.runtime.device.emulator.generators import Generators
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.device.emulator.streams import DEFAULT, Streams
@@ -46,7 +48,11 @@ class GraphBase:
         if self.recording is not None:
             raise RuntimeError("This CUDAGraph instance already owns a captured graph: prepare for replay with reset.")
         known = {one.source._cdata: one.source for one in (self.generators.default, *self.registered)}
-        self.recording = self.kind(line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident())
+        node = torch._C._current_autograd_node()
+        number = node._sequence_nr() if node is not None else -1
+        self.recording = self.kind(
+            line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident(), number
+        )
         self.streams.begin(self.recording)
 
     def capture_end(self) -> None:

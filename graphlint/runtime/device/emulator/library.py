@@ -7,7 +7,7 @@ import functools
 import importlib
 import pkgutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +16,7 @@ from torch.jit._builtins import _find_builtin, _register_builtin
 
 from graphlint.rulebook import builtin_catalogue
 from graphlint.rulebook.operations import Catalogue
-from graphlint.runtime.device.emulator import legacy, memory, settings
+from graphlint.runtime.device.emulator import guards, legacy, memory, settings
 from graphlint.runtime.device.emulator.autocast import Autocast
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators
@@ -99,15 +99,23 @@ class Emulator:
             importlib.import_module("torch._dynamo")  # which kernels of shapes load, and a region is no place for that
             for owner, name, value in Memoryless(self.residence, self.shapes, self.device.wait).patches():
                 setattr(owner, name, value)
-        setattr(torch, "compile", self._compiling(torch.compile))  # noqa: B010
+        guards.register()
+        for owner, name in self._compilers():
+            setattr(owner, name, self._compiling(getattr(owner, name)))
         setattr(torch.library.Library, "impl", self.kernels.listening(torch.library.Library.impl))  # noqa: B010
         Launches().listen()
         torch.Generator = self.generators.kind
         _follow_threads(self.device)
         self.device.__enter__()
 
+    def _compilers(self) -> Iterator[tuple[Any, str]]:
+        """`torch.compile`, and what it calls later: a function may be compiled already that has not run yet."""
+        yield torch, "compile"
+        yield torch._TorchCompileInductorWrapper, "__call__"
+        yield torch._TorchCompileWrapper, "__call__"
+
     def _compiling(self, compile_: Callable[..., Any]) -> Callable[..., Any]:
-        """What takes the place of `torch.compile`, and loads the compiler, which takes seconds, when it is called.
+        """What takes the place of one of these, and loads the compiler, which takes seconds, when it is called.
 
         Without numbers there are no addresses, by which trees of CUDA graphs know memory; there, nothing is compiled.
         """

@@ -100,6 +100,7 @@ class Recording:
     pool: tuple[int, int]
     generators: dict[int, Any]  # what it may draw from, by identity
     thread: int
+    node: int = -1  # of autograd that was running when it began, by its sequence number
     is_open: bool = True
     is_valid: bool = True
     steps: list[Step | Callable[[], None]] = field(default_factory=list)
@@ -110,6 +111,7 @@ class Recording:
     _marks: dict[bytes, torch.Tensor] = field(default_factory=dict)  # states of generators, of one replay
     kept: dict[int, Any] = field(default_factory=dict)  # storages that were in use when the capture ended
     living: ClassVar[weakref.WeakSet[Recording]] = weakref.WeakSet()
+    owners: ClassVar[dict[int, tuple[StorageWeakRef, Any]]] = {}  # of storages over the memory of another one
 
     def __post_init__(self) -> None:
         self.living.add(self)
@@ -233,6 +235,7 @@ class Recording:
         key = storage_key(tensor)
         if key and key not in self._memory:
             storage = tensor.untyped_storage()
+            _, storage = self.owners.get(storage._cdata, (None, storage))
             address = storage.data_ptr()
             if not address:  # of what torch traces, and never runs
                 return None

@@ -95,6 +95,8 @@ class Tensors:
             kwargs.pop("other", None)
         elif isinstance(other, int) and not isinstance(other, bool):
             args = (torch.device("cuda", other), *args[1:])
+        if isinstance(kwargs.get("device"), int):
+            kwargs["device"] = torch.device("cuda", kwargs["device"])
         device, dtype, non_blocking, layout = torch._C._nn._parse_to(*args, **kwargs)
         if device is None or device.type == tensor.device.type or "meta" in (device.type, tensor.device.type):
             here = {"device": device} if device is not None and device.type == "meta" else {}

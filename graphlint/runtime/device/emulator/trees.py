@@ -34,7 +34,7 @@ class Trees:
     def functions(self) -> dict[str, Any]:
         """What the half of torch that is written in C++ has for them."""
         return {
-            "_cuda_getCheckpointState": _nothing,
+            "_cuda_getCheckpointState": lambda *_: (),
             "_cuda_setCheckpointPoolState": _nothing,
             "_cudnn_set_conv_benchmark_empty_cache": _nothing,
             "_has_Standard_Deleter": lambda _storage: True,
@@ -74,12 +74,15 @@ class Trees:
         torch.cuda.current_stream().wait_stream(stream)
 
     def _storage(self, address: int, _device: torch.device, size: int) -> Any:
-        owner = self._allocated.get(address)
-        alive = torch.UntypedStorage._new_with_weak_ptr(owner.cdata) if owner is not None else None
+        known = self._allocated.get(address)
+        alive = torch.UntypedStorage._new_with_weak_ptr(known.cdata) if known is not None else None
         if alive is not None:
             self._kept[alive._cdata] = alive
         storage = _storage_at(address, CPU, size)
         self.residence.place_storage(storage, Kind.DEVICE)
+        for owner in (*self._kept.values(), *(one for graph in Recording.living for one in graph.kept.values())):
+            if owner.data_ptr() == address:
+                Recording.owners[storage._cdata] = StorageWeakRef(storage), owner
         return storage
 
     def _references(self, storage: int) -> int:
