@@ -248,27 +248,39 @@ def verify(
     end_in_order()
     from graphlint import reporting, runtime
     from graphlint.runtime.examine.target import Runs
+    from graphlint.runtime.session.ranks import Ranks
 
-    told = show_step if sys.stderr.isatty() else None
-    runs = Runs(warm_ups, replays, capture_error_mode)
+    ranks = Ranks.of_job()
     report = runtime.verify(
         targets,
         config,
         rulebook,
         on=on,
-        runs=runs,
+        runs=Runs(warm_ups, replays, capture_error_mode),
         shapes_only=shapes_only,
         has_contracts=has_contracts,
         contract=contract,
         deadline=deadline,
-        progress=told,
+        progress=show_step if sys.stderr.isatty() else None,
+        **({} if ranks is None else {"environment": ranks.environment}),
     )
+    if ranks is not None:
+        joined = ranks.together(report, rulebook, deadline * len(targets))
+        if joined is None:
+            return ranks.agree(0)
+        report = joined
     reporting.tell(report)
     show(report, style, quiet, output_file)
+    status = failed(report) or (FOUND if report.findings and not exit_zero else 0)
+    return status if ranks is None else ranks.agree(status)
+
+
+def failed(report: Report) -> int:
+    """Tell why targets could not be looked at; the status for that, or 0 if all could."""
     problems = [target.problem for target in report.targets if target.problem]
     for problem in problems:
         fail(f"error: {problem}")
-    return FAILED if problems else FOUND if report.findings and not exit_zero else 0
+    return FAILED if problems else 0
 
 
 def end_in_order() -> None:

@@ -167,12 +167,23 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Collective:
+    """What one rank of several does together with others: the operator with shapes, and the call as it is written."""
+
+    what: str
+    text: str
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class TargetReport:
     """A target of `verify` and what was measured on it: times in seconds, memory in bytes, and counts, by name.
 
     `problem` says why it could not be looked at at all, `unseen` what the witness cannot see where it ran. The
     `verdict` is `safe`, `refused`, `differs` or `cannot tell`. `contracts` are those of its graphs, if they were asked
-    for.
+    for, `collectives` those in each of its captures.
     """
 
     name: str
@@ -181,6 +192,7 @@ class TargetReport:
     unseen: str = ""
     verdict: str = ""
     contracts: tuple[Contract, ...] = ()
+    collectives: tuple[tuple[Collective, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ def target_entry(target: TargetReport, base: Path) -> dict[str, object]:
     """What is known of a target; its contracts only where they were asked for."""
     entry = dataclasses.asdict(target)
     contracts = entry.pop("contracts")
+    del entry["collectives"]  # which one rank has to say to another
     return {**entry, **({"contracts": with_shown_paths(contracts, base)} if contracts else {})}
 
 

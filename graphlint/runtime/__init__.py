@@ -36,7 +36,7 @@ objects. The emulator models order, memory and refusals, and neither parallel st
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +66,7 @@ def verify(
     contract: Path | None = None,
     deadline: float = DEADLINE,
     progress: Callable[[str, str], None] | None = None,
+    environment: Callable[[int], Mapping[str, str]] = lambda _: {},
 ) -> Report:
     """Capture each target in a process of its own that has `deadline` seconds.
 
@@ -73,7 +74,8 @@ def verify(
     no memory for tensors and computes no numbers, so that nothing is compared. With `has_contracts`, the report says
     what each graph depends on and what it changes; that is compared with the file `contract`, to which it is added
     where that knows nothing of it. A target that cannot be looked at has a `problem` in its report, and the others are
-    looked at all the same. `progress` gets a target's name and what is being done with it. Raises UsageError where
+    looked at all the same. `progress` gets a target's name and what is being done with it;
+    `environment` gives the variables for the process of the n-th target. Raises UsageError where
     `cuda` finds no GPU or is asked for shapes only, for a target that is named in a wrong way, and for a file that
     holds no contract.
     """
@@ -83,18 +85,12 @@ def verify(
     selected = selected_codes(config, rulebook)
     require_torch()
     context = server()
-    reports, findings, witness = [], [], ""
+    reports, findings, told = [], [], _Told(progress)
     snapshot = Snapshot(contract, rulebook) if contract is not None else None
 
-    def told(name: str, message: Stage | Witness) -> None:
-        nonlocal witness
-        if isinstance(message, Witness):
-            witness = message.name
-        elif progress is not None:
-            progress(name, message.name)
-
-    for spec in specs:
-        session = Session(spec, rulebook, on, runs, shapes_only, has_contracts or contract is not None)
+    for number, spec in enumerate(specs):
+        with_contracts = has_contracts or snapshot is not None
+        session = Session(spec, rulebook, on, runs, shapes_only, with_contracts, environment(number))
         report, found = _look(context, session, rulebook, deadline, told, snapshot)
         reports.append(report if has_contracts else replace(report, contracts=()))
         findings += [replace(one, targets=(spec.name,)) for one in found if one.code in selected and config.shows(one)]
@@ -103,7 +99,21 @@ def verify(
     captures = sum(report.measured.get("captures", 0) for report in reports)
     summary = Summary(len(specs), int(captures), suppressed=suppressed, seconds=time.perf_counter() - started)
     notices = snapshot.end() if snapshot is not None else ()
-    return Report(witness or "capture", kept, summary, targets=tuple(reports), notices=notices)
+    return Report(told.witness or "capture", kept, summary, targets=tuple(reports), notices=notices)
+
+
+class _Told:
+    """Hears what is done with a target, and who answers, which is the same for all of them."""
+
+    def __init__(self, progress: Callable[[str, str], None] | None) -> None:
+        self.progress = progress
+        self.witness = ""
+
+    def __call__(self, name: str, message: Stage | Witness) -> None:
+        if isinstance(message, Witness):
+            self.witness = message.name
+        elif self.progress is not None:
+            self.progress(name, message.name)
 
 
 def _look(
@@ -118,7 +128,14 @@ def _look(
     hearing = Hearing(lambda message: told(spec.name, message))
     ending = run_isolated(context, session, deadline, hearing)
     hearing.end(ending, spec.name, Span(str(spec.path or spec.module), 1), rulebook)
-    report = TargetReport(spec.name, hearing.measured, hearing.problem, hearing.unseen, contracts=hearing.contracts)
+    report = TargetReport(
+        spec.name,
+        hearing.measured,
+        hearing.problem,
+        hearing.unseen,
+        contracts=hearing.contracts,
+        collectives=hearing.collectives,
+    )
     found = hearing.findings
     if snapshot is not None and not report.problem and not ending.how:
         found += snapshot.compare(spec.name, report.contracts)

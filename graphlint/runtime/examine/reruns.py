@@ -23,6 +23,7 @@ from graphlint.runtime.examine.graphed import reruns_of
 from graphlint.runtime.examine.refused import capture_past
 from graphlint.runtime.examine.rerun import BlockRerun, Rerun
 from graphlint.runtime.judge import host
+from graphlint.runtime.judge.collectives import need_all_ranks
 from graphlint.runtime.judge.findings import SURE, UNSURE
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Capture
@@ -85,6 +86,9 @@ class Reruns:
         if rerun is None or frame is None or not capture.is_healthy or capture.refusals:
             if rerun is not None and sys.exception() is not None:
                 self._capture_past_refusals(rerun, capture)
+            return
+        if need_all_ranks(capture):
+            self._skip(capture, "other ranks would have to run it at the same time")
             return
         if any(host.consumed(capture)):
             self._skip(capture, "it takes from an iterator, which nothing sets back")

@@ -12,6 +12,7 @@ from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.judge import audit, host
 from graphlint.runtime.judge.callables import GraphedCallables
 from graphlint.runtime.judge.causes import Causes, branching
+from graphlint.runtime.judge.collectives import collectives
 from graphlint.runtime.judge.compiled import CompiledFunctions
 from graphlint.runtime.judge.findings import SURE, Findings
 from graphlint.runtime.judge.growth import Growth
@@ -20,7 +21,7 @@ from graphlint.runtime.judge.order import Order
 from graphlint.runtime.judge.outside import Outside
 from graphlint.runtime.judge.training import Training
 from graphlint.runtime.trace.capture import Capture, Refusal, Trouble
-from graphlint.runtime.trace.places import returning
+from graphlint.runtime.trace.places import Stack, returning
 from graphlint.runtime.watch.openings import COMPILED
 from graphlint.runtime.watch.watch import Watch
 
@@ -47,6 +48,7 @@ class Reporting:
         watch.graphed.append(self.callables_graphed)
         watch.ended.append(self.capture_ended)
         watch.replaying.append(self.replay_begins)
+        watch.process.parting.append(self.groups_destroyed)
         watch.recorder.eager += (self.outside.ran, self.order.ran)
         watch.gave.append(self.outside.gave)
 
@@ -108,6 +110,13 @@ class Reporting:
             self.tell(capture, trouble)
         self.outside.replays(capture)
         self.order.replays(capture)
+
+    def groups_destroyed(self, stack: Stack) -> None:
+        """Ranks part while graphs may still send something."""
+        for capture in self.watch.captures:
+            if self.watch.is_alive(capture) and collectives(capture):
+                said = "a graph with collectives is not reset, and the group waits for its end"
+                self.tell(capture, Trouble("capture-protocol", stack, said))
 
     def ended(self, *, has_failed: bool = False) -> None:
         """The target has run: what it left behind, and what no capture of torch has seen."""

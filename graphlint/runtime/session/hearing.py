@@ -8,12 +8,12 @@ from pathlib import Path
 
 from graphlint.contract import Contract
 from graphlint.errors import UsageError
-from graphlint.finding import Finding, Span
+from graphlint.finding import Collective, Finding, Span
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.judge.findings import Findings
 from graphlint.runtime.session.guard import Ending
-from graphlint.runtime.session.session import Contracted, Found, Measured, Stage, Unseen, Unusable, Witness
+from graphlint.runtime.session.session import Contracted, Found, Joint, Measured, Stage, Unseen, Unusable, Witness
 from graphlint.runtime.trace.places import is_user_code
 
 
@@ -34,6 +34,7 @@ class Hearing:
     problem: str = ""
     unseen: str = ""
     contracts: tuple[Contract, ...] = ()
+    collectives: tuple[tuple[Collective, ...], ...] = ()
     _found: dict[object, Finding] = field(default_factory=dict)
 
     def __call__(self, message: object) -> None:
@@ -44,6 +45,8 @@ class Hearing:
                 self.measured.update(values)
             case Contracted(contracts):
                 self.contracts = contracts
+            case Joint(collectives):
+                self.collectives = collectives
             case Unseen(what):
                 self.unseen = what
             case Unusable(reason, is_of_machine=True):

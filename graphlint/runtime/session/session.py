@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import gc
 import importlib.util
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graphlint.contract import Contract
 from graphlint.errors import UsageError
-from graphlint.finding import Finding, Span
+from graphlint.finding import Collective, Finding, Span
 from graphlint.rulebook import Rulebook
 from graphlint.rulebook.operations import Catalogue
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, Spec
@@ -60,6 +61,13 @@ class Contracted:
 
 
 @dataclass(frozen=True, slots=True)
+class Joint:
+    """The collectives of each capture."""
+
+    collectives: tuple[tuple[Collective, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """What is being done."""
 
@@ -85,7 +93,7 @@ class Measured:
 class Session:
     """Looks at one target; with `shapes_only`, the emulator computes no numbers.
 
-    With `has_contracts`, it is taken down what the graphs depend on.
+    With `has_contracts`, it is taken down what the graphs depend on. `environment` is set for the process.
     """
 
     spec: Spec
@@ -94,8 +102,10 @@ class Session:
     runs: Runs = DEFAULT_RUNS
     shapes_only: bool = False
     has_contracts: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, send: Send) -> None:
+        os.environ.update(self.environment)
         gc.freeze()  # what is there before the target is none of its: no search for who holds a tensor looks at it
         home = Span(str(self.spec.path or self.spec.module), 1)
         tell(self.look, send, self.rulebook, home, f"target `{self.spec.name}`: ")
@@ -122,6 +132,7 @@ class Session:
         else:
             measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Stage(name)))
         send(Measured(measured | counts(watch, reporting)))
+        send(Joint(joint(watch)))
         if contracts is not None:
             send(Contracted(contracts.made()))
 
@@ -140,6 +151,13 @@ def tell(
         send(Unusable(str(error), is_of_machine=True))
     except UsageError as error:
         send(Unusable(named + str(error).removeprefix(named)))
+
+
+def joint(watch: Watch) -> tuple[tuple[Collective, ...], ...]:
+    """What the captures do together with other ranks."""
+    from graphlint.runtime.judge.collectives import collectives
+
+    return tuple(collectives(capture) for capture in watch.captures)
 
 
 def contracts_of(watch: Watch) -> Contracts:

@@ -14,6 +14,7 @@ from torch.nn.parameter import is_lazy
 from graphlint.rulebook import builtin_catalogue
 from graphlint.runtime.trace.places import Stack
 
+COLLECTIVE = "c10d"  # the namespace of what several ranks run together
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _STATISTICS = slice(3, 5)  # of a batch norm: running ones, which it writes in training and does not declare
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
@@ -56,6 +57,8 @@ def operator(func: Any) -> Operator:
     arguments = list(enumerate(schema.arguments)) if schema else []
     aliases = [(number, one) for number, one in arguments if one.alias_info]
     written = [(number, one) for number, one in aliases if one.alias_info.is_write]
+    if schema and schema.name in families["receiving"]:
+        written = arguments[:1]
     is_replaced = bool(schema) and schema.name in families["overwriting"]
     return Operator(
         name=str(func),
@@ -127,6 +130,11 @@ class Call:
         return self.schema in _COPIES
 
     @property
+    def is_collective(self) -> bool:
+        """Whether several ranks run it together."""
+        return self.operator.namespace == COLLECTIVE
+
+    @property
     def is_factory(self) -> bool:
         """Whether the operator is asked for memory, rather than for the results of arithmetic."""
         name = self.schema.removeprefix("aten::")
@@ -164,7 +172,8 @@ class Call:
         """Whether something is done on the device, rather than the same memory looked at in another way."""
         if self.operator.is_view or self.operator.is_unfilled or self.copies_itself:
             return False
-        touched = tensors(result) or list(self.written()) or (self.tensors if self.operator.gives_nothing else [])
+        gives_nothing = self.operator.gives_nothing or self.is_collective
+        touched = tensors(result) or list(self.written()) or (self.tensors if gives_nothing else [])
         return any(tensor.is_cuda and tensor.numel() for tensor in touched)
 
     def is_download(self, result: object) -> bool:

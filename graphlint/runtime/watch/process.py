@@ -30,11 +30,13 @@ _OUTERMOST = 2  # what the main function of a program sets is meant for the whol
 class Process:
     """Listens to who sets a state of the process, in a region or in a helper of the program.
 
-    `sync_mode` is the debugging of synchronisations as the program wants it; during a capture, it is another.
+    `sync_mode` is the debugging of synchronisations as the program wants it; during a capture, it is another. `parting`
+    is told before a group of ranks is destroyed.
     """
 
     def __init__(self, is_capturing: Callable[[], bool]) -> None:
         self.sync_mode = 0
+        self.parting: list[Callable[[Stack], None]] = []
         self._is_capturing = is_capturing
         self._before = {name: read() for _, name, read in _SETTERS}
         self._set: dict[str, Stack] = {}
@@ -42,7 +44,20 @@ class Process:
     def patches(self) -> list[tuple[Any, str, Any]]:
         """What to put in place of the setters."""
         setters = [(owner, name, self._listening(getattr(owner, name), name)) for owner, name, _ in _SETTERS]
-        return [*setters, (torch.cuda, "get_sync_debug_mode", lambda: self.sync_mode)]
+        patches = [*setters, (torch.cuda, "get_sync_debug_mode", lambda: self.sync_mode)]
+        if torch.distributed.is_available():
+            destroy = torch.distributed.destroy_process_group
+            patches.append((torch.distributed, destroy.__name__, self._telling(destroy)))
+        return patches
+
+    def _telling(self, destroy: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(destroy)
+        def told(*args: Any, **kwargs: Any) -> Any:
+            for listener in self.parting:
+                listener(user_stack(sys._getframe(1)))
+            return destroy(*args, **kwargs)
+
+        return told
 
     def left(self) -> Iterator[Trouble]:
         """What is another state now than at the beginning, and was set by code of a region."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -18,6 +18,9 @@ from graphlint.runtime.device.emulator.streams import DEFAULT, Streams
 from graphlint.runtime.device.emulator.trees import Trees
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import Call, tensors
+
+if TYPE_CHECKING:
+    from graphlint.runtime.device.emulator.collectives import Collectives
 
 _PLAIN: Any = torch.Tensor.__torch_dispatch__
 _MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
@@ -36,6 +39,7 @@ class Device(DispatchMode):
         self.residence = residence
         self.streams = streams
         self.generators = generators
+        self.collectives: Collectives | None = None  # where torch has any
 
     def __torch_dispatch__(
         self, func: Any, types: Sequence[Any], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -51,6 +55,8 @@ class Device(DispatchMode):
         kinds = [self.residence.kind(one) for one in call.tensors]
         if call.schema == "aten::equal" and kinds[0] is Kind.HELPER:
             self.wait()
+        if self.collectives is not None and self.collectives.carry(call):
+            return self._run_collective(self.collectives, call)
         is_device = self._is_device(call, kinds)
         if is_device:
             if Kind.HELPER in kinds:
@@ -69,6 +75,17 @@ class Device(DispatchMode):
         result = self._run(call, is_device)
         self.streams.current.launch()
         recording.add(Call(func, args, _on_cpu(call.kwargs)), result, self._around(call))
+        return result
+
+    def _run_collective(self, collectives: Collectives, call: Call) -> object:
+        recording = self.streams.current.recording
+        if recording is None:
+            return collectives.run(call)
+        self._require_valid(recording)
+        recording.keep(call)
+        result = collectives.captured(call, recording)
+        self.streams.current.launch()
+        recording.add(call, result, contextlib.nullcontext)
         return result
 
     def _is_device(self, call: Call, kinds: list[Kind | None]) -> bool:

@@ -12,7 +12,7 @@ from torch._library.custom_ops import OPDEFS
 from torch.utils._pytree import tree_map
 
 from graphlint.errors import UsageError
-from graphlint.runtime.trace.operators import operator
+from graphlint.runtime.trace.operators import COLLECTIVE, operator
 from graphlint.runtime.trace.places import caller_stack
 
 _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
@@ -56,11 +56,21 @@ class Kernels:
 def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
     """Run an operator; one that lacks its type runs in a wider one. Raises UsageError where neither works."""
     try:
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
     except NotImplementedError as error:
         if "not implemented for" in str(error) and not func._schema.is_mutable:
             return _in_wider_type(func, args, kwargs)
         raise not_modelled(f"the emulator has no kernel for `{func}`") from error
+    if operator(func).namespace == COLLECTIVE:
+        wait_for(result)
+    return result
+
+
+def wait_for(result: Any) -> None:
+    """Let a collective end, which another thread carries out."""
+    work = result[-1] if isinstance(result, tuple) else result
+    if isinstance(work, torch.ScriptObject):
+        torch.distributed.Work.unbox(work).wait()
 
 
 def is_meta(kwargs: Mapping[str, Any]) -> bool:

@@ -91,6 +91,11 @@ class Emulator:
         self._fill_accelerator()
         self._fill_unseen(self.device.refusals.catalogue)
         self.autocast.implement()
+        if torch.distributed.is_available():
+            collectives: Any = importlib.import_module("graphlint.runtime.device.emulator.collectives")
+            self.device.collectives = collectives.Collectives(self.streams, has_numbers=self.has_numbers)
+            for owner, name, value in list(self.device.collectives.patches()):
+                setattr(owner, name, value)
         tensors = Tensors(self.residence, self.device.wait, self.streams.unwaited)
         for owner, name, value in (*self.autocast.patches(), *tensors.patches()):
             _let_script(getattr(owner, name), value)

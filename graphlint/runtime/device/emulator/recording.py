@@ -132,7 +132,7 @@ class Recording:
         for tensor, new in zip(found, is_new, strict=True):
             if new:
                 self._memory_of(tensor, is_internal=True)
-        writes = not call.operator.is_view and any(True for _ in call.written())
+        writes = call.is_collective or (not call.operator.is_view and any(True for _ in call.written()))
         is_done = any(is_new) or writes or not found
         if is_done and (call.computes(result) or (call.is_copy and call.direction == "download")):
             self._add_node(call, tensors(result))

@@ -1,0 +1,40 @@
+"""Captures in, the collectives in them out, as one rank has them."""
+
+from __future__ import annotations
+
+import torch
+
+from graphlint.finding import Collective
+from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.operators import COLLECTIVE, Traced
+from graphlint.runtime.trace.places import shown
+
+_NAMESPACE = f"{COLLECTIVE}."  # begins the names of operators that several ranks run together
+_OF_ONE_SHAPE = ("allreduce", "allreduce_coalesced", "broadcast", "reduce")
+_BETWEEN_TWO = ("c10d.send", "c10d.recv")
+
+
+def collectives(capture: Capture) -> tuple[Collective, ...]:
+    """What all ranks of a group have to run in the same order."""
+    found = []
+    for one in capture.decisions:
+        if one.operator.startswith(_NAMESPACE) and not one.operator.startswith(_BETWEEN_TWO):
+            place = next(iter((*one.stack, *capture.stack)), None)
+            path, line, text = (place.path, place.line, shown(place.span)) if place is not None else ("?", 0, "")
+            found.append(Collective(_what(one), text, path, line, place.function if place is not None else ""))
+    return tuple(found)
+
+
+def _what(traced: Traced) -> str:
+    """The operator, with the shapes that all ranks have to agree on, if there are any."""
+    name = traced.operator.removeprefix(_NAMESPACE).partition(".")[0].strip("_")
+    shapes = [f"{str(one[1]).removeprefix('torch.')}{list(one[0])}" for one in traced.numbers if isinstance(one, tuple)]
+    return f"{name} of {', '.join(shapes)}" if name in _OF_ONE_SHAPE else name
+
+
+def need_all_ranks(capture: Capture) -> bool:
+    """Whether what is captured can only run where other ranks run it at the same time."""
+    is_alone = not torch.distributed.is_available() or not torch.distributed.is_initialized()
+    if is_alone or torch.distributed.get_world_size() == 1:
+        return False
+    return any(one.operator.startswith(_NAMESPACE) for one in capture.decisions)
