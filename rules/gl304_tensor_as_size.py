@@ -29,19 +29,20 @@ def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Hit]:
         if event.purpose == "bound" and tensor is not None:
             yield Hit(certainty(event.value, tensor))
         return
-    on_host = isinstance(event.container, Tensor) and event.container.place is Place.HOST
+    is_tensor = isinstance(event.container, Tensor)
+    host = event.container if isinstance(event.container, Tensor) and event.container.place is Place.HOST else None
     for item in event.items:
         tensor = device_tensor(item.value)
         if tensor is None:
-            if isinstance(event.container, Tensor) and not on_host and _is_list_of_tensors(item.value):
+            if is_tensor and host is None and _is_list_of_tensors(item.value):
                 yield Hit(Confidence.HIGH)
         elif item.is_mask and not (isinstance(event, ItemWrite) and item.is_surely_mask and tensor.ndim == 0):
             continue  # the elements of a mask are counted; the only one of rank 0 is read as an index would be
-        elif on_host and tensor.ndim is None:  # any other rank raises in eager as well
-            yield Hit(min(tensor.sure, Confidence.MEDIUM))
+        elif host is not None and tensor.ndim is None:  # any other rank raises in eager as well
+            yield Hit(min(tensor.sure, host.sure, Confidence.MEDIUM))
         elif tensor.ndim == 0:
             sure = certainty(item.value, tensor)
-            yield Hit(sure if isinstance(event.container, Tensor) else min(sure, Confidence.MEDIUM))
+            yield Hit(sure if is_tensor else min(sure, Confidence.MEDIUM))
 
 
 def _is_list_of_tensors(index: Value) -> bool:

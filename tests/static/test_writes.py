@@ -305,6 +305,17 @@ def test_what_a_constructor_sets_does_not_change(first: str, later: str, tmp_pat
     assert lines(tmp_path, "GL402", f"{_HEAD}{body}{_OBJECT}graph.replay()\n") == []
 
 
+@pytest.mark.parametrize(
+    ("made", "count"), [("step = Step()", 0), ("step = Step.__new__(Step)", 0), ("print(step)", 1)]
+)
+def test_an_object_that_another_file_makes_is_set_up_there(made: str, count: int, tmp_path: Path) -> None:
+    """Nothing is captured in that file; what it was given may have been captured by now."""
+    trial = f"def trial(n, step):\n    {made}\n    step.value = 1 + n\n    return step(n)\n"
+    (tmp_path / "trial.py").write_text(f"from program import Step\n\n\n{trial}")
+    text = f"{_HEAD}{state('return x * self.value')}{_OBJECT}graph.replay()\n"
+    assert len(lines(tmp_path, "GL402", text)) == count
+
+
 def test_a_graph_for_each_value_is_silent(tmp_path: Path) -> None:
     """What picks the graph may change."""
     body = state("return x * self.value") + "\n\nstep = Step()\nstatic_x = torch.ones(4, device='cuda')\ngraphs = {}\n"

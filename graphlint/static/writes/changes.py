@@ -113,9 +113,10 @@ class Changes:
 
 def _goes_back(stores: Iterable[Store]) -> bool:
     """Whether a count goes up and down by one number: it says how often something is entered, and not how often run."""
-    steps = [store.value for store in stores if store.form == "augment" and store.value is not None]
-    up = {ast.dump(step) for step in steps if isinstance(step, ast.Constant)}
-    return any(isinstance(step, ast.UnaryOp) and ast.dump(step.operand) in up for step in steps)
+    steps = {
+        (ast.dump(s.value), s.is_less) for s in stores if s.form == "augment" and isinstance(s.value, ast.Constant)
+    }
+    return any((step, not is_less) in steps for step, is_less in steps)
 
 
 @cache

@@ -42,6 +42,7 @@ class Store:
     loops: tuple[tuple[int, int], ...] = ()
     inner: tuple[str, ...] = ()
     shared: frozenset[str] = frozenset()
+    is_less: bool = False  # whether the value is taken off
     receiver: str | None = None  # the first parameter of the function that runs it
 
     @property
@@ -192,8 +193,7 @@ def _of_statement(node: ast.stmt, around: Store) -> Iterator[Store]:
             yield from _target(target, "assign", value, node, around)
         case ast.AugAssign(target=target, value=value, op=op):
             form = "assign" if isinstance(op, _FLAGS) else "augment"
-            change = ast.UnaryOp(ast.USub(), value) if isinstance(op, ast.Sub) else value
-            yield from _target(target, form, change, node, around)
+            yield from _target(target, form, value, node, replace(around, is_less=isinstance(op, ast.Sub)))
         case ast.For(target=target) | ast.AsyncFor(target=target):
             yield from _target(target, "bind", None, node, around)
         case ast.Expr(value=ast.Call() as call):

@@ -17,7 +17,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.writes.keys import Key, keys_in
-from graphlint.static.writes.stores import Written, tree_of
+from graphlint.static.writes.stores import Written, stores_to, tree_of
 
 MAX_CALLERS = 4  # functions that call one another on the way to what writes
 _ROUNDS = 3  # functions that open a region, those that call these, and so on
@@ -142,6 +142,8 @@ class Timing:
         """When a statement runs."""
         if written.is_own and written.definition is not None and self.constructing.match(written.definition.name):
             return When.NEVER
+        if written.module not in self.homes and _is_of_new(written):
+            return When.NEVER  # where nothing is captured, that sets it up
         body = Body(written.module, written.definition, written.store.inner)
         return self.at(body, written.store.line, written.store.loops)
 
@@ -219,6 +221,19 @@ class Timing:
                 for called in calls_in(module.source_of(segment), segment.first - 1):
                     if called.name == name:
                         yield Body(module, definition, called.inner), called.line, called.loops
+
+
+def _is_of_new(written: Written) -> bool:
+    """Whether a statement writes to an object that its function has made, or got from a call, before."""
+    match written.store.target:
+        case ast.Attribute(value=ast.Name(id=name)):
+            return any(
+                other.segment == written.segment
+                and isinstance(other.store.value, ast.Call)
+                and other.store.line < written.store.line
+                for other in stores_to(written.module, name, False)
+            )
+    return False
 
 
 def _all_calls(module: Module, segment: Segment) -> tuple[Called, ...]:
