@@ -218,6 +218,34 @@ def test_what_is_emptied_again_or_never_filled_is_not_there(
     assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
 
 
+@pytest.mark.parametrize(
+    ("capture", "confidence"),
+    [
+        ("torch.cuda.make_graphed_callables(layer, (x,))", "low"),
+        ("torch.compile(layer, mode='reduce-overhead')", "low"),
+        ("torch.cuda.CUDAGraph().capture_begin()\n            layer(x)", "medium"),
+    ],
+)
+def test_what_graphs_callables_warms_them_up(tmp_path: Path, capture: str, confidence: str) -> None:
+    """It runs them a few times before it captures, and what they fill once is filled."""
+    program = f"""
+        import torch
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.index = None
+            def forward(self, x):
+                if self.index is None:
+                    self.index = x.sum().item()
+                return x
+        def main():
+            layer, x = Layer(), torch.ones(4, device="cuda")
+            {capture}
+        """
+    report = analyse(tmp_path, program, confidence=Confidence.LOW).report
+    assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
+
+
 def test_each_of_several_callees_is_one_of_the_conditions(tmp_path: Path) -> None:
     """An object of one class or another: what only one of them does happens where it is that one."""
     program = """

@@ -316,6 +316,26 @@ def test_an_object_that_another_file_makes_is_set_up_there(made: str, count: int
     assert len(lines(tmp_path, "GL402", text)) == count
 
 
+@pytest.mark.parametrize(
+    ("chosen", "is_reported"),
+    [("n = 1", False), ("n = 1\n                if step > 5:\n                    n = 2", True)],
+)
+def test_conditions_around_a_capture_pick_nothing_in_it(chosen: str, is_reported: bool, tmp_path: Path) -> None:
+    """They have held where it began; a condition in the region chooses what its names stand for."""
+    text = f"""{_HEAD}
+def train(steps, x):
+    graph = torch.cuda.CUDAGraph()
+    for step in range(steps):
+        if step == 3:
+            with torch.cuda.graph(graph):
+                {chosen}
+                y = x[n] * 2
+        graph.replay()
+    return y
+"""
+    assert bool(lines(tmp_path, "GL402", text)) is is_reported
+
+
 def test_a_graph_for_each_value_is_silent(tmp_path: Path) -> None:
     """What picks the graph may change."""
     body = state("return x * self.value") + "\n\nstep = Step()\nstatic_x = torch.ones(4, device='cuda')\ngraphs = {}\n"

@@ -142,7 +142,7 @@ def _doubt(occurrence: Occurrence) -> tuple[int, int]:
 class OpenRegion:
     """A capture region that has begun: what it is, and the context that collects what happens inside.
 
-    `warm` are the functions that ran before it.
+    `warm` are the functions that ran before it; where `warms_up`, what captures runs the callable before by itself.
     """
 
     region: Region
@@ -150,6 +150,7 @@ class OpenRegion:
     mode: Mode
     foreign: bool = False
     warm: frozenset[Function] = frozenset()
+    warms_up: bool = False
 
 
 RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared

@@ -75,7 +75,7 @@ class Reached:
                 places[alike] = occurrence, context.function, known
         for (key, _), (occurrence, function, known) in places.items():
             chain = tuple(site.hop for site in known[0].sites)
-            when = ways.conditions(known[0], opened.warm)
+            when = ways.conditions(known[0], opened)
             told = replace(occurrence, assumed=())
             self._add(key, _Placed(told, function, chain, when, opened.region, {opened.region}))
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import Assumption, Assumptions
-from graphlint.static.domain.contexts import Context, Site
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -80,11 +79,11 @@ class Ways:
             return ways
         return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
 
-    def conditions(self, way: Way, warm: Collection[Function]) -> tuple[Condition, ...]:
+    def conditions(self, way: Way, opened: OpenRegion) -> tuple[Condition, ...]:
         """What has to hold on a way from a region, before which some functions ran, for a report."""
         found: dict[Condition, None] = {}
         for assumption in (self._assumptions[number] for number in way.assumed):
-            is_filled = assumption.is_unfilled and _is_warm(way, assumption, warm)
+            is_filled = assumption.is_unfilled and _is_warm(way, assumption, opened)
             found |= {replace(one, is_default=one.is_default and not is_filled): None for one in assumption.conditions}
         return tuple(found)
 
@@ -95,12 +94,13 @@ class Ways:
         return number
 
 
-def _is_warm(way: Way, assumption: Assumption, warm: Collection[Function]) -> bool:
+def _is_warm(way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
     """Whether what the region calls on a way ran before it: then its state is filled.
 
     An attribute is not that nothing there gave a value, or that is set to None again on the way.
     """
     functions = (assumption.function, *(site.function for site in way.sites[1:]))
+    warm = opened.warm.union(functions) if opened.warms_up else opened.warm
     if not any(function in warm for function in functions):
         return False
     test = assumption.test

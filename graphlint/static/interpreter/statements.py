@@ -54,7 +54,7 @@ class Statements:
         kinds = {type(member) for member in members(left) if member != NONE}
         if kinds == {Tensor}:
             value = left
-        elif kinds <= {Tensor, Unknown}:  # a tensor would be changed in place
+        elif Tensor in kinds or kinds <= {Unknown}:  # a tensor would be changed in place
             value = union(replace(m, fresh=False) if isinstance(m, Tensor) else m for m in members(value))
         self.interpreter.assignment.store(node.target, value, frame)
         if frame.in_region:

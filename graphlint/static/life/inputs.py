@@ -210,7 +210,8 @@ class Inputs(Listener):
         What an old row leaves in a state of the graph is not cut off.
         """
         for capture, write, event in self.partial:
-            is_cut = capture not in self.uncut and not (capture.accumulates or capture.in_part)
+            has_state = capture.accumulates or any(capture.in_part.values())
+            is_cut = capture not in self.uncut and not has_state
             self.tell(PartialFill(event.bound, event.others_reset, is_cut, event.is_told), write.place, capture)
         self.partial.clear()
 

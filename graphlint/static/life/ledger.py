@@ -258,6 +258,8 @@ class Ledger:
                 capture.reads.setdefault(root, place)
                 capture.views.setdefault(thing, place)
                 capture.sure |= {root} if is_sure else set()
+            elif root in capture.in_part:
+                capture.in_part[root] = True
 
     def wrote(self, target: Thing, values: Iterable[Object], place: Place) -> None:
         """An operation writes to a tensor, out of these values."""
@@ -275,7 +277,8 @@ class Ledger:
             if root not in capture.writes and (root in capture.reads or root in sources):
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
-            capture.in_part |= set() if target.is_whole else {root}
+            if not target.is_whole:
+                capture.in_part.setdefault(root, False)
 
     def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
         for listener in self.hearing(Listener.tested) if self.capture is not None else ():

@@ -263,7 +263,7 @@ class Capture:
     reads: dict[Thing, Place] = field(default_factory=dict)
     writes: dict[Thing, Place] = field(default_factory=dict)
     accumulates: dict[Thing, Place] = field(default_factory=dict)
-    in_part: set[Thing] = field(default_factory=set)  # of which it writes a part, and leaves the rest
+    in_part: dict[Thing, bool] = field(default_factory=dict)  # of which it writes a part; whether it reads the rest
     paths: dict[tuple[object, str], Object] = field(default_factory=dict)
     """What tensors were read through: attributes of objects, keys of dictionaries, local names of frames."""
     replays: list[int] = field(default_factory=list)

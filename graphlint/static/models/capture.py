@@ -205,6 +205,7 @@ class Capture:
         if isinstance(callables, Sequence) and several:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
         opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
+        opened.warms_up = True
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
@@ -238,6 +239,7 @@ class Capture:
             return Partial(External(name), (), arguments.keywords)
         if uses_graphs(entry, arguments):
             opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
+            opened.warms_up = True
             self.run_entry(target, node, frame)
             self.evaluator.close_region(frame)
             return _graphed(target, opened)

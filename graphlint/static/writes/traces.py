@@ -53,6 +53,9 @@ class Traces:
         self.taken: dict[tuple[Context, ir.Node], Change] = {}
         self.steps: dict[tuple[Context, ir.Node], tuple[ExternalObject, Place]] = {}
         self.openers: dict[Context, Place] = {}
+        self.around: dict[
+            Context, frozenset[ir.Expr]
+        ] = {}  # the conditions around regions: each capture is for one way
         self.hooks: set[tuple[Module, str]] = set()
         self.memos: dict[tuple[Context, ir.Node], Change] = {}
         self.schedules: dict[tuple[Context, ir.Node], Place] = {}
@@ -69,6 +72,7 @@ class Traces:
     def opened(self, inside: Context, node: ir.Node, frame: Frame) -> None:
         """A function opens a region."""
         self.openers.setdefault(frame.context, Place(frame.function, node, inside, ()))
+        self.around[frame.context] = frozenset(frame.tests)
 
     def hooked(self, hook: Value) -> None:
         """A function is registered as a hook."""
@@ -242,7 +246,8 @@ class Traces:
         """Where a value comes from that is kept: which one it is, the conditions around it have decided as well."""
         if not is_plain(value):
             return NOTHING
-        tests = self._joined(frame.tests, frame)
+        around = self.around.get(frame.context, frozenset())
+        tests = self._joined([test for test in frame.tests if test not in around], frame)
         return tests if node is None else self.of(node, frame) | tests
 
     def called(self, function: Function, context: Context, node: ir.Call | None, frame: Frame) -> None:
