@@ -194,6 +194,27 @@ PAIRS = {
         state("self.value += 1\n        y = x * 2\n        self.value -= 1\n        return y"),
         after="graph.replay()\nprint(step.value)\n",
     ),
+    "a count that picks": Pair(
+        "GL401",
+        state(
+            f"self.value += 1  {_MARK}\n        return self.rows[self.value % 2](x)",
+            more="        self.rows = [torch.nn.Linear(4, 4).cuda() for _ in range(2)]\n",
+        ),
+        state(
+            "self.value += 1\n        with torch.cuda.stream(self.rows[self.value % 2]):\n            return x * 2",
+            more="        self.rows = [torch.cuda.Stream() for _ in range(2)]\n",
+        ),
+    ),
+    "a table that is filled once": Pair(
+        "GL401",
+        state(f"self.value.append(x.shape[0])  {_MARK}\n        return x * 2", "[]"),
+        state(
+            "if self.value is None:\n            self.value = []\n            self.fill(x)\n        return x * 2",
+            "None",
+            "    def fill(self, x):\n        self.value.append(x.shape[0])\n",
+        ),
+        after="graph.replay()\nprint(len(step.value))\n",
+    ),
     "a count for captures": Pair(
         "GL401",
         state(f"self.value += 1  {_MARK}\n        return x * 2"),

@@ -61,13 +61,24 @@ class Items:
 
     def chosen(self, node: ir.Subscript, value: Value, index: Value, frame: Frame) -> None:
         """Which item is read or written, where that decides what runs: of a tensor, or of several of them."""
-        if any(isinstance(m, (Tensor, Unknown)) or _holds_modules(m) for m in members(value)):
+        if any(isinstance(m, (Tensor, Unknown)) or self._computes(m) for m in members(value)):
             unknown = all(isinstance(m, Unknown) for m in members(value))
             parts = node.index.elements if isinstance(node.index, ir.Display) else (node.index,)
             values = index.elements if isinstance(index, Sequence) and index.elements is not None else (index,)
             for part, chosen in zip(parts, values, strict=False):
                 if not isinstance(part, ir.Slice):
                     self.interpreter.used("item" if unknown else "index", part, chosen, frame)
+
+    def _computes(self, value: Value) -> bool:
+        """Whether a container holds tensors, or objects that compute some: a stream only orders what is computed."""
+        if not isinstance(value, (Sequence, Mapping)):
+            return False
+        held = value.any_element if isinstance(value, Sequence) else value.any_value
+        return any(
+            isinstance(member, (Tensor, Instance))
+            or (isinstance(member, ExternalObject) and member.cls not in self.interpreter.lexicon.life["streams"])
+            for member in members(held)
+        )
 
     def _sliced(self, value: Sequence, node: ir.Slice, frame: Frame) -> Value:
         """`value[start:stop:step]` of a list or tuple."""
@@ -91,11 +102,3 @@ class Items:
             return self._sliced(record, node.index, frame) if isinstance(node.index, ir.Slice) else item(record, index)
         content = heap.attributes(value).get(CONTENT)
         return item(content, index) if content is not None else UNKNOWN
-
-
-def _holds_modules(value: Value) -> bool:
-    """Whether a container holds tensors, or objects that compute some."""
-    if not isinstance(value, (Sequence, Mapping)):
-        return False
-    held = value.any_element if isinstance(value, Sequence) else value.any_value
-    return any(isinstance(member, (Tensor, Instance, ExternalObject)) for member in members(held))

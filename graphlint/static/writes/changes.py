@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 
 from graphlint.rule import Event, HostStateWrite
-from graphlint.static.domain.sources import Change, Place, Scope, State
+from graphlint.static.domain.sources import Change, Place, Read, Scope, State
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
@@ -62,6 +62,8 @@ class Changes:
         asks = (place.function.module, place.function.qualname) in self.traces.asking
         if asks or any(store.is_lazy for store in here) or _goes_back(written.store for written in stores):
             return True
+        if any(written.store.is_lazy and _is_display(written.store) for written in stores):
+            return True  # a table that is made and filled once
         inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured and w.store not in here]
         forms = {store.form for store in inside}
         is_stack = bool(forms & _FILLING) and bool(forms & _EMPTYING)
@@ -99,16 +101,27 @@ class Changes:
                     found += 1
                     yield f"{module.path.name}:{line}"
 
+    @cached_property
+    def _deciding(self) -> Set[str]:
+        """The names of state that decides something in a region."""
+        sources = (one for source in self.traces.uses for one in self.traces.origins(source))
+        return {source.state.name for source in sources if isinstance(source, Read)}
+
     def _loads(self, module: Module, name: str, is_attribute: bool) -> Iterator[int]:
         """The lines of a module that read a variable or an attribute.
 
-        What a region asks of a count, whether it has come to some number, settles with the first runs.
+        What a region asks of a count, whether it has come to some number, settles with the first runs; and what it
+        reads without deciding anything by it does not matter there.
         """
         for definition, segment in segments_with(module, name, is_word):
             is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
             for line, is_dotted, _, settles in loads_in(module.source_of(segment), name):
-                if is_dotted is is_attribute and not (settles and is_captured):
+                if is_dotted is is_attribute and not (is_captured and (settles or name not in self._deciding)):
                     yield line + segment.first - 1
+
+
+def _is_display(store: Store) -> bool:
+    return store.form == "assign" and isinstance(store.value, (ast.List, ast.Dict, ast.Set))
 
 
 def _goes_back(stores: Iterable[Store]) -> bool:
