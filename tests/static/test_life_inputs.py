@@ -195,6 +195,46 @@ def test_what_the_call_that_captured_was_given(tmp_path: Path, prepare: str, aga
     assert analysis.expected == codes
 
 
+MADE = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cache = torch.zeros(4, device="cuda")
+
+    def encode(self, x):
+        return {made}
+
+    def decode(self, hidden):
+        return hidden * 2
+
+class Runner:
+    def __init__(self, model: Model):
+        self.model, self.graph = model, None
+
+    def run(self, x: torch.Tensor):
+        hidden = self.model.encode(x)
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.model.decode(hidden){mark}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "mark"),
+    [("x + 1", "  # expect: GL512"), ("self.cache.copy_(x)", ""), ("self.cache", "")],
+    ids=["a new tensor", "a buffer that it fills", "a buffer"],
+)
+def test_what_each_call_makes_anew_is_the_first_one_to_the_graph(tmp_path: Path, made: str, mark: str) -> None:
+    """Another function makes it, and another one reads it in the region."""
+    analysis = analyse(tmp_path, MADE.format(made=made, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
 PARTS = {
     "a slice": "self.x[:n].copy_(x)  # expect: GL511",
     "an item": "self.x[:n] = x  # expect: GL511",

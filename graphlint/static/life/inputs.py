@@ -26,7 +26,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.record import Loop, Write
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in, walk
 
 _MOVING = frozenset({"resize_", "set_"})
 _RESETTING = frozenset({"fill_", "zero_"})
@@ -177,18 +177,19 @@ class Inputs(Listener):
         owner = capture.owner
         if not isinstance(owner, Frame):
             return
-        later = (frame for frame in self.ledger.frames if frame.function.code is owner.function.code)
-        if not any(frame is not owner and frame.receiver is owner.receiver for frame in later):
+        again = (frame for frame in self.ledger.frames if frame.function.code is owner.function.code)
+        later = next((frame for frame in again if frame is not owner and frame.receiver is owner.receiver), None)
+        if later is None:
             return
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
-            names = _of_call(root, owner)
-            where = capture.reads.get(root)
+            read = capture.reads.get(root)
+            where = _place_in(owner, read) if read is not None else None
+            names = (_of_call(root, owner) if where is read else ()) or _made_anew(root, owner, later)
             is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
             if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
                 continue
-            if where.function.code is owner.function.code:
-                self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
+            self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
         for read, where in capture.views.items():
             moving = next((view for view in _bases(read) if _moves(view, owner)), None)
             names = tuple(name for name, value in owner.before.items() if value is moving)
@@ -257,6 +258,21 @@ def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
         and root.made.way == owner.way
     )
     return tuple(name for name in names if (root.source if mine else name in parameters))
+
+
+def _made_anew(root: Thing, owner: Frame, later: Frame) -> tuple[str, ...]:
+    """The local names of a tensor that a later call has made anew, wherever it calls for that."""
+    names = (name for name, value in owner.before.items() if value is root and root.argument is None)
+    return tuple(n for n in names if is_tensor(now := later.env.get(n)) and now.made == root.made and now is not root)
+
+
+def _place_in(owner: Frame, where: Place) -> Place | None:
+    """The place in the function that captures from which something was read: what it calls may have done that."""
+    if where.function.code is owner.function.code:
+        return where
+    line = where.way[len(owner.way)].line if len(where.way) > len(owner.way) else 0
+    calls = (call for call in calls_in(owner.function.code) if owner.function.line_of(call) == line)
+    return next(map(owner.place, calls), None)
 
 
 def _bases(thing: Thing) -> Iterator[Thing]:
