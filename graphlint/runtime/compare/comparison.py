@@ -137,7 +137,7 @@ def same(found: object, expected: object) -> bool:
 
 def unequal(pairs: Sequence[tuple[Tensor, Tensor]]) -> list[bool]:
     """Whether bits differ, for pairs of one shape, dtype and device; waits once for each device."""
-    return [bool(flag) for flag in _read([(_bits(first) != _bits(second)).any() for first, second in pairs])]
+    return [bool(flag) for flag in read([(bits(first) != bits(second)).any() for first, second in pairs])]
 
 
 def distance(found: Tensor, expected: Tensor) -> Distance:
@@ -179,7 +179,7 @@ def differing(found: Tree, expected: Tree, floor: Mapping[str, float], name: str
 
 
 def first_mismatch(
-    found: Sequence[Tree], expected: Sequence[Tree], floors: Sequence[Mapping[str, float]]
+    found: Iterable[Tree], expected: Sequence[Tree], floors: Sequence[Mapping[str, float]]
 ) -> tuple[int, Difference] | None:
     """The position of the first step with a mismatch, and the mismatch; the trees of each step are unnamed."""
     for step, (one, other, floor) in enumerate(zip(found, expected, floors, strict=True)):
@@ -249,7 +249,7 @@ def _distances(pairs: Sequence[tuple[Tensor, Tensor]]) -> list[Distance]:
     positions = [position for position, like in enumerate(alike) if like]
     changed = unequal(near)
     positions, near = list(itertools.compress(positions, changed)), list(itertools.compress(near, changed))
-    measured = _read([_measure(one, other) for one, other in near])
+    measured = read([_measure(one, other) for one, other in near])
     for position, (one, _), numbers in zip(positions, near, measured, strict=True):
         found[position] = _distance(one, numbers, pairs[position][0].dim())
     return found
@@ -261,7 +261,7 @@ def _measure(found: Tensor, expected: Tensor) -> Tensor:
     agrees = (one == other) | (one.isnan() & other.isnan())
     gap = (one - other).abs().nan_to_num(nan=math.inf, posinf=math.inf)
     if not found.dtype.is_floating_point:
-        agrees = _bits(found) == _bits(expected)
+        agrees = bits(found) == bits(expected)
         gap = gap.clamp(min=1)  # float64 does not tell large integers apart
     gap = gap.masked_fill(agrees, 0)
     relative = (gap / torch.maximum(one.abs(), other.abs())).nan_to_num(nan=math.inf, posinf=math.inf)
@@ -287,7 +287,8 @@ def _wide(dense: Tensor) -> Tensor:
     return dense.to(torch.float32 if narrow else torch.float64)
 
 
-def _bits(tensor: Tensor) -> Tensor:
+def bits(tensor: Tensor) -> Tensor:
+    """Its numbers as integers of the same size."""
     dense = _dense(tensor)
     return dense.view(_BITS[dense.dtype.itemsize])
 
@@ -306,7 +307,7 @@ def _dense(tensor: Tensor) -> Tensor:
     return tensor.resolve_neg()
 
 
-def _read(numbers: Sequence[Tensor]) -> list[Any]:
+def read(numbers: Sequence[Tensor]) -> list[Any]:
     """What small tensors of one shape hold, in their order."""
     places: defaultdict[torch.device, list[int]] = defaultdict(list)
     for place, tensor in enumerate(numbers):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
 
-from graphlint.runtime.compare.comparison import Difference, first_mismatch, leaves, noise_floor
+from graphlint.runtime.compare.comparison import Difference, leaves
+from graphlint.runtime.compare.digests import alike, digests
 from graphlint.runtime.compare.divergence import Divergence
 from graphlint.runtime.compare.state import Snapshot, State, kept, reachable
 from graphlint.runtime.examine.arguments import (
@@ -18,11 +18,11 @@ from graphlint.runtime.examine.arguments import (
     cloned,
     copied,
     copy_into,
-    nudge,
     renewed,
     require_device,
 )
 from graphlint.runtime.examine.measure import measure, nodes
+from graphlint.runtime.examine.noise import Noise
 from graphlint.runtime.examine.recovery import recover
 from graphlint.runtime.examine.redecisions import redecided
 from graphlint.runtime.examine.refused import go_past
@@ -35,6 +35,7 @@ from graphlint.runtime.watch.hooks import opening_of
 from graphlint.runtime.watch.watch import Watch
 
 Progress = Callable[[str], None]
+Take = Callable[[object, Arguments], Values]  # of an output, and the arguments as they are left
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Examination:
         self.inputs: list[Arguments] = []
         self._kept: Values = {}  # the state after the last step
         self._taken: CapturedGraph | None = None
+        self._wavers = False  # eager is not even equal to itself
         watch.opening = opening_of(target.call)
 
     def run(self) -> dict[str, float]:
@@ -83,22 +85,17 @@ class Examination:
             self.step("replay")
             with self.watch.paused():
                 self.inputs.append(self.examples)
-                self._replays(taken)
+                list(self._replays(taken))
             self._follow(taken.capture)
             return nodes(taken.capture)
         self.step("eager against replay")
         with self.watch.paused():
-            eager, floors = self._reference()
-            replayed = self._replays(taken)
-        mismatch = first_mismatch(replayed, eager, floors)
-        if mismatch is not None:
-            with self.watch.paused():
-                mismatch = first_mismatch(replayed, eager, self._rounding(eager, floors))
+            mismatch = self._mismatch(taken)
         if mismatch is not None:
             self.step("search for the first difference")
             self._explain(*mismatch)
             return {}
-        if any(far for floor in floors for far in floor.values()):  # it may be more than rounding
+        if self._wavers:  # it may be more than rounding
             self._follow(taken.capture)
         if not self.watch.driver.is_real:
             return nodes(taken.capture)
@@ -174,41 +171,39 @@ class Examination:
                 self.reporting.unhealthy(capture)
         return capture, None
 
-    def _reference(self) -> tuple[list[Values], list[dict[str, float]]]:
-        """What eager gives step by step on fresh inputs, and how far two eager runs are apart."""
-        runs = [self._eager(), self._eager()]
-        floors = [noise_floor([one, other], "") for one, other in zip(*runs, strict=True)]
-        return runs[0], floors
+    def _mismatch(self, taken: CapturedGraph) -> tuple[int, Difference] | None:
+        """The first step in which a replay differs; numbers are kept, and eager runs again, only where bits do."""
+        if not self.state.unreadable and self._is_equal(taken):
+            return None
+        noise = Noise(self._eager, lambda: self._replays(taken))
+        mismatch = noise.mismatch()
+        self._wavers = noise.wavers
+        return mismatch
 
-    def _rounding(self, eager: list[Values], floors: list[dict[str, float]]) -> list[dict[str, float]]:
-        """How far results move when each number that goes in is rounded otherwise: other kernels may do no better."""
-        try:
-            nudged = self._eager(nudge)
-        except (ValueError, IndexError, RuntimeError):
-            return floors
-        moved = [noise_floor([one, other], "") for one, other in zip(eager, nudged, strict=True)]
-        return [
-            before | {name: max(far, before.get(name, 0.0)) for name, far in after.items() if far < math.inf}
-            for before, after in zip(floors, moved, strict=True)
-        ]
+    def _is_equal(self, taken: CapturedGraph) -> bool:
+        """Whether each replay gives what eager gives, bit by bit."""
+        eager = list(self._eager(take=self._digests))
+        return all(map(alike, self._replays(taken, self._digests), eager))
 
-    def _eager(self, change: Callable[[Iterable[torch.Tensor]], None] = lambda _: None) -> list[Values]:
+    def _eager(
+        self, change: Callable[[Iterable[torch.Tensor]], None] = lambda _: None, take: Take | None = None
+    ) -> Iterator[Values]:
         """What each step gives, from the base state on; `change` may alter the state and the inputs before."""
+        take = take or self._values
         self.base.restore()
         change(reachable(self.target.call, (), {}).tensors.values())
-        steps: list[Values] = []
         for number, level in enumerate(self.target.runs.levels):
             if number < len(self.inputs):
                 arguments = copied(self.inputs[number])
                 change(one for _, one in leaves(arguments) if isinstance(one, torch.Tensor))
-                steps.append(self._values(self._call(arguments)(), arguments))
+                yield take(self._call(arguments)(), arguments)
                 continue
             for easier in range(level, -1, -1):  # a fresh input may be one that the target does not take
                 before = self.state.snapshot(self.base) if easier else None
                 inputs = renewed(self.examples, easier, seed=number)
                 arguments = copied(inputs)
                 try:
-                    found = self._values(self._call(arguments)(), arguments)
+                    found = take(self._call(arguments)(), arguments)
                     torch.cuda.synchronize()
                 except (ValueError, IndexError, RuntimeError):
                     if before is None:
@@ -216,33 +211,39 @@ class Examination:
                     before.restore()
                 else:
                     self.inputs.append(inputs)
-                    steps.append(found)
+                    yield found
                     break
-        return steps
 
-    def _replays(self, taken: CapturedGraph) -> list[Values]:
+    def _replays(self, taken: CapturedGraph, take: Take | None = None) -> Iterator[Values]:
         """What replay gives on the same inputs, with memory that nobody owns filled with NaN."""
+        take = take or self._values
         taken.bindings.restore()
         self.watch.driver.poison()
-        steps = []
         for inputs in self.inputs:
             copy_into(taken.arguments, inputs)
             torch.cuda.synchronize()
             with torch.cuda.stream(self.stream):
                 taken.graph.replay()
             torch.cuda.synchronize()
-            steps.append(self._values(taken.output, taken.arguments))
-        return steps
+            yield take(taken.output, taken.arguments)
 
     def _values(self, output: object, arguments: Arguments) -> Values:
-        """The output, the arguments as they are left, and the state in reach, by name."""
+        """The output, the arguments as they are left, gradients and the state in reach, by name."""
+        named, state = self._reached(output, arguments)
+        self._kept = kept(state, self._kept)
+        return cloned(named.items()) | self._kept
+
+    def _digests(self, output: object, arguments: Arguments) -> Values:
+        """What stands for these, of which nothing is kept."""
+        named, state = self._reached(output, arguments)
+        return digests(named | dict(state.tensors))
+
+    def _reached(self, output: object, arguments: Arguments) -> tuple[Values, State]:
         torch.cuda.synchronize()
         state = reachable(self.target.call, (), {})
-        self._kept = kept(state, self._kept)
         named = [*leaves(output, "output"), *leaves(arguments[0], "args"), *leaves(arguments[1], "kwargs")]
-        leaf = [(name, one) for name, one in state.tensors.items() if one.is_leaf]
-        gradients = [(f"{name}.grad", one.grad) for name, one in leaf if one.grad is not None]
-        return cloned(named) | self._kept | cloned(gradients)
+        gradients = {f"{name}.grad": one.grad for name, one in state.tensors.items() if one.is_leaf}
+        return dict(named) | {name: one for name, one in gradients.items() if one is not None}, state
 
     def _explain(self, step: int, difference: Difference) -> None:
         """Capture again with every intermediate result kept, and find the first operator that differs from eager."""

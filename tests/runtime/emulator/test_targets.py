@@ -161,6 +161,40 @@ def test_a_capture_is_taken_in_the_mode_that_is_asked_for(mode: str, codes: list
     assert codes == [one.code for one in report.findings]
 
 
+TRAINS = """
+import resource, torch
+
+model = torch.nn.Linear(2048, 2048).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), capturable=True)
+steps = open("steps.txt", "w", buffering=1)
+
+def step(x):
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=steps)
+    optimizer.zero_grad(set_to_none=True)
+    model(x).square().mean().backward()
+    optimizer.step()
+
+def target():
+    return step, (torch.rand(4, 2048, device="cuda"),)
+"""
+EAGER_STEPS = 8
+COPIES = 6  # of what a step needs: its own, what it began with, those of the graph, and what copying takes
+
+
+def test_a_training_step_runs_few_times_and_keeps_few_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where replays are like eager, numbers of earlier steps are of no use."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "targets.py"
+    file.write_text(TRAINS)
+    report = runtime.verify(
+        [f"{file}:target"], load_config(tmp_path, None), load_rulebook(builtin_rules()), on="emulator"
+    )
+    assert report.targets[0].verdict == "safe"
+    before, after, *later = map(int, (tmp_path / "steps.txt").read_text().split())
+    assert len(later) + 2 <= EAGER_STEPS + 1  # with the capture
+    assert later[-1] - before <= COPIES * (after - before), (before, after, later)
+
+
 NAMED = """
 import torch
 from torch import tensor

@@ -78,6 +78,7 @@ class Emulator:
 
     def install(self) -> None:
         """From here on, torch answers as if there were a device; the calling thread and later ones run on it."""
+        memory.return_freed()
         kind = Recording if self.has_numbers else Outline
         parts = {"streams": self.streams, "generators": self.generators, "kind": kind}
         for name, base in (("_CudaStreamBase", StreamBase), ("_CudaEventBase", EventBase), ("_CUDAGraph", GraphBase)):

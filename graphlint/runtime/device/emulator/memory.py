@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import itertools
 from typing import Any
 
+_LARGE = 1 << 18  # bytes
+_MMAP_THRESHOLD = -3  # as glibc numbers its parameters
 _addresses = itertools.count(1 << 40, 1 << 20)
 _COUNTED = ("allocation", "segment", "active", "inactive_split")
 _POOLS = ("all", "small_pool", "large_pool")
 _NOTHING = dict.fromkeys(("current", "peak", "allocated", "freed"), 0)
+
+
+def return_freed() -> None:
+    """From here on, the memory of large tensors is given back at once, which else lies between those that are kept."""
+    with contextlib.suppress(OSError, AttributeError):  # of another library of C
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def functions() -> dict[str, Any]:

@@ -1,0 +1,49 @@
+"""Steps of eager and of replays in, the first that differ by more than eager differs from itself, or rounds, out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from graphlint.runtime.compare.comparison import Difference, first_mismatch, noise_floor
+from graphlint.runtime.examine.arguments import Values, nudge
+
+Floors = list[dict[str, float]]  # by step: how far each leaf may be
+
+
+@dataclass
+class Noise:
+    """Both run from their beginning whenever they are asked for; eager `wavers` where it is not equal to itself."""
+
+    eager: Callable[..., Iterator[Values]]
+    replays: Callable[[], Iterator[Values]]
+    wavers: bool = False
+
+    def mismatch(self) -> tuple[int, Difference] | None:
+        """The position of the first step that differs, and how."""
+        steps = list(self.eager())
+        floors: Floors = [{} for _ in steps]
+        mismatch = first_mismatch(self.replays(), steps, floors)
+        for measured in (self._apart, self._rounded):
+            if mismatch is not None:
+                floors = measured(steps, floors)
+                mismatch = first_mismatch(self.replays(), steps, floors)
+        return mismatch
+
+    def _apart(self, steps: list[Values], _: Floors) -> Floors:
+        """How far two eager runs are apart."""
+        floors = [noise_floor(runs, "") for runs in zip(steps, self.eager(), strict=True)]
+        self.wavers = any(far for floor in floors for far in floor.values())
+        return floors
+
+    def _rounded(self, steps: list[Values], floors: Floors) -> Floors:
+        """How far results move when each number that goes in is rounded otherwise: other kernels may do no better."""
+        try:
+            moved = [noise_floor(runs, "") for runs in zip(steps, self.eager(nudge), strict=True)]
+        except (ValueError, IndexError, RuntimeError):
+            return floors
+        return [
+            before | {name: max(far, before.get(name, 0.0)) for name, far in after.items() if far < math.inf}
+            for before, after in zip(floors, moved, strict=True)
+        ]
