@@ -251,7 +251,7 @@ def verify(
     from graphlint.runtime.session.ranks import Ranks
 
     ranks = Ranks.of_job()
-    report = runtime.verify(
+    found = runtime.verify(
         targets,
         config,
         rulebook,
@@ -262,17 +262,14 @@ def verify(
         contract=contract,
         deadline=deadline,
         progress=show_step if sys.stderr.isatty() else None,
-        **({} if ranks is None else {"environment": ranks.environment}),
+        environment=ranks.environment,
     )
-    if ranks is not None:
-        joined = ranks.together(report, rulebook, deadline * len(targets))
-        if joined is None:
-            return ranks.agree(0)
-        report = joined
+    report = ranks.together(found, rulebook, deadline * len(targets))
+    if report is None:
+        return ranks.agree(0)
     reporting.tell(report)
     show(report, style, quiet, output_file)
-    status = failed(report) or (FOUND if report.findings and not exit_zero else 0)
-    return status if ranks is None else ranks.agree(status)
+    return ranks.agree(failed(report) or (FOUND if report.findings and not exit_zero else 0))
 
 
 def failed(report: Report) -> int:

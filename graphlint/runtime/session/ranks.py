@@ -23,21 +23,21 @@ _GRACE = 60  # seconds that a rank may be behind another one
 
 @dataclass(frozen=True)
 class Ranks:
-    """The ranks of a job, seen from one of them; `store` is what they share."""
+    """The ranks of a job, seen from one of them; `store` is what they share, if there are several."""
 
-    rank: int
-    size: int
-    store: Any
+    rank: int = 0
+    size: int = 1
+    store: Any = None
     stores: list[Any] = field(default_factory=list)  # which rank 0 keeps for the targets
 
     @classmethod
-    def of_job(cls) -> Ranks | None:
-        """Those of the job that this process belongs to; None where `torchrun` has started none, or one alone."""
+    def of_job(cls) -> Ranks:
+        """Those of the job that this process belongs to; one alone where `torchrun` has not started it."""
         if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or not all(map(os.environ.get, _NEEDED)):
-            return None
+            return cls()
         rank, size, address, port = (os.environ[name] for name in _NEEDED)
         if size == "1":
-            return None
+            return cls()
         from torch.distributed import PrefixStore, TCPStore
 
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
@@ -46,6 +46,8 @@ class Ranks:
 
     def environment(self, number: int) -> dict[str, str]:
         """What the process of a target needs to meet those of the other ranks: a store of its own, empty again."""
+        if self.size == 1:
+            return {}
         from torch.distributed import TCPStore
 
         key = f"port/{number}"
@@ -59,6 +61,8 @@ class Ranks:
         if self.rank:
             self.store.set(f"report/{self.rank}", pickle.dumps(report))
             return None
+        if self.size == 1:
+            return report
         reports = [report, *(self._report_of(rank, seconds) for rank in range(1, self.size))]
         return joined(reports, rulebook)
 
@@ -74,6 +78,8 @@ class Ranks:
 
     def agree(self, status: int) -> int:
         """The status of rank 0, which the others wait for."""
+        if self.size == 1:
+            return status
         if not self.rank:
             self.store.set("status", str(status))
             return status
