@@ -29,9 +29,8 @@ def partly_graphed(target: TargetReport) -> str:
     graphs, graphed = (int(target.measured.get(name, 0)) for name in ("compiled", "graphed"))
     if not graphs:
         return f"{target.name} compiles nothing that could run in CUDA graphs"
-    return (
-        f"{graphed} of {counted(graphs, 'compiled graph')} of {target.name} in CUDA graphs" if graphed < graphs else ""
-    )
+    said = f"{graphed} of {counted(graphs, 'compiled graph')} of {target.name} in CUDA graphs"
+    return said if graphed < graphs else ""
 
 
 def failure(report: Report, lowest: Severity, base: Path) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from graphlint.errors import UsageError
 from graphlint.runtime.examine.examine import Examination, Progress
 from graphlint.runtime.examine.runner import examine_runner
 from graphlint.runtime.examine.target import Runs, Spec, Target, load
 from graphlint.runtime.judge.reporting import Reporting
-from graphlint.runtime.watch.failures import raised, told
+from graphlint.runtime.watch.failures import raised, told, unmodelled
 from graphlint.runtime.watch.watch import Watch
 
 
@@ -31,9 +30,9 @@ def look_at(loaded: Callable[[], Target], watch: Watch, reporting: Reporting, st
     has_failed = False
     try:
         measured = examine(loaded(), watch, reporting, step)
-    except UsageError:
-        raise
     except (Exception, SystemExit) as error:
+        if (unusable := unmodelled(error)) is not None:
+            raise unusable from None
         has_failed = True
         if not reporting.findings.explain_failure:
             stack = raised(error).stack or watch.opening

@@ -6,10 +6,9 @@ import runpy
 import sys
 from pathlib import Path
 
-from graphlint.errors import UsageError
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Refusal
-from graphlint.runtime.watch.failures import chain, raised, told
+from graphlint.runtime.watch.failures import chain, raised, told, unmodelled
 from graphlint.runtime.watch.watch import Watch
 
 
@@ -29,7 +28,7 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
             failure = error
         unfinished = watch.recorder.capture
         if unfinished is not None:
-            if failure is not None and not isinstance(failure, UsageError) and not unfinished.refusals:
+            if failure is not None and unmodelled(failure) is None and not unfinished.refusals:
                 unfinished.refusals.append(raised(failure, unfinished.stack))
             if not unfinished.refusals:
                 said = "it is never ended"
@@ -43,8 +42,8 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
                 reporting.capture_ended(capture)
         reporting.tell_doubts()
         reporting.ended(has_failed=failure is not None)
-        if isinstance(failure, UsageError):
-            raise failure
+        if (unusable := unmodelled(failure)) is not None:
+            raise unusable
         if failure is None or findings.explain_failure:
             return
         cause = raised(failure)

@@ -50,7 +50,7 @@ class CompiledFunctions:
     @property
     def share(self) -> dict[str, float]:
         """How many graphs torch has compiled to run in CUDA graphs, and how many of them do."""
-        known = self.compiled.trees.functions.values()
+        known = [one for one in self.compiled.trees.functions.values() if one.runs > 1]  # once is a warm-up alone
         graphed, total = sum(bool(one.recorded) for one in known), len(known) + len(self._left_out)
         return {"compiled": total, "graphed": graphed} if total else {}
 
@@ -69,7 +69,8 @@ class CompiledFunctions:
         """Something goes into no graph."""
         place = found.stack[0] if found.stack else None
         span = found.span or (place.span if place is not None else self.findings.home)
-        self._left_out.add((found.why, span.path, span.line))
+        if not found.is_function:
+            self._left_out.add((found.why, span.path, span.line))
         remedy = next((help_ for part, help_ in _REMEDIES if part in found.why), _OTHERWISE)
         self._tell(
             found.stack, span, "`{operation}` is left out of the CUDA graphs of `torch.compile`", remedy, found.why

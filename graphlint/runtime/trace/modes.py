@@ -21,7 +21,7 @@ _compiling: Callable[[], object] | None = getattr(torch._C._dynamo.eval_frame, "
 @functools.cache
 def is_composite(func: Any) -> bool:
     """Whether an operator is made of others alone; autograd takes it apart, and where that is off, a mode has to."""
-    if not isinstance(func, torch._ops.OpOverload):
+    if not isinstance(func, torch._ops.OpOverload) or func.namespace == "prim":  # of which some have no entry
         return False
     has_kernel = functools.partial(torch._C._dispatch_has_kernel_for_dispatch_key, func.name())
     return has_kernel("CompositeImplicitAutograd") and not has_kernel("CPU") and not has_kernel("CUDA")

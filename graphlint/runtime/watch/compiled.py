@@ -22,7 +22,7 @@ from graphlint.runtime.trace.modes import leave_alone
 from graphlint.runtime.trace.places import Stack, caller_stack, is_user_code
 from graphlint.runtime.watch.openings import Openings
 from graphlint.runtime.watch.standins import patched
-from graphlint.runtime.watch.trees import Trees
+from graphlint.runtime.watch.trees import Trees, outside
 
 _DYNAMO, _INDUCTOR = "torch._dynamo.convert_frame", "torch._inductor"
 _SKIP = "log_cudagraph_skip_and_bump_counter"  # what Inductor calls, from several modules, where it uses no graph
@@ -31,11 +31,12 @@ _LINE = re.compile(r'File "([^"]+)", line (\d+)')  # of a trace as torch prints 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Why something goes into no graph, as torch says it, and the line that is to blame, as far as that is known."""
+    """Why something goes into no graph, as torch says it, and the line that is to blame, if that is known."""
 
     why: str
     span: Span | None
     stack: Stack
+    is_function: bool  # of those that trees run
 
 
 class Compiled:
@@ -106,7 +107,7 @@ class Compiled:
                 if self._is_graphing:
                     self._follow_graphs()
                 for told in self.beginning:
-                    told(caller_stack())
+                    told(outside(caller_stack()))
 
         return started
 
@@ -140,7 +141,7 @@ class Compiled:
     def _tell(self, why: str, lines: list[Span]) -> None:
         own = next((one for one in reversed(lines) if is_user_code(one.path)), None)
         for told in self.left_out:
-            told(LeftOut(why, own, caller_stack()))
+            told(LeftOut(why, own, outside(caller_stack()), bool(self.trees.running)))
 
 
 def _graph_breaks() -> list[Any]:

@@ -6,6 +6,7 @@ import itertools
 import traceback
 from collections.abc import Iterator
 
+from graphlint.errors import UsageError
 from graphlint.runtime.trace.capture import Refusal
 from graphlint.runtime.trace.places import Stack, is_user_code, traceback_stack
 from graphlint.runtime.watch.recorder import first_line
@@ -21,6 +22,11 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+def unmodelled(error: BaseException | None) -> UsageError | None:
+    """Why a target cannot be looked at, if an exception comes of that; torch wraps what fails while it compiles."""
+    return next((one for one in chain(error) if isinstance(one, UsageError)), None)
 
 
 def is_own(error: BaseException) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,18 +42,25 @@ class Output:
     stack: Stack
 
 
+def outside(stack: Stack) -> Stack:
+    """From the line that calls a compiled function on: what runs in place of its code has no lines of its own."""
+    compiled: Any = importlib.import_module("torch._dynamo.utils").orig_code_map
+    return tuple(itertools.dropwhile(lambda place: place.code in compiled, stack))
+
+
 class Trees:
     """Follows trees by their own methods; `replayed` is told of outputs, `late` of one that is used when it is lost."""
 
     def __init__(self, openings: Openings) -> None:
         self.openings = openings
         self.is_followed = False
+        self.running = 0  # functions, one inside of the other where a tree begins anew
         self.is_making_pool = False  # by a capture of nothing, which keeps the pool
         self.functions: dict[tuple[int, object], Graphed] = {}
         self.replayed: list[Callable[[Any, list[torch.Tensor]], None]] = []
         self.late: list[Callable[[Output], None]] = []
         self._given: dict[int, Stack] = {}  # by the identity of an output, where it was given
-        self._lost: dict[int, Output] = {}  # by the identities of tensors and of storages
+        self._lost: list[Output] = []
 
     @contextlib.contextmanager
     def following(self) -> Iterator[None]:
@@ -73,9 +81,10 @@ class Trees:
     def uses(self, call: Call) -> None:
         """An operator is about to run."""
         for tensor in call.tensors if self._lost else ():
-            found = self._lost.get(id(tensor)) or self._lost.get(storage_key(tensor))
-            if found is not None and (found.tensor() is tensor or not found.storage.expired()):
-                self._lost = {key: one for key, one in self._lost.items() if one is not found}
+            key = storage_key(tensor)
+            found = next((one for one in self._lost if one.tensor() is tensor or one.storage.cdata == key), None)
+            if found is not None:
+                self._lost.remove(found)
                 for told in self.late:
                     told(found)
 
@@ -93,10 +102,14 @@ class Trees:
     def _running(self, run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
         def ran(manager: Any, inputs: Any, function: Any) -> Any:
-            stack = caller_stack()
+            stack = outside(caller_stack())
             graphed = self.functions.setdefault((id(manager), function), Graphed(stack))
             graphed.runs += 1
-            outputs = run(manager, inputs, function)
+            self.running += 1
+            try:
+                outputs = run(manager, inputs, function)
+            finally:
+                self.running -= 1
             for tensor in tensors(tuple(outputs)):
                 self._given[id(tensor)] = stack
             return outputs
@@ -130,5 +143,6 @@ class Trees:
         return lost
 
     def _lose(self, tensor: torch.Tensor) -> None:
-        found = Output(weakref.ref(tensor), StorageWeakRef(tensor.untyped_storage()), self._given.pop(id(tensor), ()))
-        self._lost |= {id(tensor): found, storage_key(tensor): found}
+        self._lost = [one for one in self._lost if one.tensor() is not None or not one.storage.expired()]
+        storage = StorageWeakRef(tensor.untyped_storage())
+        self._lost.append(Output(weakref.ref(tensor), storage, self._given.pop(id(tensor), ())))

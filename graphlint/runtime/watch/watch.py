@@ -34,10 +34,11 @@ from graphlint.runtime.watch.clocks import Clocks
 from graphlint.runtime.watch.compiled import Compiled
 from graphlint.runtime.watch.failures import is_own, raised
 from graphlint.runtime.watch.hooks import Hooks
-from graphlint.runtime.watch.openings import GRAPH, GRAPHED, Openings
+from graphlint.runtime.watch.openings import COMPILED, GRAPH, GRAPHED, Openings
 from graphlint.runtime.watch.process import Process
 from graphlint.runtime.watch.recorder import Recorder, first_line
 from graphlint.runtime.watch.standins import Standins, patched
+from graphlint.runtime.watch.trees import outside
 
 _ABOUT_CAPTURE = re.compile(r"captur|legacy|memory", re.I)  # the driver speaks of much else
 
@@ -118,7 +119,8 @@ class Watch:
             if self._is_ignoring or self.compiled.trees.is_making_pool:
                 begin(graph, *args, **kwargs)
                 return
-            stack = caller_stack() or self.opening
+            stack = caller_stack()
+            stack = (outside(stack) if COMPILED in self.openings.running else stack) or self.opening
             region = self._region(stack)
             try:
                 begin(graph, *args, **kwargs)

@@ -17,11 +17,14 @@ from torch._functorch import config as functorch_config
 from torch._guards import detect_fake_mode
 from torch._inductor import compile_fx, config, cudagraph_trees
 from torch._inductor.cudagraph_utils import get_placeholder_info
+from torch._inductor.fx_passes import joint_graph
 from torch._inductor.fx_passes.post_grad import move_constructors_to_gpu
 from torch.fx import GraphModule, Interpreter, Node
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
+from graphlint.errors import UsageError
 from graphlint.runtime.device.backend import LeftOut
+from graphlint.runtime.device.emulator.kernels import not_modelled
 from graphlint.runtime.device.emulator.labels import hidden, name_again
 from graphlint.runtime.device.emulator.partitions import mutated, reason, split
 from graphlint.runtime.device.emulator.trees import Trees
@@ -58,8 +61,13 @@ def prepare(trees: Trees) -> None:
 def compile_traced(compiling: Callable[..., Any], module: GraphModule, examples: Sequence[Any], **given: Any) -> Any:
     """What takes the place of the entry of Inductor, `compiling`, and lets it trace what goes backward as well."""
     goes_backward = any(isinstance(one, torch.Tensor) and one.requires_grad for one in examples)
-    with hidden(examples) if goes_backward and torch.is_grad_enabled() else contextlib.nullcontext():
-        return compiling(module, examples, **({"inner_compile": compile_graph} | given))
+    try:
+        with hidden(examples) if goes_backward and torch.is_grad_enabled() else contextlib.nullcontext():
+            return compiling(module, examples, **({"inner_compile": compile_graph} | given))
+    except UsageError:
+        raise
+    except Exception as error:
+        raise not_modelled(f"torch cannot compile this without a GPU ({type(error).__name__}: {error})") from error
 
 
 class Graphed(torch.nn.Module):
@@ -124,6 +132,7 @@ def compile_graph(
 
 def _move_to_device(module: GraphModule, examples: Sequence[Any]) -> None:
     """Numbers of the host that only the device uses go there first, as Inductor has it."""
+    joint_graph.patterns.apply(module.graph)
     move_constructors_to_gpu(module.graph)
     module.recompile()
     if all("val" in node.meta for node in module.graph.nodes if node.op == "call_function"):
@@ -139,7 +148,9 @@ def boxed(module: GraphModule) -> Run:
     def run(args: list[Any]) -> Any:
         given = list(args)
         args.clear()
-        found = Interpreter(module).run(*given)
+        interpreter = Interpreter(module)
+        interpreter.extra_traceback = False  # what fails says so in its own words
+        found = interpreter.run(*given)
         return found if isinstance(found, tuple | list) else (found,)
 
     run._boxed_call = True  # type: ignore[attr-defined]
@@ -161,8 +172,15 @@ def _graphed(part: GraphModule, *, static: set[str], is_backward: bool, is_infer
         placeholders=get_placeholder_info(part.graph),
         mutated_input_idxs=tuple(sorted(set(mutated(part)))),
     )
-    run._boxed_call = True  # type: ignore[attr-defined]
-    return run
+
+    def ran(args: list[Any]) -> Any:
+        try:
+            return run(args)
+        except AssertionError as error:  # of torch, which the memory of a GPU would have met
+            raise not_modelled(f"trees of CUDA graphs say `{error}`") from error
+
+    ran._boxed_call = True  # type: ignore[attr-defined]
+    return ran
 
 
 def _output(module: GraphModule) -> Node:

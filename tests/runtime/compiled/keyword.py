@@ -1,0 +1,15 @@
+"""Arguments by name."""
+# graphed: wholly
+
+import torch
+
+
+@torch.compile(mode="reduce-overhead")
+def step(x, *, scale):
+    return x * scale
+
+
+with torch.no_grad():
+    for _ in range(4):
+        y = step(torch.randn(8, device="cuda"), scale=torch.ones(8, device="cuda"))
+print(y.sum().item())

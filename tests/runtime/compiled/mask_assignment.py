@@ -1,0 +1,18 @@
+"""A mask assigns a tensor, for which positions are counted."""
+# graphed: partly
+
+import torch
+
+
+@torch.compile(mode="reduce-overhead")
+def step(x, value):
+    y = x * 2
+    y[x > 0] = value  # expect: GL707
+    return y
+
+
+value = torch.ones((), device="cuda")
+with torch.no_grad():
+    for _ in range(4):
+        y = step(torch.randn(8, device="cuda"), value)
+print(y.sum().item())

@@ -1,0 +1,11 @@
+"""Sizes are constants of the graph."""
+# graphed: wholly
+
+import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 8)).cuda().eval()
+step = torch.compile(model, mode="reduce-overhead", dynamic=False)
+with torch.no_grad():
+    for _ in range(4):
+        y = step(torch.randn(4, 8, device="cuda"))
+print(y.sum().item())
