@@ -65,7 +65,8 @@ class Attributes:
         known = [m for m in members(value) if not isinstance(m, (Unknown, Method, Host))]
         if answers is not None:
             told = answers[frame.mode.value]
-        elif known:  # what else something may be lies where the capture is, as what is known of it does
+        elif known or any(isinstance(m, Host) for m in members(value)):
+            # What a region computes with lies where the capture is, if nothing puts it elsewhere.
             told = Const(asked is Place.DEVICE)
         else:
             return value
