@@ -75,14 +75,16 @@ def test_a_model_that_is_called_before(tmp_path: Path, warm: str, more: str) -> 
 
 
 def test_a_warm_up_on_the_stream_of_the_caller(tmp_path: Path) -> None:
-    """It matters to gradients alone, so a side stream or a mode without them silences."""
-    plain = RUNNER.format(warm="self.model(self.x)  # tied", more="")
+    """It matters to gradients alone: a side stream, a mode without them, or a file that has none silences."""
+    trains = "\n    def loss(self, y):\n        return y.sum().backward()"
+    plain = RUNNER.format(warm="self.model(self.x)  # tied", more=trains)
     assert of_code(analyse(tmp_path / "plain", plain), "GL602") == lines(plain, "tied")
+    assert of_code(analyse(tmp_path / "infers", plain.replace(trains, "")), "GL602") == []
     for name, warm in (
         ("side", "with torch.cuda.stream(torch.cuda.Stream()): self.model(self.x)"),
         ("silent", "with torch.no_grad(): self.model(self.x)"),
     ):
-        assert of_code(analyse(tmp_path / name, RUNNER.format(warm=warm, more="")), "GL602") == []
+        assert of_code(analyse(tmp_path / name, RUNNER.format(warm=warm, more=trains)), "GL602") == []
     decorated = plain.replace("    def capture", "    @torch.inference_mode()\n    def capture")
     assert of_code(analyse(tmp_path / "decorated", decorated), "GL602") == []
 
@@ -100,6 +102,7 @@ class Graphed:
                 self.calls += 1
                 return self.module(x)  # tied
             if self.calls == self.warm_up:
+                assert not x.requires_grad
                 self.x, self.graph = x.clone(), torch.cuda.CUDAGraph()
                 with torch.cuda.graph(self.graph):
                     self.y = self.module(self.x)
