@@ -218,6 +218,34 @@ def test_what_is_emptied_again_or_never_filled_is_not_there(
     assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
 
 
+@pytest.mark.parametrize("before", ["", "step(x, 2)"])
+@pytest.mark.parametrize(
+    ("kept", "confidence"),
+    [
+        ("global WORKSPACE\n            if WORKSPACE is None:\n                WORKSPACE = x.item()", "low"),
+        ("known = TABLE.get(n)\n            if known is None:\n                TABLE[n] = x.item()", "low"),
+        ("known = x if n else None\n            if known is None:\n                known = x.item()", "medium"),
+    ],
+)
+def test_a_warm_up_fills_globals_and_tables(tmp_path: Path, kept: str, confidence: str, before: str) -> None:
+    """What a local name holds is nothing that lasts."""
+    program = f"""
+        import torch
+        WORKSPACE, TABLE = None, {{}}
+        def step(x, n):
+            {kept}
+            return x
+        def main(n):
+            x = torch.ones(4, device="cuda")
+            {before}
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x, n)
+        """
+    report = analyse(tmp_path, program, confidence=Confidence.LOW).report
+    expected = confidence if before else "medium"
+    assert {expected} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
+
+
 @pytest.mark.parametrize(
     ("capture", "confidence"),
     [

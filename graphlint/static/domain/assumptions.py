@@ -10,7 +10,9 @@ from typing import TypeAlias
 from graphlint.finding import Condition
 from graphlint.static.domain.defaults import by_default
 from graphlint.static.domain.program import Function
+from graphlint.static.index.parts import rebound_in
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 _NEGATED = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -44,7 +46,7 @@ class Assumption:
     @property
     def is_unfilled(self) -> bool:
         """Whether state that is filled once is not there: `self.x is None`, `not self.ready`, `key not in cache`,
-        `len(state) == 0`.
+        `len(state) == 0`, a global that is None, what a table was asked for and has not.
         """
         match self.test:
             case _ if self.form == FIRST_CALL:
@@ -55,6 +57,8 @@ class Assumption:
                 return self.outcome
             case ir.Compare(left=ir.Attribute(), comparisons=(("is", ir.Literal(value=None)),)):
                 return self.outcome
+            case ir.Compare(left=ir.Name(id=name), comparisons=(("is", ir.Literal(value=None)),)):
+                return self.outcome and (name in rebound_in(self.function.module) or _is_looked_up(name, self.function))
             case ir.Compare(comparisons=(("not in", ir.Attribute() | ir.Name()),)):
                 return self.outcome
         return False
@@ -74,6 +78,18 @@ class Assumption:
             is_default = by_default(function, test) in (None, outcome) if is_test else self.is_named
             opposite = _said(function, test, not outcome) if is_test else ""
             yield Condition(words, str(function.module.path), line, is_default, opposite)
+
+
+def _is_looked_up(name: str, function: Function) -> bool:
+    """Whether a local name is what a table has under some key: `kept = table.get(key)`."""
+    return any(
+        isinstance(part, ir.Assign)
+        and isinstance(part.value, ir.Call)
+        and isinstance(part.value.func, ir.Attribute)
+        and part.value.func.attr == "get"
+        and any(isinstance(target, ir.Name) and target.id == name for target in part.targets)
+        for part in walk(function.code.body)
+    )
 
 
 Assumptions: TypeAlias = tuple[Assumption, ...]
