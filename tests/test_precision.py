@@ -16,9 +16,9 @@ def _finding(line: int, **changes: object) -> dict[str, object]:
 
 
 def test_each_tree_is_drawn_from_in_turn() -> None:
-    """Errors that may be shown, the same ones for the same seed."""
+    """Errors and warnings that may be shown, the same ones for the same seed."""
     many = [_finding(line) for line in range(50)]
-    few = [_finding(1), _finding(2, confidence="low"), _finding(3, severity="warning")]
+    few = [_finding(1, severity="warning"), _finding(2, confidence="low"), _finding(3, severity="note")]
     drawn = list(draw(10, 1, {"many": many, "few": few}))
     assert [one["tree"] for one in drawn].count("few") == 1
     assert len(drawn) == 10
@@ -34,6 +34,11 @@ def test_what_nobody_has_read_is_not_counted() -> None:
     with pytest.raises(ValueError, match="not judged"):
         rate([drawn])
     assert rate([drawn | {"is_true": True}]) == "1 of 1 true (100%); medium: 1 of 1"
+    quiet = drawn | {"is_true": False, "code": "GL511", "confidence": "high"}
+    assert rate([drawn | {"is_true": True}, quiet]).splitlines() == [
+        "1 of 2 true (50%); high: 0 of 1, medium: 1 of 1",
+        "GL4, GL5, GL6, GL7: 0 of 1 true (0%); high: 0 of 1",
+    ]
 
 
 def test_the_sample_that_was_read_is_judged_throughout() -> None:

@@ -1,9 +1,10 @@
-"""Errors of `check` on trees that nothing was tuned on: drawn at random to be read, and what came of reading them.
+"""Findings of `check` on trees that nothing was tuned on: drawn at random to be read, and what came of reading them.
 
-`python -m tests.precision.sample draw NUMBER SEED TREE=REPORT.json...` prints as many errors of medium or high
-confidence, each tree in turn, one JSON object a line, with `is_true` and `because` to fill in by hand: whether it is
-true as it is shown, its conditions counted.
-`python -m tests.precision.sample rate FILE` prints how many are, by confidence. What was read stands in `judged.jsonl`.
+`python -m tests.precision.sample draw NUMBER SEED TREE=REPORT.json...` prints as many errors and warnings of medium or
+high confidence, each tree in turn, one JSON object a line, with `is_true` and `because` to fill in by hand: whether it
+is true as it is shown, its conditions counted.
+`python -m tests.precision.sample rate FILE` prints how many are, by confidence, and how many of those rules are that
+speak of what captures without an error. What was read stands in `judged.jsonl`.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from pathlib import Path
 from typing import Any
 
 SHOWN = ("path", "line", "code", "confidence", "message")
+SILENT = ("GL4", "GL5", "GL6", "GL7")  # the families of what captures without an error, and replays wrong
 
 
 def draw(number: int, seed: int, reports: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    """Errors of several trees, by the name of the tree, shuffled in each."""
+    """Errors and warnings of several trees, by the name of the tree, shuffled in each."""
     chosen = random.Random(seed)
     shuffled = []
     for tree, findings in sorted(reports.items()):
-        errors = [f for f in findings if f["severity"] == "error" and f["confidence"] != "low"]
-        errors.sort(key=lambda f: (f["path"], f["line"], f["code"]))
-        chosen.shuffle(errors)
-        shuffled.append([(tree, finding) for finding in errors])
+        shown = [f for f in findings if f["severity"] != "note" and f["confidence"] != "low"]
+        shown.sort(key=lambda f: (f["path"], f["line"], f["code"], f["message"]))
+        chosen.shuffle(shown)
+        shuffled.append([(tree, finding) for finding in shown])
     in_turn = (drawn for drawn in chain.from_iterable(zip_longest(*shuffled)) if drawn is not None)
     for tree, finding in islice(in_turn, number):
         when = [condition["text"] for condition in finding["when"]]
@@ -39,6 +41,12 @@ def rate(judged: list[dict[str, Any]]) -> str:
     """How many of those that were read are true. Raises ValueError for one that nobody has judged."""
     if any(one["is_true"] is None for one in judged):
         raise ValueError("a finding is not judged yet")
+    said = _shares(judged)
+    silent = [one for one in judged if one["code"].startswith(SILENT)]
+    return f"{said}\n{', '.join(SILENT)}: {_shares(silent)}" if silent else said
+
+
+def _shares(judged: list[dict[str, Any]]) -> str:
     read = Counter(one["confidence"] for one in judged)
     true = Counter(one["confidence"] for one in judged if one["is_true"])
     shares = [f"{confidence}: {true[confidence]} of {read[confidence]}" for confidence in sorted(read)]
