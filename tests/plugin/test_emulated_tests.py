@@ -309,3 +309,29 @@ def test_it(kind):
     result.stdout.fnmatch_lines(
         ["GL101 at test_serve.py:15: Reading is not safe to capture", "3 graph-safe assertions: 3 emulated"]
     )
+
+
+def test_what_is_compiled_is_graphed_as_a_whole_or_fails(session: Session) -> None:
+    """What is left out is told by its line; what compiles nothing proves nothing."""
+    tests = """
+class Broken(Scaled):
+    def forward(self, x):
+        y = self.inner(x)
+        torch._dynamo.graph_break()
+        return y * 2
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("kind", (Scaled, Broken))
+def test_compiled(graph_safe, kind):
+    with torch.no_grad():
+        graph_safe.compiled(kind().cuda().eval(), (ones(2, 4),))
+
+@pytest.mark.filterwarnings("default")
+def test_other_mode(graph_safe):
+    with torch.no_grad():
+        graph_safe.compiled(Scaled().cuda().eval(), (ones(2, 4),), mode="default")
+"""
+    result = session(tests, "-q")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*GL707 at test_serve.py:*", "*torch._dynamo.graph_break()*"])
+    result.stdout.fnmatch_lines(["*compiles nothing that could run in CUDA graphs*"])

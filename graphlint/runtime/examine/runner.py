@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +55,9 @@ def is_compiled(call: Callable[..., Any]) -> bool:
 
 def compiled(call: Callable[..., Any], mode: str) -> Callable[..., Any]:
     """The same, compiled in a mode; what is compiled already stays as it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch loads what it warns of itself
+        importlib.import_module("torch._inductor.compile_fx")
     return call if is_compiled(call) else torch.compile(call, mode=mode)
 
 
