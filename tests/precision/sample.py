@@ -24,12 +24,11 @@ SILENT = ("GL4", "GL5", "GL6", "GL7")  # the families of what captures without a
 
 def draw(number: int, seed: int, reports: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     """Errors and warnings of several trees, by the name of the tree, shuffled in each."""
-    chosen = random.Random(seed)
     shuffled = []
     for tree, findings in sorted(reports.items()):
         shown = [f for f in findings if f["severity"] != "note" and f["confidence"] != "low"]
         shown.sort(key=lambda f: (f["path"], f["line"], f["code"], f["message"]))
-        chosen.shuffle(shown)
+        random.Random(f"{tree} {seed}").shuffle(shown)  # what is drawn of one tree does not hang on the others
         shuffled.append([(tree, finding) for finding in shown])
     in_turn = (drawn for drawn in chain.from_iterable(zip_longest(*shuffled)) if drawn is not None)
     for tree, finding in islice(in_turn, number):

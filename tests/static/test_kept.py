@@ -54,6 +54,7 @@ TOLD = "  # expect: GL501"
     [
         (SET, "y * self.mask", "layer.inner"),
         (f"{SET}\n        self.mask = self.mask + 1", "y * self.mask", "layer.inner"),
+        (f"held = self.mask\n        {SET}\n        print(x.shape)\n        self.mask = held", "y", "layer.inner"),
         (SET + TOLD, "y", "layer.inner"),
         (SET + TOLD, "y * self.mask", "layer.router.mask"),
         (f"if self.mask is None:\n            {SET}{TOLD}", "y * self.mask", "layer.inner"),
@@ -63,6 +64,7 @@ TOLD = "  # expect: GL501"
     ids=[
         "the next call reads it",
         "it is made in two steps",
+        "what was there is put back",
         "nobody here reads it",
         "another file reads it",
         "it is filled once",
@@ -74,3 +76,12 @@ def test_what_is_kept_for_the_rest_of_a_region_is_a_hint(tmp_path: Path, kept: s
     """It is set anew each time before it is read; an attribute of another class by its name is another one."""
     analysis = analyse(tmp_path, PROGRAM.format(kept=kept, used=used, told=told))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL501"]
+
+
+def test_a_field_of_that_name_is_another_one(tmp_path: Path) -> None:
+    """What another file reads may be of a class that declares it."""
+    program = PROGRAM.replace(
+        "def statistics", "import torch\n\nclass Record:\n    mask: torch.Tensor\n\ndef statistics"
+    )
+    program = program.format(kept=SET, used="y * self.mask", told="layer.mask")
+    assert [] == [one for one in analyse(tmp_path, program).shown if one[2] == "GL501"]

@@ -12,7 +12,7 @@ from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.writes.changes import loads_in
-from graphlint.static.writes.stores import Store, Written
+from graphlint.static.writes.stores import Store, Written, stores_to
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers, stands_in
 
@@ -36,6 +36,8 @@ class Kept:
         if not isinstance(state.owner, ClassDefinition):
             return False
         written = self.writers.of(state)
+        if any(_puts_back(one, place) for one in written):
+            return True
         lines = {(one.module, one.store.line) for one in written}
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
         homes = dict.fromkeys((place.function.module, *(one.module for one in written)))
@@ -48,10 +50,11 @@ class Kept:
         )
 
     def _readers(self, name: str, homes: dict[Module, None]) -> Iterator[Module]:
-        """The modules that may read an attribute; others are left out where their classes have one of that name."""
+        """The modules that may read an attribute; others are left out where something else there has that name."""
         yield from homes
-        project = self.writers.project
-        if project.owning(name) <= {home.path for home in homes}:
+        project, paths = self.writers.project, {home.path for home in homes}
+        declared = HoldsAny([f"{name}:"], rf"(?m)^\s+{name}:\s")  # a field, or a parameter
+        if project.owning(name) <= paths and paths.issuperset(project.answering(declared)):
             for path in project.answering(HoldsAny([f".{name}"], rf"\.{name}\b")):
                 if (module := project.module_at(path)) not in homes:
                     yield module
@@ -64,6 +67,20 @@ def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iter
             line = counted + segment.first - 1
             if is_dotted and not (is_own and not stands_in(module, line, family)):
                 yield module, line, definition.qualname if definition is not None else ""
+
+
+def _puts_back(written: Written, place: Place) -> bool:
+    """Whether a statement further on gives an attribute what its function has read of it before."""
+    module, store, line = written.module, written.store, place.line
+    if module is not place.function.module or written.qualname != place.function.qualname or store.line <= line:
+        return False
+    return isinstance(store.value, ast.Name) and any(
+        one.segment == written.segment
+        and one.store.line < line
+        and isinstance(one.store.value, ast.Attribute)
+        and one.store.value.attr == store.name
+        for one in stores_to(module, store.value.id, False)
+    )
 
 
 def _sets_anew(store: Store) -> bool:
