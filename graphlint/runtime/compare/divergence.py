@@ -22,7 +22,8 @@ class Divergence:
         """The first operator that differs, and in what: its `path`, `numbers` or `results`; `nothing` differs else."""
         for position, (found, expected) in enumerate(zip(self.replayed, self.eager, strict=False)):
             if found.operator != expected.operator or shapes(found) != shapes(expected):
-                return expected if expected.stack else found, "path"
+                is_more = not expected.stack or self._goes_on_behind(position)
+                return found if is_more else expected, "path"
             if found.numbers != expected.numbers:
                 return found, "numbers"
             if found.is_unfilled:
@@ -34,6 +35,16 @@ class Divergence:
         if len(longer) > len(shorter):
             return longer[len(shorter)], "path"
         return self.replayed[-1] if self.replayed else Traced("", (), (), []), "nothing"
+
+    def _goes_on_behind(self, position: int) -> bool:
+        """Whether the graph does something that eager leaves out, and later what eager does instead."""
+        found, expected = self.replayed[position], self.eager[position]
+        is_later = any(_stand_alike(expected, one) for one in self.replayed[position:])
+        return is_later and not any(_stand_alike(found, one) for one in self.eager[position:])
+
+
+def _stand_alike(one: Traced, other: Traced) -> bool:
+    return (one.operator, one.stack) == (other.operator, other.stack)
 
 
 def shapes(traced: Traced) -> list[torch.Size]:

@@ -23,15 +23,13 @@ class Noise:
     def mismatch(self) -> tuple[int, Difference] | None:
         """The position of the first step that differs, and how."""
         steps = list(self.eager())
-        floors: Floors = [{} for _ in steps]
+        floors = self._apart(steps)
         mismatch = first_mismatch(self.replays(), steps, floors)
-        for measured in (self._apart, self._rounded):
-            if mismatch is not None:
-                floors = measured(steps, floors)
-                mismatch = first_mismatch(self.replays(), steps, floors)
-        return mismatch
+        if mismatch is None:
+            return None
+        return first_mismatch(self.replays(), steps, self._rounded(steps, floors))
 
-    def _apart(self, steps: list[Values], _: Floors) -> Floors:
+    def _apart(self, steps: list[Values]) -> Floors:
         """How far two eager runs are apart."""
         floors = [noise_floor(runs, "") for runs in zip(steps, self.eager(), strict=True)]
         self.wavers = any(far for floor in floors for far in floor.values())

@@ -29,6 +29,8 @@ def test_another_operator_is_another_path() -> None:
     """A branch that was decided at capture leads to other operators, or to fewer."""
     assert Divergence([ADD, MUL], [ADD, ADD], [ADD, ADD]).first() == (ADD, "path")
     assert Divergence([ADD], [ADD, MUL], [ADD, MUL]).first() == (MUL, "path")
+    assert Divergence([ADD], [MUL, ADD], [MUL, ADD]).first() == (MUL, "path")
+    assert Divergence([MUL, ADD], [ADD], [ADD]).first() == (MUL, "path")
 
 
 def test_another_number_is_named_before_the_result_that_it_changes() -> None:
