@@ -8,7 +8,7 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from graphlint.static.syntax.lowering.positions import positions
+from graphlint.static.syntax.lowering.concrete.positions import positions
 
 SOURCES = sorted(Path(__file__).resolve().parent.parent.parent.glob("graphlint/static/**/*.py"))
 

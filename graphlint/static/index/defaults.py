@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from graphlint.static.index.module import UNPARSABLE, Module, parse
+from graphlint.static.index.module import Module, parse
+from graphlint.static.syntax.trees import UNPARSABLE
 
 _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphlint.static.index.module import UNPARSABLE, Definition, parse
+from graphlint.static.index.module import Definition, parse
+from graphlint.static.syntax.trees import UNPARSABLE
 
 _LONGEST = 80  # lines of a header
 

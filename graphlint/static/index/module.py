@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,13 +16,13 @@ from itertools import accumulate
 from pathlib import Path
 
 from graphlint.reading import reads
-from graphlint.static.syntax import ir
+from graphlint.static.syntax import ir, trees
 from graphlint.static.syntax.lowering import EndlessSource, UnparsableSource, lower_segment
 from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
 from graphlint.static.syntax.outline import outline
+from graphlint.static.syntax.trees import UNPARSABLE
 
 TOO_DEEP = ("nests too deep to be read", 1)
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Module:
@@ -125,7 +124,7 @@ class Module:
         return None
 
     def lowered(self, segment: Segment) -> ir.Block:
-        """The compact form of a segment; empty if libcst does not accept it."""
+        """The compact form of a segment; empty if nothing can be made of it."""
         key = segment.first, segment.last
         if key not in self._lowered:  # to put its text together for each call takes longer than the call
             self._lowered[key] = self._lower(segment)
@@ -172,9 +171,7 @@ def parse(text: str) -> ast.Module:
     """The tree of a text. Raises one of UNPARSABLE."""
     if is_too_long(text):
         raise ValueError(f"it holds more than {MAX_FILE:,} elements, operators and lines")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
+    return trees.parse(text)
 
 
 @dataclass(frozen=True, slots=True)

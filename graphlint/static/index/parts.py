@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from graphlint.static.index.module import UNPARSABLE, Definition, Module, Segment, parse
+from graphlint.static.index.module import Definition, Module, Segment, parse
+from graphlint.static.syntax.trees import UNPARSABLE, WRAPPER
 
 _ASSIGNED = re.compile(
     r"[\s\\)\]]*(?:=(?!=)|[-+*/%@&|^]=|(?:\*\*|//|<<|>>)=|in\b|\#|:[ \t]*[^\s\#]"  # `x: int = 1`, not `if x:`
@@ -24,7 +25,6 @@ _FILLED = re.compile(r"[\s\\)\]]*[\[\#]")
 _CALLED = re.compile(r"[\s\\)]*\(")
 _FAR = 200  # characters between a dot and the name behind it
 _ASKS_FOR_GRADIENT = "requires_grad_"  # the only method with such a name that leaves the values as they are
-_WRAPPER = "if True:\n"  # gives an indented segment a parent
 Fits: TypeAlias = Callable[[str, int, int], bool]  # a text, and where in it a word begins and ends
 
 
@@ -146,7 +146,7 @@ def writes_in(source: str) -> Writes:
     """What a segment writes, and what is defined inside of it."""
     is_indented = source[:1] in (" ", "\t")
     try:
-        tree = parse(_WRAPPER + source if is_indented else source)
+        tree = parse(WRAPPER + source if is_indented else source)
     except UNPARSABLE:
         return Writes()
     assigned: list[ast.expr] = []

@@ -9,18 +9,18 @@ Long, because there is a small class for every kind of node.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 Pos: TypeAlias = tuple[int, int, int, int]
 
 
 class Places(Protocol):
-    """The positions of a segment, by numbers that mean something to it alone."""
+    """The positions of a segment, by keys that mean something to it alone."""
 
-    def __getitem__(self, number: int, /) -> Pos: ...
+    def __getitem__(self, key: Any, /) -> Pos: ...
 
 
-Mark: TypeAlias = tuple[Places, int]
+Mark: TypeAlias = tuple[Places, Any]
 NOWHERE: Mark = (((0, 0, 0, 0),), 0)
 
 
@@ -32,8 +32,8 @@ class Node:
 
     @property
     def pos(self) -> Pos:
-        places, number = self.mark
-        return places[number]
+        places, key = self.mark
+        return places[key]
 
 
 @dataclass(slots=True, eq=False)
@@ -145,7 +145,7 @@ class Comprehension(Node):
 
 @dataclass(slots=True, eq=False)
 class Formatted(Node):
-    """An f-string: its texts and formatted expressions; `plain` if no expression has a format or conversion."""
+    """An f-string: its expressions, and the texts between them if it is `plain`: none has a format or conversion."""
 
     parts: tuple[str | Expr, ...]
     plain: bool

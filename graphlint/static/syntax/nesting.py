@@ -1,6 +1,6 @@
 """Source in, what of it is too deep or too long to be read out, and where.
 
-libcst parses by native recursion, and whoever walks a tree is recursive: what nests without an end would end the
+Parsers recur natively, and whoever walks a tree is recursive: what nests without an end would end the
 process. So it is counted before, from above: brackets, and what stands between two commas or ends of a line.
 """
 

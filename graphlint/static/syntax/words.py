@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_WRAPPER = "if True:\n"  # gives an indented piece of source a parent
+from graphlint.static.syntax.trees import UNPARSABLE, WRAPPER, parse
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,8 @@ class Words:
         if not self.pattern.search(text):
             return False
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                nodes = list(ast.walk(ast.parse(_WRAPPER + text if text[:1] in " \t" else text)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            nodes = list(ast.walk(parse(WRAPPER + text if text[:1] in " \t" else text)))
+        except UNPARSABLE:
             return True
         local = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         local |= {node.arg for node in nodes if isinstance(node, ast.arg)}

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from graphlint.static.index.module import UNPARSABLE, Definition, Module, Segment, parse
+from graphlint.static.index.module import Definition, Module, Segment, parse
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax.nesting import too_deep
+from graphlint.static.syntax.trees import UNPARSABLE, WRAPPER
 
 # Methods of containers that change what they hold.
 MUTATORS = frozenset({
@@ -17,7 +18,6 @@ MUTATORS = frozenset({
     "setdefault", "update",
 })  # fmt: skip
 UNKNOWN_KEY = object()
-_WRAPPER = "if True:\n"  # gives an indented segment a parent
 _FLAGS = (ast.BitAnd, ast.BitOr)  # a flag that is joined with another one counts nothing
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -123,7 +123,7 @@ def tree_of(source: str) -> ast.stmt | None:
     if too_deep(source):
         return None
     try:
-        tree = parse(_WRAPPER + source if is_indented else source)
+        tree = parse(WRAPPER + source if is_indented else source)
     except UNPARSABLE:
         return None
     if not tree.body:

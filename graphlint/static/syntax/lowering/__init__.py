@@ -1,6 +1,7 @@
-"""Source of one definition or statement in, compact form out: libcst parses, one pass lowers.
+"""Source of one definition or statement in, compact form out: Python itself parses, one pass lowers.
 
-The result depends on the text alone, so that it is shared by every file that repeats it.
+What this release of Python cannot read, libcst does; the forms are the same. They depend on the text alone, so that
+they are shared by every file that repeats it.
 """
 
 from __future__ import annotations
@@ -8,8 +9,11 @@ from __future__ import annotations
 from functools import cache
 
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering.abstract import statements as abstract
+from graphlint.static.syntax.lowering.abstract.positions import Misplaced
 from graphlint.static.syntax.nesting import too_deep
 from graphlint.static.syntax.store import current
+from graphlint.static.syntax.trees import UNPARSABLE
 
 
 class UnparsableSource(Exception):
@@ -32,14 +36,23 @@ def lower_segment(text: str) -> ir.Block:
 
 
 def _lower(text: str) -> ir.Block:
-    # Imported here because a tree without a region needs no libcst, which takes longer to load than all the rest.
-    from libcst import ParserSyntaxError
-
-    from graphlint.static.syntax.lowering.statements import lower
-
     deep = too_deep(text)
     if deep is not None:
         raise EndlessSource(*deep)
+    try:
+        return abstract.lower(text)
+    except RecursionError:
+        raise EndlessSource("nests too deep", 0) from None
+    except (*UNPARSABLE, Misplaced):
+        return _lower_concrete(text)
+
+
+def _lower_concrete(text: str) -> ir.Block:
+    # Imported here because hardly any run needs libcst, which takes longer to load than all the rest.
+    from libcst import ParserSyntaxError
+
+    from graphlint.static.syntax.lowering.concrete.statements import lower
+
     try:
         return lower(text)
     except RecursionError:

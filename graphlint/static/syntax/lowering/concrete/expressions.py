@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias
 import libcst as cst
 
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.lowering.common import Scope, formatted
 
 BINARY: dict[type[cst.CSTNode], str] = {
     cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/", cst.FloorDivide: "//", cst.Modulo: "%",
@@ -32,25 +34,15 @@ _COMPREHENSIONS: dict[type[cst.CSTNode], str] = {
 Plain: TypeAlias = cst.SimpleString | cst.Integer | cst.Float | cst.Imaginary
 
 
-class Expressions:
+class Expressions(Scope):
     """Lowers the expressions of one segment, and gathers the names that the function around them reads."""
 
     def __init__(self, places: ir.Places) -> None:
+        super().__init__()
         self.places = places
-        self.loads: set[str] = set()
-        self.yields = False
 
     def mark(self, node: cst.CSTNode) -> ir.Mark:
         return self.places, id(node)
-
-    def inner(self, lower: Callable[[], ir.Block]) -> tuple[ir.Block, frozenset[str], bool]:
-        """A body, the names it reads and whether it yields; the function around it reads these names as well."""
-        outer_loads, outer_yields = self.loads, self.yields
-        self.loads, self.yields = set(), False
-        body = lower()
-        loads, yields = frozenset(self.loads), self.yields
-        self.loads, self.yields = outer_loads | loads, outer_yields
-        return body, loads, yields
 
     def parameters(self, params: cst.Parameters) -> tuple[ir.Parameter, ...]:
         lowered: list[ir.Parameter] = []
@@ -88,7 +80,7 @@ class Expressions:
 
     def _subscript(self, node: cst.Subscript) -> ir.Expr:
         parts = [self.index(element.slice, node) for element in node.slice]
-        is_tuple = len(parts) > 1 or isinstance(node.slice[0].comma, cst.Comma)
+        is_tuple = len(parts) > 1 or isinstance(node.slice[0].comma, cst.Comma) or isinstance(parts[0], ir.Starred)
         index = ir.Display(self.mark(node), "tuple", tuple(parts)) if is_tuple else parts[0]
         return ir.Subscript(self.mark(node), self.expr(node.value), index)
 
@@ -165,8 +157,8 @@ class Expressions:
                 parts.append(self.expr(part.expression))
                 plain = plain and part.format_spec is None and part.conversion is None and part.equal is None
             elif isinstance(part, cst.FormattedStringText):
-                parts.append(part.value.replace("{{", "{").replace("}}", "}"))
-        return ir.Formatted(self.mark(node), tuple(parts), plain and "r" not in node.prefix.lower())
+                parts.append(_text(part, node))
+        return formatted(self.mark(node), parts, plain)
 
     def _concatenated(self, node: cst.ConcatenatedString) -> ir.Expr:
         left, right = self.expr(node.left), self.expr(node.right)
@@ -176,8 +168,9 @@ class Expressions:
             if isinstance(left.value, bytes) and isinstance(right.value, bytes):
                 return ir.Literal(self.mark(node), left.value + right.value)
         pieces = [_formatted(part) for part in (left, right)]
-        parts = tuple(part for piece in pieces for part in piece.parts)
-        return ir.Formatted(self.mark(node), parts, all(piece.plain for piece in pieces))
+        plain = all(piece.plain for piece in pieces)
+        parts = [part for piece in pieces for part in piece.parts]
+        return formatted(self.mark(node), parts, plain)
 
     def _literal(self, node: Plain) -> ir.Expr:
         text = node.value
@@ -185,9 +178,7 @@ class Expressions:
             return ir.Literal(self.mark(node), node.raw_value)  # as most are, and quicker than to evaluate it
         if text.isdecimal():
             return ir.Literal(self.mark(node), int(text))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape is none of our business
-            return ir.Literal(self.mark(node), ast.literal_eval(text))
+        return ir.Literal(self.mark(node), _evaluated(text))
 
     def _walrus(self, node: cst.NamedExpr) -> ir.Expr:
         return ir.Walrus(self.mark(node), self.expr(node.target), self.expr(node.value))
@@ -200,6 +191,21 @@ class Expressions:
 
     def _await(self, node: cst.Await) -> ir.Expr:
         return ir.Await(self.mark(node), self.expr(node.expression))
+
+
+def _evaluated(text: str) -> object:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid escape is none of our business
+        return ast.literal_eval(text)
+
+
+def _text(part: cst.FormattedStringText, string: cst.FormattedString) -> str:
+    """What stands between the expressions of an f-string."""
+    text = part.value.replace("{{", "{").replace("}}", "}")
+    if "\\" in text and "r" not in string.prefix.lower():
+        with contextlib.suppress(SyntaxError):  # libcst takes the name of a character for an expression
+            return str(_evaluated(f"{string.quote}{text}{string.quote}"))
+    return text
 
 
 def _formatted(part: ir.Expr) -> ir.Formatted:

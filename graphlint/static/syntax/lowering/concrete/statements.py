@@ -8,10 +8,12 @@ from typing import Any
 import libcst as cst
 
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.lowering.expressions import BINARY, Expressions
-from graphlint.static.syntax.lowering.positions import Positions
+from graphlint.static.syntax.lowering.common import is_idle
+from graphlint.static.syntax.lowering.concrete.expressions import BINARY, Expressions
+from graphlint.static.syntax.lowering.concrete.positions import Positions
+from graphlint.static.syntax.trees import WRAPPER
 
-_WRAPPER = "if True:\n"  # gives an indented segment a parent, so that columns stay as they are in the file
+_NAMED: dict[type, str] = {cst.MatchAs: "name", cst.MatchStar: "name", cst.MatchMapping: "rest"}
 
 
 def lower(text: str) -> ir.Block:
@@ -19,7 +21,7 @@ def lower(text: str) -> ir.Block:
     if text[:1] not in (" ", "\t"):
         module = _parse(text)
         return Statements(Positions(module, 0)).block(module.body)
-    module = _parse(_WRAPPER + text)
+    module = _parse(WRAPPER + text)
     wrapper = module.body[0]
     assert isinstance(wrapper, cst.If)
     return Statements(Positions(module, -1)).suite(wrapper.body)
@@ -61,9 +63,8 @@ class Statements(Expressions):
         return method(self, node) if method else ()
 
     def _expression_statement(self, node: cst.Expr) -> Iterable[ir.Stmt]:
-        if isinstance(node.value, (cst.SimpleString, cst.Ellipsis)):
-            return ()
-        return (ir.Evaluate(self.mark(node), self.expr(node.value)),)
+        value = self.expr(node.value)
+        return () if is_idle(value) else (ir.Evaluate(self.mark(node), value),)
 
     def _assign(self, node: cst.Assign) -> Iterable[ir.Stmt]:
         targets = tuple(self.expr(t.target) for t in node.targets)
@@ -88,7 +89,10 @@ class Statements(Expressions):
         return (ir.Assert(self.mark(node), self.expr(node.test), self.maybe(node.msg)),)
 
     def _delete(self, node: cst.Del) -> Iterable[ir.Stmt]:
-        return (ir.Delete(self.mark(node), (self.expr(node.target),)),)
+        target = node.target
+        if isinstance(target, cst.Tuple) and not target.lpar:
+            return (ir.Delete(self.mark(node), tuple(self.expr(element.value) for element in target.elements)),)
+        return (ir.Delete(self.mark(node), (self.expr(target),)),)
 
     def _if(self, node: cst.If) -> Iterable[ir.Stmt]:
         orelse: ir.Block = ()
@@ -125,9 +129,9 @@ class Statements(Expressions):
         for case in node.cases:
             literal = self.expr(case.pattern.value) if isinstance(case.pattern, cst.MatchValue) else None
             binds = tuple(
-                part.name.value
+                name.value
                 for part in _descendants(case.pattern)
-                if isinstance(part, (cst.MatchAs, cst.MatchStar)) and part.name is not None
+                if (name := getattr(part, _NAMED.get(type(part), ""), None)) is not None
             )
             target = self.target(case.pattern)
             cases.append(ir.Case(literal, binds, self.maybe(case.guard), self.suite(case.body), target))
