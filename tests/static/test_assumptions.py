@@ -251,12 +251,19 @@ def test_a_warm_up_fills_globals_and_tables(tmp_path: Path, kept: str, confidenc
     [
         ("torch.cuda.make_graphed_callables(layer, (x,))", "low"),
         ("torch.compile(layer, mode='reduce-overhead')", "low"),
+        (
+            "for n in range(9):\n"
+            "                with torch.cuda.graph(torch.cuda.CUDAGraph()) if n == 8 else contextlib.nullcontext():\n"
+            "                    layer(x)",
+            "low",
+        ),
         ("torch.cuda.CUDAGraph().capture_begin()\n            layer(x)", "medium"),
     ],
 )
 def test_what_graphs_callables_warms_them_up(tmp_path: Path, capture: str, confidence: str) -> None:
-    """It runs them a few times before it captures, and what they fill once is filled."""
+    """It runs them a few times before it captures, as does a loop of which one round is captured."""
     program = f"""
+        import contextlib
         import torch
         class Layer(torch.nn.Module):
             def __init__(self):

@@ -142,7 +142,7 @@ def _doubt(occurrence: Occurrence) -> tuple[int, int]:
 class OpenRegion:
     """A capture region that has begun: what it is, and the context that collects what happens inside.
 
-    `warm` are the functions that ran before it; where `warms_up`, what captures runs the callable before by itself.
+    `warm` are the functions that ran before it; where `warms_up`, what it runs ran before, whatever that is.
     """
 
     region: Region

@@ -47,7 +47,11 @@ class Capture:
 
     def enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
+        before = len(frame.regions)
         results = [self._enter(node, member, frame) for member in members(manager) if member != NONE]
+        if len(results) > 1 and frame.loops:
+            for opened in frame.regions[before:]:
+                opened.warms_up = True  # in other rounds, the same body runs without a capture
         return union(results) if results else UNKNOWN
 
     def _enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
