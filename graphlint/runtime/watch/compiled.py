@@ -163,8 +163,8 @@ def _wants_graphs() -> bool:
         converter = local(frame, "self")
         if isinstance(converter, compiler.ConvertFrameAssert):
             names = ("_torchdynamo_orig_backend", "_torchdynamo_orig_callable")  # in this release, and before
-            backend = inspect.unwrap(next(getattr(converter, name) for name in names if hasattr(converter, name)))
-            return _is_graphing(backend)
+            given = (getattr(converter, name) for name in names if hasattr(converter, name))
+            return _is_graphing(inspect.unwrap(next(given)))
     return False
 
 

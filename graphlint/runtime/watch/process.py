@@ -19,7 +19,7 @@ from graphlint.runtime.trace.places import Stack, is_user_code, user_stack
 _SETTERS: tuple[tuple[Any, str, Callable[[], object]], ...] = (
     (gc, "disable", gc.isenabled),
     (torch, "set_default_dtype", torch.get_default_dtype),
-    (torch, "set_grad_enabled", torch.is_grad_enabled),
+    (torch.set_grad_enabled, "__init__", torch.is_grad_enabled),  # the compiler knows the class
     (torch.cuda, "set_stream", lambda: torch.cuda.current_stream().cuda_stream),
     (torch.cuda, "set_sync_debug_mode", torch.cuda.get_sync_debug_mode),
 )
@@ -38,12 +38,14 @@ class Process:
         self.sync_mode = 0
         self.parting: list[Callable[[Stack], None]] = []
         self._is_capturing = is_capturing
-        self._before = {name: read() for _, name, read in _SETTERS}
+        self._before = {_known_as(owner, name): read() for owner, name, read in _SETTERS}
         self._set: dict[str, Stack] = {}
 
     def patches(self) -> list[tuple[Any, str, Any]]:
         """What to put in place of the setters."""
-        setters = [(owner, name, self._listening(getattr(owner, name), name)) for owner, name, _ in _SETTERS]
+        setters = [
+            (owner, name, self._listening(getattr(owner, name), _known_as(owner, name))) for owner, name, _ in _SETTERS
+        ]
         patches = [*setters, (torch.cuda, "get_sync_debug_mode", lambda: self.sync_mode)]
         if torch.distributed.is_available():
             destroy = torch.distributed.destroy_process_group
@@ -61,9 +63,10 @@ class Process:
 
     def left(self) -> Iterator[Trouble]:
         """What is another state now than at the beginning, and was set by code of a region."""
-        for _, name, read in _SETTERS:
-            stack = self._set.get(name)
-            if stack and read() != self._before[name]:
+        for owner, name, read in _SETTERS:
+            known = _known_as(owner, name)
+            stack = self._set.get(known)
+            if stack and read() != self._before[known]:
                 yield Trouble("process-state", stack, "it is not set back")
 
     def _listening(self, setter: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -82,6 +85,11 @@ class Process:
             return setter(*args, **kwargs)
 
         return listened
+
+
+def _known_as(owner: Any, name: str) -> str:
+    """What a program calls a setter."""
+    return str(owner.__name__) if name == "__init__" else name
 
 
 def _sets_back(code: CodeType, setter: str) -> bool:

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import importlib
 import itertools
-import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,9 +23,10 @@ _HOW = {"run_eager": "warm_ups", "record_function": "recorded", "execute_node": 
 
 @dataclass
 class Graphed:
-    """A compiled function that is to run in graphs, how often it ran how, and from where it was called first."""
+    """A compiled function that is to run in graphs, how often it ran how, and from where: first, and last."""
 
     stack: Stack
+    last: Stack = ()
     runs: int = 0
     warm_ups: int = 0
     recorded: int = 0
@@ -35,9 +35,9 @@ class Graphed:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output whose memory a later run has taken, and the line that it was given to."""
+    """Memory of an output that a later run has taken, its tensor, and the line that it was given to."""
 
-    tensor: weakref.ref[torch.Tensor]
+    tensor: Callable[[], torch.Tensor | None]
     storage: StorageWeakRef
     stack: Stack
 
@@ -59,7 +59,6 @@ class Trees:
         self.functions: dict[tuple[int, object], Graphed] = {}
         self.replayed: list[Callable[[Any, list[torch.Tensor]], None]] = []
         self.late: list[Callable[[Output], None]] = []
-        self._given: dict[int, Stack] = {}  # by the identity of an output, where it was given
         self._lost: list[Output] = []
 
     @contextlib.contextmanager
@@ -110,8 +109,7 @@ class Trees:
                 outputs = run(manager, inputs, function)
             finally:
                 self.running -= 1
-            for tensor in tensors(tuple(outputs)):
-                self._given[id(tensor)] = stack
+            graphed.last = stack
             return outputs
 
         return ran
@@ -133,16 +131,14 @@ class Trees:
     def _losing(self, lose: Callable[[Any], None]) -> Callable[[Any], None]:
         @functools.wraps(lose)
         def lost(manager: Any) -> None:
-            held = [ref() for node in manager.current_node._path_from_root for ref in node.tensor_weakrefs if ref]
-            for tensor in held:
-                if tensor is not None:
-                    self._lose(tensor)
-            held.clear()
+            self._lost = [one for one in self._lost if not one.storage.expired()]
+            for node in manager.current_node._path_from_root:
+                graphed = self.functions.get((id(manager), node.wrapped_function.id))
+                for tensor, memory in zip(node.tensor_weakrefs, node.outputs_weakrefs, strict=False):
+                    storage = memory and memory() and torch.UntypedStorage._new_with_weak_ptr(memory())
+                    if storage is not None:
+                        stack = graphed.last if graphed is not None else ()
+                        self._lost.append(Output(tensor, StorageWeakRef(storage), stack))
             lose(manager)
 
         return lost
-
-    def _lose(self, tensor: torch.Tensor) -> None:
-        self._lost = [one for one in self._lost if one.tensor() is not None or not one.storage.expired()]
-        storage = StorageWeakRef(tensor.untyped_storage())
-        self._lost.append(Output(weakref.ref(tensor), storage, self._given.pop(id(tensor), ())))

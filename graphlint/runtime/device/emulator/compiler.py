@@ -30,6 +30,13 @@ from graphlint.runtime.device.emulator.partitions import mutated, reason, split
 from graphlint.runtime.device.emulator.trees import Trees
 from graphlint.runtime.trace.modes import leave_alone
 
+# What stands in for functions that torch knows by their identity: those that make tensors, and what a device answers.
+_STANDINS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (torch, ("tensor", "as_tensor", "asarray", "quantile", "nanquantile")),
+    (torch.nn.functional, ("one_hot",)),
+)
+_ANSWERS = ("is_available", "device_count", "is_bf16_supported", "get_device_capability", "get_device_name")
+
 Run = Callable[[list[Any]], Any]
 
 _told: list[LeftOut] = []
@@ -50,6 +57,11 @@ def telling(left_out: LeftOut) -> Iterator[None]:
 def prepare(trees: Trees) -> None:
     """From here on, torch compiles for a device that has no kernels."""
     leave_alone()
+    for owner, names in _STANDINS:
+        for name in names:
+            torch.compiler.allow_in_graph(getattr(owner, name))
+    for name in _ANSWERS:
+        torch.compiler.assume_constant_result(getattr(torch.cuda, name))
     cudagraph_trees._use_cuda_memory_pool_manager = trees.pool
     compile_fx.compile_fx = functools.partial(compile_traced, compile_fx.compile_fx)
     functorch_config.enable_autograd_cache = False  # of code that there is none of
@@ -67,7 +79,8 @@ def compile_traced(compiling: Callable[..., Any], module: GraphModule, examples:
     except UsageError:
         raise
     except Exception as error:
-        raise not_modelled(f"torch cannot compile this without a GPU ({type(error).__name__}: {error})") from error
+        said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        raise not_modelled(f"torch cannot compile this without a GPU ({said})") from error
 
 
 class Graphed(torch.nn.Module):

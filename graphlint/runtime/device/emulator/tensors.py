@@ -147,12 +147,14 @@ class Tensors:
             dtype = kwargs.pop("dtype", None) or tensor.dtype
             return self._of_tensor("tensor", data, dtype=dtype, device=device, **kwargs)
         self._read(data)
-        return self._placed(_Base.new_tensor(tensor, data, device=CPU, **kwargs), device)
+        return self._placed(_Base.new_tensor(tensor, data, device=CPU, **kwargs), device, data)
 
-    def _placed(self, made: torch.Tensor, device: torch.device) -> torch.Tensor:
+    def _placed(self, made: torch.Tensor, device: torch.device, data: object) -> torch.Tensor:
         """What was built on the host, uploaded if it is meant for the device."""
         if device.type != "cuda" or self.residence.is_device(made):
             return made
+        if isinstance(data, int | float | bool) and type(made) is not torch.Tensor:  # the compiler folds such a number
+            return torch.full((), data, dtype=made.dtype, device=device)
         with torch.no_grad():
             uploaded = self._moved(made, device)
         return uploaded.requires_grad_(made.requires_grad)
@@ -212,7 +214,7 @@ class Tensors:
             target = torch.device(device)
             if target.type != "cuda":
                 return build(data, *args, device=target, **kwargs)
-            return self._placed(build(data, *args, device=CPU, **kwargs), target)
+            return self._placed(build(data, *args, device=CPU, **kwargs), target, data)
 
         self._by_original[build] = built
         return owner, name, built
