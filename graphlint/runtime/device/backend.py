@@ -11,7 +11,7 @@ from graphlint.runtime.trace.nodes import Node
 NOT_CAPTURING, ACTIVE, INVALIDATED = range(3)  # what the driver says of a stream's capture
 Refused = Callable[[str], None]
 Heard = Callable[[str, int], None]
-LeftOut = Callable[[str, str], None]
+TellLeftOut = Callable[[str, str], None]
 
 
 class Backend(Protocol):
@@ -51,7 +51,7 @@ class Backend(Protocol):
     def launches(self, heard: Heard) -> AbstractContextManager[None]:
         """Inside, pass on what launches work and on which stream, in the thread that does, as far as that is known."""
 
-    def partitions(self, left_out: LeftOut) -> AbstractContextManager[None]:
+    def partitions(self, left_out: TellLeftOut) -> AbstractContextManager[None]:
         """Inside, tell what compiled functions leave out of graphs: why, and a trace that leads there, as torch has it.
 
         The compiler is there by now.

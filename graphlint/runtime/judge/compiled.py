@@ -61,7 +61,7 @@ class CompiledFunctions:
             message = (
                 "`{operation}` calls a compiled function for the first time, or with new guards, which compiles it"
             )
-            said = "this capture went well all the same"
+            said = "to compile is to load code, to time it, and to wait for the device"
             report = Hit(Confidence.HIGH, message + " during capture")
             self.findings.add("capture-refused", stack, [capture.region], said=said, is_luck=True, report=report)
 

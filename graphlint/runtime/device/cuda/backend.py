@@ -6,7 +6,7 @@ import contextlib
 
 import torch
 
-from graphlint.runtime.device.backend import Heard, LeftOut
+from graphlint.runtime.device.backend import Heard, TellLeftOut
 from graphlint.runtime.device.cuda.cupti import listening
 from graphlint.runtime.device.cuda.driver import Driver
 from graphlint.runtime.device.cuda.memory import poison
@@ -36,7 +36,7 @@ class CudaDriver(Driver):
     def launches(self, heard: Heard) -> contextlib.AbstractContextManager[None]:
         return listening(heard)
 
-    def partitions(self, left_out: LeftOut) -> contextlib.AbstractContextManager[None]:
+    def partitions(self, left_out: TellLeftOut) -> contextlib.AbstractContextManager[None]:
         return telling(left_out)
 
     def poison(self) -> None:

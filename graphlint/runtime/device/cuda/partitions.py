@@ -8,11 +8,11 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
-from graphlint.runtime.device.backend import LeftOut
+from graphlint.runtime.device.backend import TellLeftOut
 
 
 @contextlib.contextmanager
-def telling(left_out: LeftOut) -> Iterator[None]:
+def telling(left_out: TellLeftOut) -> Iterator[None]:
     """Inside, pass on why kernels are left out, and the trace of what they were made of; more than once for some."""
     scheduler: Any = importlib.import_module("torch._inductor.scheduler").Scheduler
     config: Any = importlib.import_module("torch._inductor.config")

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from graphlint.runtime.device.backend import Heard, LeftOut
+from graphlint.runtime.device.backend import Heard, TellLeftOut
 from graphlint.runtime.device.emulator.library import Emulator
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.trace.nodes import Node
@@ -59,7 +59,7 @@ class EmulatedDriver:
         """Nothing but operators and Triton launches anything."""
         return contextlib.nullcontext()
 
-    def partitions(self, left_out: LeftOut) -> contextlib.AbstractContextManager[None]:
+    def partitions(self, left_out: TellLeftOut) -> contextlib.AbstractContextManager[None]:
         compiler: Any = importlib.import_module("graphlint.runtime.device.emulator.compiler")
         telling: contextlib.AbstractContextManager[None] = compiler.telling(left_out)
         return telling

@@ -23,7 +23,7 @@ from torch.fx import GraphModule, Interpreter, Node
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 from graphlint.errors import UsageError
-from graphlint.runtime.device.backend import LeftOut
+from graphlint.runtime.device.backend import TellLeftOut
 from graphlint.runtime.device.emulator.kernels import not_modelled
 from graphlint.runtime.device.emulator.labels import hidden, name_again
 from graphlint.runtime.device.emulator.partitions import mutated, reason, split
@@ -39,12 +39,12 @@ _ANSWERS = ("is_available", "device_count", "is_bf16_supported", "get_device_cap
 
 Run = Callable[[list[Any]], Any]
 
-_told: list[LeftOut] = []
+_told: list[TellLeftOut] = []
 _in_parts: set[int] = set()  # graphs whose forward pass goes into several CUDA graphs
 
 
 @contextlib.contextmanager
-def telling(left_out: LeftOut) -> Iterator[None]:
+def telling(left_out: TellLeftOut) -> Iterator[None]:
     """Inside, pass on what is left out of graphs."""
     _told.append(left_out)
     try:
@@ -136,11 +136,29 @@ def compile_graph(
     parts = [(name, part) for name, part in whole.named_children() if name not in reasons]
     if not reasons and parts:
         return graph(module)
+    if reasons and not getattr(config, "graph_partition", False):
+        parts = []  # what cannot be graphed as a whole is not
+    if is_backward and not parts:
+        return _ungraphed_backward(module)
     if len(parts) > 1 and not is_backward:
         _in_parts.add(graph_id)
     for name, part in parts:
         setattr(whole, name, Graphed(part, functools.partial(graph, part)))
     return boxed(whole)
+
+
+def _ungraphed_backward(module: GraphModule) -> Run:
+    """Trees hear of a backward pass that they do not run; until then, they wait for it."""
+    run = boxed(module)
+
+    def ran(args: list[Any]) -> Any:
+        manager = cudagraph_trees.get_manager(0, create_if_none_exists=False)
+        if manager is not None:
+            manager.set_to_running_backward()
+        return run(args)
+
+    ran._boxed_call = True  # type: ignore[attr-defined]
+    return ran
 
 
 def _move_to_device(module: GraphModule, examples: Sequence[Any]) -> None:
