@@ -375,6 +375,7 @@ def test_work_is_what_a_device_has_to_do(context: Any) -> None:
 
 
 def cast() -> list[str]:
+    of_cpu = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
     x, weight = torch.ones(2, 2, device="cuda"), torch.ones(2, 2, device="cuda", requires_grad=True)
     half, index = x.half(), torch.zeros(2, dtype=torch.long, device="cuda")
     calls = [
@@ -391,10 +392,11 @@ def cast() -> list[str]:
         (x @ weight).softmax(-1).sum().backward()
         with torch.autocast("cuda", enabled=False):
             off = str((x @ weight).dtype).removeprefix("torch.")
-    return [*inside, off, str((x @ weight).dtype), str(weight.grad.dtype)]
+    is_as_before = of_cpu == (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
+    return [*inside, off, str((x @ weight).dtype), str(weight.grad.dtype), str(is_as_before)]
 
 
 def test_autocast_casts_what_a_gpu_casts(context: Any) -> None:
     """To a narrow type, to a wide one, to the widest, or not at all; outside of it, and where it is off, nothing."""
     inside = ["float16", "float16", "float32", "float32", "float16", "float32", "float16", "float64"]
-    assert [*inside, "float32", "torch.float32", "torch.float32"] == done(context, cast)
+    assert [*inside, "float32", "torch.float32", "torch.float32", "True"] == done(context, cast)

@@ -7,6 +7,7 @@ operators alone: torch knows which, and the families of the catalogue to what th
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
@@ -26,11 +27,31 @@ class Autocast:
 
     def __init__(self, families: Mapping[str, Container[str]]) -> None:
         self.families = families
+        self._own = threading.local()  # the type that the CPU's has while the device's is off
         self._library = torch.library.Library("aten", "IMPL")  # what it implements lives as long as it does
 
     def patches(self) -> list[tuple[Any, str, Any]]:
         """What stands in place of what: the owner, the name, the stand-in."""
-        return [(torch, name, _both(getattr(torch, name))) for name in ("set_autocast_enabled", "set_autocast_dtype")]
+        enable, choose = torch.set_autocast_enabled, torch.set_autocast_dtype
+
+        @functools.wraps(enable)
+        def enable_both(*given: Any) -> None:
+            was_enabled = torch.is_autocast_enabled(CUDA.type)
+            enable(*given)
+            device, value = given if len(given) > 1 else (CUDA.type, *given)
+            if device == CUDA.type and value is not was_enabled:
+                if value:
+                    self._own.dtype = torch.get_autocast_dtype(CPU.type)
+                enable(CPU.type, value)
+                choose(CPU.type, torch.get_autocast_dtype(CUDA.type) if value else self._own.dtype)
+
+        @functools.wraps(choose)
+        def choose_both(device: str, dtype: torch.dtype) -> None:
+            choose(device, dtype)
+            if device == CUDA.type and torch.is_autocast_enabled(CUDA.type):
+                choose(CPU.type, dtype)
+
+        return [(torch, "set_autocast_enabled", enable_both), (torch, "set_autocast_dtype", choose_both)]
 
     def implement(self) -> None:
         """From here on, autocast for the CPU casts what that for a GPU does."""
@@ -68,16 +89,3 @@ def _run(operator: Any, target: Callable[[set[torch.dtype]], torch.dtype], *args
 
 def _is_cast(one: object) -> bool:
     return isinstance(one, torch.Tensor) and one.is_cuda and one.dtype in (*_NARROW, torch.float32)
-
-
-def _both(setter: Callable[..., None]) -> Callable[..., None]:
-    """A setter of autocast; what is set for the device, which may go without saying, is set for the CPU as well."""
-
-    @functools.wraps(setter)
-    def set_for_both(*given: Any) -> None:
-        setter(*given)
-        device, value = given if len(given) > 1 else (CUDA.type, *given)
-        if device == CUDA.type:
-            setter(CPU.type, value)
-
-    return set_for_both
