@@ -100,7 +100,8 @@ class Inputs:
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
         left_out = next((one.stack for one in refreshed if is_new and one.reached and not one.written), ())
         is_fed = replayed.is_fed or is_new
-        unfed = stack if offered and not is_fed else ()
+        is_own = bool(stack) and any(place.code is stack[0].code for place in capture.stack)  # it fed what it captured
+        unfed = stack if offered and not is_fed and not is_own else ()
         rests = [rest for key, one in known.items() if (rest := self._check_rest(capture, key, one)).extents]
         self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out, unfed=unfed, rests=rests)
         self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}

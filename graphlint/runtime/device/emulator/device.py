@@ -128,6 +128,7 @@ class Device(DispatchMode):
             self._upload(is_pinned=False, is_blocking=True)
         if self.refusals.waits(call):
             self.wait()
+        self.refusals.tune(call, self.wait)
         if call.operator.draws and self.streams.current.recording is not None:
             self.generators.require_registered(call.kwargs.get("generator"), self.streams.current.recording)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ class Refusals:
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self._looked_up: dict[Operator, _Known] = {}
+        self._tuned: set[object] = set()
         self._waiting_backward = catalogue.families["waiting-backward"]
 
     def waits(self, call: Call) -> bool:
@@ -55,6 +56,14 @@ class Refusals:
         if not any(one.is_cuda for one in given) or not any(not one.is_cuda and one.dim() for one in given):
             return False
         return not self._of(call.operator).takes_hosts
+
+    def tune(self, call: Call, wait: Callable[[], None]) -> None:
+        """Where a program asks for the fastest kernels, some operators time them for each shape that is new."""
+        if torch.backends.cudnn.benchmark and call.schema in self.catalogue.families["benchmarked"]:
+            shapes = call.name, call.numbers, tuple((one.shape, one.dtype) for one in call.tensors)
+            if shapes not in self._tuned:
+                wait()
+                self._tuned.add(shapes)
 
     def waits_backward(self, node: str) -> bool:
         """Whether the host waits before a node of autograd, known by its name, runs its first operator."""
