@@ -15,7 +15,7 @@ from types import FrameType
 from unittest import mock
 
 from graphlint.cli import main
-from graphlint.static.syntax.lowering import lower_segment
+from graphlint.static.syntax.remembered import forget
 
 SECONDS = 30  # of the processor
 NEIGHBOUR = """\
@@ -81,7 +81,7 @@ def run(folder: Path, arguments: Sequence[str]) -> tuple[object, str, str]:
             status = ended.code
         finally:  # what a process leaves behind when it ends
             sys.setrecursionlimit(limit)
-            lower_segment.cache_clear()
+            forget()
             gc.unfreeze()
             gc.collect()
     return status, said.getvalue(), told.getvalue()

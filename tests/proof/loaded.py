@@ -7,7 +7,8 @@ NEEDED = (
     "graphlint.runtime.examine.look",
     "graphlint.runtime.examine.program",
     "graphlint.runtime.session.isolation",
-    "proof.verdicts",  # a process loads what asks for it, and with it the rules and their tables
+    "graphlint.runtime.session.preloaded",  # the rules and their tables
+    "proof.verdicts",  # a process loads what asks for it
     "torch._dynamo",  # optimizers import it
     "torch.distributed.tensor",  # `assert_close` imports it
 )

@@ -14,6 +14,7 @@ from graphlint.static.syntax.lowering import lower_segment
 from graphlint.static.syntax.lowering.abstract import positions
 from graphlint.static.syntax.lowering.abstract import statements as abstract
 from graphlint.static.syntax.lowering.concrete import statements as concrete
+from graphlint.static.syntax.remembered import forget
 from graphlint.static.syntax.trees import parse
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -109,13 +110,13 @@ def test_what_python_misplaces_or_cannot_read_is_left_to_libcst(monkeypatch: pyt
         raise positions.Misplaced
 
     monkeypatch.setattr(positions.Positions, "check_names", misplaced)
-    lower_segment.cache_clear()
+    forget()
     assert known == shape(lower_segment(text))
-    lower_segment.cache_clear()
+    forget()
     with monkeypatch.context() as patch:
         patch.setattr(abstract, "parse", lambda _: compile("type =", "", "exec"))
         assert known == shape(lower_segment(text))
-    lower_segment.cache_clear()
+    forget()
 
 
 def test_a_misplaced_name_is_seen() -> None:

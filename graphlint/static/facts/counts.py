@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
 
 
@@ -16,7 +15,7 @@ def starts_as_number(target: ir.Expr, code: ir.Code) -> bool:
     return False
 
 
-@cache
+@remembered
 def _numbered(code: ir.Code) -> frozenset[str]:
     """The keys under which a function stores plain numbers."""
     return frozenset(

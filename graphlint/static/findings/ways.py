@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import Assumption, Assumptions
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
@@ -111,7 +111,7 @@ def _is_warm(way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
     return _own(test.left.attr) in filled - emptied
 
 
-@cache
+@remembered
 def _attributes_set(code: ir.Code) -> frozenset[tuple[str, bool]]:
     """The attributes that a function assigns, and whether to None."""
     assigned = (part for part in walk(code.body) if isinstance(part, ir.Assign))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 
 from graphlint.static.index.module import Module, parse
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.trees import UNPARSABLE
 
 _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
@@ -22,7 +22,7 @@ def default_of(module: Module, name: str) -> object:
     return _defaults_in(module).get(name) if is_given else None
 
 
-@cache
+@remembered
 def _defaults_in(module: Module) -> Mapping[str, object]:
     """The flags and choices that have one default in a module, by the name of the attribute or key.
 

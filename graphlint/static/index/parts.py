@@ -11,10 +11,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeAlias
 
 from graphlint.static.index.module import Definition, Module, Segment, parse
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.trees import UNPARSABLE, WRAPPER
 
 _ASSIGNED = re.compile(
@@ -78,7 +78,7 @@ def called(text: str, at: int, end: int) -> bool:
     )
 
 
-@cache
+@remembered
 def calls_any(module: Module, names: frozenset[str]) -> bool:
     """Whether one of these names may be called somewhere in a module."""
     return any(True for name in names for _ in module.lines_with(name, called))
@@ -126,7 +126,7 @@ def stores(module: Module, name: str) -> Iterator[tuple[Part, ast.Attribute]]:
                 yield part, target
 
 
-@cache
+@remembered
 def rebound_in(module: Module) -> frozenset[str]:
     """The names that functions of a module declare `global`: their values at the top level do not last."""
     return frozenset().union(*(part.writes.shared for part in rebinding(module)))
@@ -141,7 +141,7 @@ def _begins_statement(text: str, at: int, end: int) -> bool:
     return text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \t")[-1:] in ("", ";", ":")
 
 
-@cache
+@remembered
 def writes_in(source: str) -> Writes:
     """What a segment writes, and what is defined inside of it."""
     is_indented = source[:1] in (" ", "\t")

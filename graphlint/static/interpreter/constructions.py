@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, nested_cl
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.models.inputs import functions
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import NONE, UNKNOWN, Arguments, ExternalObject, Sequence, Unknown, Value, members, union
 
@@ -114,7 +114,7 @@ def _named_parameters(constructor: ir.Code) -> list[ir.Parameter]:
     return [parameter for parameter in constructor.parameters[1:] if parameter.kind in ("positional", "keyword")]
 
 
-@cache
+@remembered
 def _kept_in(name: str, constructor: ir.Code) -> bool:
     """Whether a constructor makes an attribute of its parameters, and not of attributes of these alone."""
     given = {parameter.name for parameter in _named_parameters(constructor)}

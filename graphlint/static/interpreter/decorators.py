@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from graphlint.rule import CachedCall
@@ -13,6 +12,7 @@ from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import names_in, walk
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members, union
 from graphlint.values.queries import tensors_in
@@ -129,7 +129,7 @@ class Decorators:
         return any(isinstance(m, External) and m.name in CACHES for m in members(self.interpreter.eval(name, frame)))
 
 
-@cache
+@remembered
 def assigns_members(code: ir.Code) -> bool:
     """Whether a function, or one inside it, assigns to an attribute of a parameter, or stores one as an item."""
     parts = list(walk(code))

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 
 
 def names_in(node: object) -> set[str]:
@@ -20,7 +21,7 @@ def words_in(node: object) -> set[str]:
     return names_in(node) | {part.attr for part in walk(node) if isinstance(part, ir.Attribute)}
 
 
-@cache
+@remembered
 def calls_in(code: ir.Code) -> tuple[ir.Call, ...]:
     """The calls that stand in the body of a function, those of functions inside it too."""
     return tuple(part for part in walk(code.body) if isinstance(part, ir.Call))

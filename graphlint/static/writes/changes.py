@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 
 from graphlint.rule import Event, HostStateWrite
 from graphlint.static.domain.sources import Change, Place, Read, Scope, State
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.writes.stores import Store, tree_of
 from graphlint.static.writes.traces import Traces
@@ -132,7 +133,7 @@ def _goes_back(stores: Iterable[Store]) -> bool:
     return any((step, not is_less) in steps for step, is_less in steps)
 
 
-@cache
+@remembered
 def loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool, bool], ...]:
     """The lines that read a name or attribute, whether it is one, of `self`, and compared with a number there."""
     tree = tree_of(source)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 from graphlint.rule import Event, OptimizerStep
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.writes.stores import Store, stores_in, tree_of
 from graphlint.static.writes.timing import Body, Timing, When
 from graphlint.static.writes.traces import Traces
@@ -108,7 +108,7 @@ def _is_tensor(optimizer: ExternalObject, key: str) -> bool:
     return given is not None and any(isinstance(member, Tensor) for member in members(given))
 
 
-@cache
+@remembered
 def _assigned_in(source: str) -> tuple[tuple[str, Store], ...]:
     """The values of parameter groups that a segment assigns, by key."""
     tree = tree_of(source)
@@ -144,7 +144,7 @@ def _is_group(node: ast.expr) -> bool:
     return isinstance(node, ast.Subscript) and _is_groups(node.value)
 
 
-@cache
+@remembered
 def _made_in(source: str) -> tuple[tuple[str, int, bool], ...]:
     """The calls of a segment by their last names, with the lines, and whether momentum is cycled, if that is asked."""
     tree = tree_of(source)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 from graphlint.rule import Event, IncompleteKey
 from graphlint.static.domain.sources import Place, Taken
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.writes.stores import tree_of
 from graphlint.static.writes.traces import Traces
 
@@ -40,7 +40,7 @@ class Key:
         return ir.Node(((self.pos,), 0))
 
 
-@cache
+@remembered
 def keys_in(source: str) -> tuple[Key, ...]:
     """The keys by which a segment picks one of several graphs; lines count from 1 where it begins."""
     tree = tree_of(source)

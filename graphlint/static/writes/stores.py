@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 from graphlint.static.index.module import Definition, Module, Segment, parse
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax.nesting import too_deep
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.trees import UNPARSABLE, WRAPPER
 
 # Methods of containers that change what they hold.
@@ -116,7 +116,7 @@ def stores_to(module: Module, name: str, is_attribute: bool) -> Iterator[Written
                 yield Written(module, definition, segment, _moved(store, segment.first - 1))
 
 
-@cache
+@remembered
 def tree_of(source: str) -> ast.stmt | None:
     """The statement of a segment, with lines that count from 1 where it begins; None if it cannot be parsed."""
     is_indented = source[:1] in (" ", "\t")
@@ -135,7 +135,7 @@ def tree_of(source: str) -> ast.stmt | None:
     return first
 
 
-@cache
+@remembered
 def stores_in(source: str) -> tuple[Store, ...]:
     """What a segment writes; lines count from 1 where it begins."""
     tree = tree_of(source)

@@ -9,13 +9,13 @@ import ast
 import enum
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.writes.keys import Key, keys_in
 from graphlint.static.writes.stores import Written, stores_to, tree_of
 
@@ -240,7 +240,7 @@ def _all_calls(module: Module, segment: Segment) -> tuple[Called, ...]:
     return calls_in(module.source_of(segment), segment.first - 1)
 
 
-@cache
+@remembered
 def calls_in(source: str, before: int) -> tuple[Called, ...]:
     """The calls of a segment that begins behind so many lines, and the properties that are read as if they were."""
     tree = tree_of(source)

@@ -6,12 +6,11 @@ they are shared by every file that repeats it.
 
 from __future__ import annotations
 
-from functools import cache
-
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering.abstract import statements as abstract
 from graphlint.static.syntax.lowering.abstract.positions import Misplaced
 from graphlint.static.syntax.nesting import too_deep
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.store import current
 from graphlint.static.syntax.trees import UNPARSABLE
 
@@ -28,7 +27,7 @@ class EndlessSource(UnparsableSource):
         self.line = line
 
 
-@cache
+@remembered
 def lower_segment(text: str) -> ir.Block:
     """The statements of a segment of whole source lines, indented or not; of a store, where one is used."""
     store = current()

@@ -1,0 +1,26 @@
+"""What is worked out of a text or a tree is worked out once in a run, and forgotten when the run is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import ParamSpec, TypeVar, cast
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+_MOST = 100_000  # answers of one function, in a process that checks again and again
+_forgets: list[Callable[[], None]] = []
+
+
+def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The function, with its answers kept until `forget`, or until so many others were given."""
+    kept = lru_cache(_MOST)(function)
+    _forgets.append(kept.cache_clear)
+    return cast(Callable[Parameters, Result], kept)
+
+
+def forget() -> None:
+    """Forget all answers: they are of no use to who looks at other files, and hold trees in memory."""
+    for clear in _forgets:
+        clear()
