@@ -190,8 +190,8 @@ class Inputs(Listener):
             if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
                 continue
             self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
-        for read, where in capture.views.items():
-            moving = next((view for view in _bases(read) if _moves(view, owner)), None)
+        for view, where in capture.views.items():
+            moving = next((base for base in _bases(view) if _moves(view, owner)), None)
             names = tuple(name for name, value in owner.before.items() if value is moving)
             if moving is not None and names and where.function.code is owner.function.code:
                 self.tell(StaleReplay(names, False), where, capture)
@@ -263,7 +263,12 @@ def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
 def _made_anew(root: Thing, owner: Frame, later: Frame) -> tuple[str, ...]:
     """The local names of a tensor that a later call has made anew, wherever it calls for that."""
     names = (name for name, value in owner.before.items() if value is root and root.argument is None)
-    return tuple(n for n in names if is_tensor(now := later.env.get(n)) and now.made == root.made and now is not root)
+    again = ((name, later.env.get(name)) for name in names)
+    return tuple(
+        name
+        for name, now in again
+        if isinstance(now, Thing) and is_tensor(now) and now.made == root.made and now is not root
+    )
 
 
 def _place_in(owner: Frame, where: Place) -> Place | None:
