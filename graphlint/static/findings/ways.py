@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Condition
-from graphlint.static.domain.assumptions import Assumption, Assumptions
+from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
@@ -100,7 +100,8 @@ def _is_warm(way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
     An attribute is not that nothing there gave a value, or that is set to None again on the way.
     """
     functions = (assumption.function, *(site.function for site in way.sites[1:]))
-    warm = opened.warm.union(functions) if opened.warms_up else opened.warm
+    is_own = opened.warms_up and assumption.form != FIRST_CALL  # a new tensor is a new key of what is cached
+    warm = opened.warm.union(functions) if is_own else opened.warm
     if not any(function in warm for function in functions):
         return False
     test = assumption.test
