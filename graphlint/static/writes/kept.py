@@ -23,6 +23,7 @@ class Kept:
     def __init__(self, traces: Traces, writers: Writers) -> None:
         self.traces = traces
         self.writers = writers
+        self._known: dict[State, bool] = {}
 
     def events(self) -> Iterator[tuple[Place, Event]]:
         """Every tensor that is kept, and whether only the region itself reads it."""
@@ -35,29 +36,40 @@ class Kept:
         """Whether the region sets an attribute each time that it runs, for what it calls next and for nobody else."""
         if not isinstance(state.owner, ClassDefinition):
             return False
-        written = self.writers.of(state)
-        if any(_puts_back(one, place) for one in written):
+        if any(_puts_back(one, place) for one in self.writers.of(state)):
             return True
-        lines = {(one.module, one.store.line) for one in written}
-        anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
-        homes = dict.fromkeys((place.function.module, *(one.module for one in written)))
-        family = self.writers.family(state.owner)
-        reads = [read for home in self._readers(state.name, homes) for read in _reads(home, state.name, family)]
-        reads = [read for read in reads if read[:2] not in lines]
-        return bool(anew and reads) and all(
-            (module, name) in self.traces.captured and not _is_before(anew, module, line, name)
-            for module, line, name in reads
-        )
+        if state not in self._known:
+            self._known[state] = self._stays(state, self.writers.family(state.owner))
+        return self._known[state]
 
-    def _readers(self, name: str, homes: dict[Module, None]) -> Iterator[Module]:
-        """The modules that may read an attribute; others are left out where something else there has that name."""
-        yield from homes
+    def _stays(self, state: State, family: tuple[ClassDefinition, ...]) -> bool:
+        """Whether only regions read an attribute, behind what sets it; other files are searched last."""
+        written = self.writers.of(state)
+        anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
+        if not anew:
+            return False
+        lines = {(one.module, one.store.line) for one in written}
+        homes = dict.fromkeys(one.module for one in written)
+
+        def is_behind(read: tuple[Module, int, str]) -> bool:
+            module, line, function = read
+            return (module, function) in self.traces.captured and not _is_before(anew, module, line, function)
+
+        def reads(modules: Iterable[Module]) -> Iterator[tuple[Module, int, str]]:
+            found = (read for module in modules for read in _reads(module, state.name, family))
+            return (read for read in found if read[:2] not in lines)
+
+        own = list(reads(homes))
+        return bool(own) and all(map(is_behind, own)) and all(map(is_behind, reads(self._others(state.name, homes))))
+
+    def _others(self, name: str, homes: dict[Module, None]) -> Iterator[Module]:
+        """Other modules that may read an attribute, if nothing else there has that name."""
         project, paths = self.writers.project, {home.path for home in homes}
         declared = HoldsAny([f"{name}:"], rf"(?m)^\s+{name}:\s")  # a field, or a parameter
         if project.owning(name) <= paths and paths.issuperset(project.answering(declared)):
             for path in project.answering(HoldsAny([f".{name}"], rf"\.{name}\b")):
-                if (module := project.module_at(path)) not in homes:
-                    yield module
+                if path not in paths:
+                    yield project.module_at(path)
 
 
 def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iterator[tuple[Module, int, str]]:
