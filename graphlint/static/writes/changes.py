@@ -112,12 +112,13 @@ class Changes:
         """The lines of a module that read a variable or an attribute.
 
         What a region asks of a count, whether it has come to some number, settles with the first runs; and what it
-        reads without deciding anything by it does not matter there.
+        reads of an object without deciding anything by it does not matter there. A variable may be read in other files.
         """
         for definition, segment in segments_with(module, name, is_word):
             is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
             for line, is_dotted, _, settles in loads_in(module.source_of(segment), name):
-                if is_dotted is is_attribute and not (is_captured and (settles or name not in self._deciding)):
+                is_idle = settles or (is_attribute and name not in self._deciding)
+                if is_dotted is is_attribute and not (is_captured and is_idle):
                     yield line + segment.first - 1
 
 

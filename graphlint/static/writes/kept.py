@@ -102,6 +102,14 @@ def _sets_anew(store: Store) -> bool:
 
 
 def _is_before(anew: list[Written], module: Module, line: int, function: str) -> bool:
-    """Whether a line reads what an earlier run has kept, since its function sets that anew further on."""
-    own = [one.store.line for one in anew if one.module is module and one.qualname == function]
-    return bool(own) and line < min(own)
+    """Whether a line reads what an earlier run has kept: it is set anew behind that line, or behind a call of it."""
+    outer = [(one.module, one.qualname.partition(".<locals>")[0], one.store.line) for one in anew]
+    own = [set_at for home, name, set_at in outer if (home, name) == (module, function)]
+    if own:
+        return line < min(own)
+    name = function.rpartition(".")[2]
+    return any(
+        counted + one.segment.first - 1 <= one.store.line
+        for one in anew
+        for counted, *_ in loads_in(one.module.source_of(one.segment), name)
+    )
