@@ -119,5 +119,6 @@ def observe(name: str, on: str, deadline: float) -> Observed:
 def begin(modules: Iterable[str]) -> None:
     """Start the process from which those of the targets come, with these modules loaded."""
     os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # a module that asks for a GPU otherwise, spoils it for all
     forkserver.set_forkserver_preload([*LOADED, *modules])
     forkserver.ensure_running()

@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -39,11 +40,12 @@ class Observer:
         self.place: str | None = None
         self.outcome = "died"
         self.driver = Driver(self.read_log)
+        self.hearing = ExitStack()  # the driver, to the end of the process
 
     def watch(self) -> None:
         """Listen to the driver, and learn when a capture begins and ends."""
         torch.cuda.init()
-        self.driver.listen()
+        self.hearing.enter_context(self.driver.listening())
         graph: Any = torch.cuda.CUDAGraph
         graph.capture_begin = self.around_begin(graph.capture_begin)
         graph.capture_end = self.around_end(graph.capture_end)

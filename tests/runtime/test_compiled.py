@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-from graphlint import runtime
-from graphlint.config import load_config
-from graphlint.finding import Report
-from graphlint.rulebook import builtin_rulebook
-from graphlint.runtime.device.cuda.partitions import telling
+from graphlint import runtime  # noqa: E402
+from graphlint.config import load_config  # noqa: E402
+from graphlint.finding import Report  # noqa: E402
+from graphlint.rulebook import builtin_rulebook  # noqa: E402
+from graphlint.runtime.device.cuda.partitions import telling  # noqa: E402
 
 EMPTY_BESIDE_TREES = """
 import torch
@@ -55,27 +55,42 @@ def scheduler(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield kind
 
 
-def asked(scheduler: Any, answer: object, *traces: str) -> list[tuple[str, str]]:
-    """What is told where the scheduler gives an answer about a kernel that was made of nodes with these traces."""
+def kernel(*traces: str, named_after: int | None = None) -> SimpleNamespace:
+    """What was made of nodes with these traces, of one of which it may have its name; they come in no order."""
+    graph = torch.fx.Graph()
+    nodes = [graph.placeholder(f"given_{number}") for number in range(len(traces))]
+    for node, trace in zip(nodes, traces, strict=True):
+        node.meta["stack_trace"] = trace
+    return SimpleNamespace(origins=nodes[::-1], origin_node=None if named_after is None else nodes[named_after])
+
+
+def asked(scheduler: Any, answer: object, node: object) -> list[tuple[str, str]]:
+    """What is told where the scheduler gives an answer about a kernel."""
     heard: list[tuple[str, str]] = []
-    origins = [SimpleNamespace(meta={"stack_trace": trace}) for trace in traces]
     with telling(lambda *found: heard.append(found)):
-        given = scheduler.should_partition(None, SimpleNamespace(answer=answer, node=SimpleNamespace(origins=origins)))
+        given = scheduler.should_partition(None, SimpleNamespace(answer=answer, node=node))
     assert given == answer, "the scheduler goes on with its own answer"
     return heard
 
 
 def test_the_reason_of_the_scheduler_is_told_with_its_trace(scheduler: Any) -> None:
-    """The first trace that there is; a release that gives no reason is told all the same."""
-    assert [("cpu ops", "line 3")] == asked(scheduler, "cpu ops", "", "line 3")
-    assert [("ops that cannot be graphed", "")] == asked(scheduler, True)
+    """That of the node it is named after, or the first there is; a release that gives no reason is told as well."""
+    assert [("cpu ops", "line 3")] == asked(scheduler, "cpu ops", kernel("", "line 3", "line 4"))
+    assert [("cpu ops", "line 4")] == asked(scheduler, "cpu ops", kernel("", "line 3", "line 4", named_after=2))
+    assert [("ops that cannot be graphed", "")] == asked(scheduler, True, kernel())
 
 
 def test_a_kernel_that_is_graphed_is_silent(scheduler: Any) -> None:
     """So is all that is not to be graphed, of which the scheduler says that it is left out."""
-    assert [] == asked(scheduler, None, "line 3")
+    assert [] == asked(scheduler, None, kernel("line 3"))
     with importlib.import_module("torch._inductor.config").patch("triton.cudagraphs", False):
-        assert [] == asked(scheduler, "cpu ops", "line 3")
+        assert [] == asked(scheduler, "cpu ops", kernel("line 3"))
+
+
+def test_an_assertion_of_the_host_is_no_work_that_a_graph_leaves_out(scheduler: Any) -> None:
+    """The compiler makes some of its own, of sizes that it found out."""
+    assertion = importlib.import_module("torch._inductor.ir").AssertScalar
+    assert [] == asked(scheduler, "cpu ops", assertion.__new__(assertion))
 
 
 def verified(folder: Path, program: str) -> Report:

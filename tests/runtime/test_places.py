@@ -6,7 +6,9 @@ import importlib.util
 import json
 import sys
 import sysconfig
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -19,12 +21,14 @@ from graphlint.finding import Span  # noqa: E402
 from graphlint.runtime.trace.places import (  # noqa: E402
     Place,
     Stack,
+    caller_stack,
     is_user_code,
     libraries_between,
     segment,
     shown,
     traceback_stack,
     user_stack,
+    waiting_frame,
 )
 
 SITE = sysconfig.get_paths()["purelib"]
@@ -155,3 +159,21 @@ def test_the_functions_of_libraries_in_between_are_named(load: Load) -> None:
     with Mode():
         module.step(x)
     assert [(), ("torch.nn.functional:leaky_relu",)] == found
+
+
+def test_a_thread_without_user_code_works_for_the_line_that_waits_for_it() -> None:
+    """As a thread of autograd does for the line that runs the backward."""
+    with ThreadPoolExecutor(1) as pool:
+        stack = pool.submit(caller_stack).result()
+    assert __file__ == stack[0].path and "pool" in segment(stack[0].span)
+
+
+def test_where_a_thread_is_says_no_frame_of_the_question_itself() -> None:
+    """It would hold itself, and all that its callers were given, until the garbage is collected."""
+    frame = sys._getframe()
+    assert frame is waiting_frame(frame, threading.get_ident())
+    with ThreadPoolExecutor(1) as pool:
+        own = pool.submit(threading.get_ident).result()
+        waiting = pool.submit(waiting_frame, sys._current_frames()[own], own).result()
+    assert waiting is not None and waiting.f_code is not waiting_frame.__code__
+    assert __file__ == user_stack(waiting)[0].path

@@ -6,7 +6,7 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import numpy as np
 import torch
@@ -64,6 +64,7 @@ class Observer:
         self.stream = torch.cuda.Stream()
         self.refused: list[str] = []
         self.driver = backend(self.refused.append)
+        self.hearing = ExitStack()  # the driver, to the end of the process
         self.trace = SyncTrace()
         self.abandoned: list[torch.cuda.CUDAGraph] = []  # the allocator may still point to them
         torch._C._activate_gpu_trace()
@@ -76,7 +77,7 @@ class Observer:
             with suppress(RuntimeError):  # a library that is missing will say so in the samples
                 exec(line.strip(), {"torch": torch, "square": torch.eye(8, device="cuda")})
         self._capture_something()
-        self.driver.listen()
+        self.hearing.enter_context(self.driver.listening())
 
     def observe(self, sample: Sample) -> dict[str, object]:
         self._reset()

@@ -27,8 +27,8 @@ class Backend(Protocol):
     def unseen(self) -> str:
         """What is not seen here, in words, for want of something that could be installed; empty where nothing is."""
 
-    def listen(self) -> None:
-        """From now on, pass on what the driver says of calls that it refuses, in the thread that made the call."""
+    def listening(self) -> AbstractContextManager[None]:
+        """Inside, pass on what the driver says of calls that it refuses, in the thread that made the call."""
 
     def capture(self, stream: int) -> tuple[int, int | None]:
         """The status of a stream's capture, and the number of nodes that its graph has so far."""

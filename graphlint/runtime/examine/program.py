@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Refusal
@@ -21,7 +21,7 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
     watch.awaits_failure = True
     with watch.watching():
         try:
-            runpy.run_path(str(path), run_name="__main__")
+            _run(path)
         except SystemExit as error:
             failure = error if error.code else None
         except BaseException as error:
@@ -51,3 +51,10 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
             reporting.check_failed(cause.said)
         if not findings.explain_failure:
             findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=told(failure))
+
+
+def _run(path: Path) -> None:
+    """As Python does, and the module stays: what is judged afterwards looks up there what a name means."""
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    main.__file__ = str(path)
+    exec(compile(path.read_bytes(), path, "exec"), vars(main))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ import torch
 from graphlint.runtime.trace.capture import Capture, Tell, Trouble
 from graphlint.runtime.trace.frames import local, running
 from graphlint.runtime.trace.operators import storage_key
-from graphlint.runtime.trace.places import Stack, caller_stack, user_stack, waiting_frame
+from graphlint.runtime.trace.places import Stack, caller_stack, waiting_frame
 
 
 @dataclass(slots=True)
@@ -99,29 +98,24 @@ class GraphedCallables:
 def _runs_backward(one: Graphed, graphed_later: Sequence[Graphed]) -> Iterator[Trouble]:
     for other in graphed_later:
         if other.calls:
-            other.reused = _waiting_stack()
+            other.reused = caller_stack()
     if _is_to_be_differentiated():
         said = "the gradient is to be differentiated again, and the graph has no backward of its backward"
-        yield Trouble("graphed-callable-contract", _waiting_stack(), said)
+        yield Trouble("graphed-callable-contract", caller_stack(), said)
     if one.overwritten and not one.calls:
         yield Trouble("shared-activations", one.overwritten, "an earlier call had no backward yet")
     elif one.reused:
         yield Trouble("shared-activations", one.reused, "it comes before that of a callable that was graphed later")
     elif one.has_gradients_of_graph():
         said = "the gradients to which it adds are the memory that the graph is about to write"
-        yield Trouble("graphed-callable-contract", _waiting_stack(), said)
+        yield Trouble("graphed-callable-contract", caller_stack(), said)
     one.overwritten = one.calls[-1] if len(one.calls) > 1 else ()
     one.calls.clear()
 
 
-def _waiting_stack() -> Stack:
-    """The line that runs the backward, which lies in the main thread."""
-    return user_stack(waiting_frame(sys._getframe(1), threading.main_thread().ident))
-
-
 def _is_to_be_differentiated() -> bool:
     """Whether the call of autograd that waits for this backward was asked for gradients with a graph of their own."""
-    frame = waiting_frame(sys._getframe(1), threading.main_thread().ident)
+    frame = waiting_frame(sys._getframe(1))
     while frame is not None and not frame.f_globals.get("__name__", "").startswith("torch.autograd"):
         frame = frame.f_back
     while frame is not None and "create_graph" not in frame.f_locals:

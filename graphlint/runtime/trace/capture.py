@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -136,6 +136,14 @@ class Capture:
     draws: bool = False
     runs_eagerly: bool = False  # a graphed forward whose module was called in another mode
     replays: int = 0
+
+    def relocate(self, inputs: Iterable[torch.Tensor]) -> None:
+        """Know external memory by these tensors over it, where a program writes to it by others than it captured."""
+        over = {one.untyped_storage().data_ptr(): one.untyped_storage() for one in inputs}
+        for key, external in list(self.externals.items()):
+            if (storage := over.get(external.address)) is not None:
+                external.storage = StorageWeakRef(storage)
+                self.externals[storage._cdata] = self.externals.pop(key)
 
     @property
     def work(self) -> tuple[object, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -63,7 +64,7 @@ def keep_from_compiler(mode: type[TorchDispatchMode]) -> None:
 
 def leave_alone() -> None:
     """Torch compiles all that runs below a compiled function; our own code is none of the program's."""
-    skip = sys.modules["torch._dynamo.eval_frame"].skip_code
+    skip: Callable[[CodeType], object] = importlib.import_module("torch._dynamo.eval_frame").skip_code
     modules = [vars(one) for name, one in list(sys.modules.items()) if name.startswith("graphlint.")]
     members = [one for space in modules for one in space.values()]
     members += [one for kind in members if isinstance(kind, type) for one in vars(kind).values()]

@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import tempfile
 import textwrap
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,14 +93,21 @@ def user_stack(frame: FrameType | None) -> Stack:
     return tuple(found)
 
 
-def waiting_frame(frame: FrameType | None, thread: int | None) -> FrameType | None:
-    """Where the program is: a thread of autograd has no user code, but the one that waits for it has."""
-    return frame if user_stack(frame) else sys._current_frames().get(thread or 0)
+def waiting_frame(frame: FrameType, thread: int | None = None) -> FrameType | None:
+    """Where the program is: a thread of autograd has no user code, but the one that waits for it has.
+
+    That is `thread`, or the main one where this is the very thread that has none.
+    """
+    own = threading.get_ident()
+    waiting = thread if thread not in (None, own) else threading.main_thread().ident
+    if waiting == own or user_stack(frame):  # of this thread, the frame of this function would be the current one
+        return frame
+    return sys._current_frames().get(waiting or 0)
 
 
 def caller_stack() -> Stack:
-    """The user code that called the function which asks."""
-    return user_stack(sys._getframe(1))
+    """The user code that called the function which asks, or that waits for it."""
+    return user_stack(waiting_frame(sys._getframe(1)))
 
 
 def traceback_stack(traceback: TracebackType | None) -> Stack:

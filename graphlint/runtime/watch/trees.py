@@ -56,6 +56,7 @@ class Trees:
         self.is_followed = False
         self.running = 0  # functions, one inside of the other where a tree begins anew
         self.is_making_pool = False  # by a capture of nothing, which keeps the pool
+        self.inputs: list[torch.Tensor] = []  # what replays copy the arguments of the function to that is recorded now
         self.functions: dict[tuple[int, object], Graphed] = {}
         self.replayed: list[Callable[[Any, list[torch.Tensor]], None]] = []
         self.late: list[Callable[[Output], None]] = []
@@ -71,7 +72,7 @@ class Trees:
             (manager, "__init__", self._making_pool(manager.__init__)),
             (manager, "_run", self._running(manager._run)),
             (manager, "dealloc_current_path_weakrefs", self._losing(manager.dealloc_current_path_weakrefs)),
-            (node, "_record", self.openings.noting(COMPILED, node._record)),
+            (node, "_record", self.openings.noting(COMPILED, self._recording(node._record))),
             *((manager, name, self._counting(getattr(manager, name), count)) for name, count in _HOW.items()),
         ]
         with patched(patches):
@@ -97,6 +98,17 @@ class Trees:
                 self.is_making_pool = False
 
         return made
+
+    def _recording(self, record: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(record)
+        def recorded(node: Any, *args: Any) -> Any:
+            self.inputs = tensors(tuple(node.reconstructed_inputs[index] for index in node.non_static_input_idx))
+            try:
+                return record(node, *args)
+            finally:
+                self.inputs = []
+
+        return recorded
 
     def _running(self, run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
@@ -131,7 +143,7 @@ class Trees:
     def _losing(self, lose: Callable[[Any], None]) -> Callable[[Any], None]:
         @functools.wraps(lose)
         def lost(manager: Any) -> None:
-            self._lost = [one for one in self._lost if not one.storage.expired()]
+            self._lost = [one for one in self._lost if one.tensor() is not None or not one.storage.expired()]
             for node in manager.current_node._path_from_root:
                 graphed = self.functions.get((id(manager), node.wrapped_function.id))
                 for tensor, memory in zip(node.tensor_weakrefs, node.outputs_weakrefs, strict=False):

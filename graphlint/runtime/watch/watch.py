@@ -79,6 +79,7 @@ class Watch:
         self.graphed: list[Callable[[list[Capture], Sequence[object]], None]] = []  # told of graphed callables
         self._switches: list[tuple[int, Stack]] = []  # of modes of modules, each behind so many captures
         self._by_graph: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
+        self._hearing = contextlib.ExitStack()  # the driver, until a capture has ended
         self._is_ignoring = False
         self._broken: list[Any] = []  # after a failed capture, the allocator may still point to the graph
 
@@ -86,7 +87,6 @@ class Watch:
     def watching(self) -> Iterator[None]:
         """Watch what runs inside."""
         torch.cuda.init()
-        self.driver.listen()
         _device_constructors()  # remembers the constructors by identity, so before the patches
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -138,6 +138,7 @@ class Watch:
                 told(capture)
             self._handled = sys.exception()
             self.recorder.capture = capture
+            self._hearing.enter_context(self.driver.listening())
             torch._C._cuda_set_sync_debug_mode(2)
             self._capturing = contextlib.ExitStack()
             self._capturing.callback(lambda: torch._C._cuda_set_sync_debug_mode(self.process.sync_mode))
@@ -181,7 +182,9 @@ class Watch:
                     self.recorder.refuse(first_line(error), sys._getframe(), operator="capture_end")
                 raise
             finally:
+                self._hearing.close()
                 self.recorder.capture = None
+                capture.relocate(self.compiled.trees.inputs)
                 for told in self.ended:
                     told(capture)
 

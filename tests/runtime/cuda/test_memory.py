@@ -228,6 +228,6 @@ def test_what_the_driver_refuses_to_us_is_not_passed_on() -> None:
     heard: list[str] = []
     torch.cuda.init()
     driver = Driver(heard.append)
-    driver.listen()
-    assert driver.residence(torch.ones(9).data_ptr()) is None
+    with driver.listening():
+        assert driver.residence(torch.ones(9).data_ptr()) is None
     assert [] == heard

@@ -19,7 +19,7 @@ from graphlint.runtime.device.backend import NOT_CAPTURING
 
 _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
 _ERROR_LEVEL = 0
-_listening: list[object] = []  # callbacks that the driver may call until the process ends
+_registered: list[object] = []  # callbacks that the driver may call until the process ends
 _MEMORY_TYPE, _IS_MANAGED = 2, 8  # attributes of a pointer
 _HOST = 1
 _RELAXED = 2  # mode of a thread towards the captures under way
@@ -38,11 +38,20 @@ class Driver:
         self._refused = refused
         self._asking: int | None = None  # the thread that calls from here, of which no refusal is passed on
 
-    def listen(self) -> None:
-        """From now on, hear of the calls that are refused (needs CUDA 12.9, and a driver that is initialised)."""
-        callback = _LogCallback(self._logged)
-        if self.call("cuLogsRegisterCallback", callback, None, ctypes.byref(ctypes.c_void_p())):
-            _listening.append(callback)
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Inside, hear of the calls that are refused (needs CUDA 12.9, and a driver that is initialised).
+
+        The driver calls back under a lock of its own. A thread that waits for that lock without giving up Python's
+        would never end, so this is for captures, and not for threads that replay.
+        """
+        callback, handle = _LogCallback(self._logged), ctypes.c_void_p()
+        is_heard = self.call("cuLogsRegisterCallback", callback, None, ctypes.byref(handle))
+        try:
+            yield
+        finally:
+            if is_heard and not self.call("cuLogsUnregisterCallback", handle):
+                _registered.append(callback)
 
     def _logged(self, _data: int, level: int, message: bytes, length: int) -> None:
         if level == _ERROR_LEVEL and self._refused is not None and self._asking != threading.get_ident():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphlint.runtime.device.backend import Heard, TellLeftOut
@@ -26,8 +26,10 @@ class EmulatedDriver:
         self._refused = refused
         self._recordings: weakref.WeakValueDictionary[int, Recording] = weakref.WeakValueDictionary()
 
-    def listen(self) -> None:
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
         self.emulator.streams.refused = self._refused
+        yield
 
     def capture(self, stream: int) -> tuple[int, int | None]:
         recording = self.emulator.streams.lines[stream].recording
