@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -34,6 +35,7 @@ class Order:
         self._shared: dict[int, Shared] = {}
         self._replay: dict[int, Callable[[], Moment]] = {}
         self._replayed: dict[int, Moment] = {}
+        self._threads: dict[int, int] = {}  # that replayed last
 
     def captured(self, capture: Capture) -> None:
         """From now on, look at the memory of this graph."""
@@ -49,6 +51,11 @@ class Order:
         if _is_of_autograd():
             self._replayed.pop(id(capture), None)
             return
+        thread, before = threading.get_ident(), self._replayed.get(id(capture), BEGINNING)
+        if self._threads.get(id(capture), thread) != thread and not self.clocks.is_before_stream(before):
+            said = "another thread replayed it, and nothing orders what it reads of that before this replay"
+            self.tell(capture, Trouble("overwritten-output", user_stack(sys._getframe()), said))
+        self._threads[id(capture)] = thread
         moment = self._replay[id(capture)]()
         for key in capture.externals:
             written = self._shared[key].written

@@ -64,6 +64,26 @@ fetch()
 graph.replay()
 """
 
+THREADS = """
+import threading
+
+with torch.cuda.graph(graph):
+    y = x * 2
+torch.cuda.synchronize()
+
+def serve():
+    with torch.cuda.stream(torch.cuda.Stream()):
+        x.copy_(torch.ones(4, device="cuda"))
+        graph.replay()
+        log.append(y.clone())
+        {wait}
+
+for _ in range(2):
+    worker = threading.Thread(target=serve)
+    worker.start()
+    worker.join()
+"""
+
 AGAIN = """
 graphs = {{}}
 def serve(n):
@@ -116,6 +136,8 @@ def streams(before: str, beside: str, after: str, joined: str, then: str) -> str
         (PINNED.format(write="host.fill_(number)", wait="print(x)", read="log.append(result.sum())"), set()),
         (EXTERNAL.format(record="loaded.record()"), set()),
         (EXTERNAL.format(record="pass"), {"GL602"}),
+        (THREADS.format(wait="torch.cuda.current_stream().synchronize()"), set()),
+        (THREADS.format(wait="pass"), {"GL510"}),
         (MANY(asks="False", requests=12, sizes=4), set()),
         (MANY(asks="False", requests=12, sizes=12), {"GL505"}),
         (MANY(asks="True", requests=4, sizes=1), set()),
