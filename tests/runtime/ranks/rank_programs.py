@@ -20,6 +20,23 @@ graph.reset()
 dist.destroy_process_group()
 """
 
+TRAINING = """
+stream, x = torch.cuda.Stream(), torch.full((4, 8), rank + 1.0, device="cuda")
+stream.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(stream):
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2).cuda(), device_ids=[0])
+    for _ in range({steps}):
+        model.zero_grad(set_to_none=True)
+        model(x).sum().backward()
+torch.cuda.current_stream().wait_stream(stream)
+model.zero_grad(set_to_none=True)
+with torch.cuda.graph(graph, stream=stream):
+    y = model(x){mark}
+    y.sum().backward()
+graph.replay()
+assert model.module.weight.grad.unique().tolist() == [6.0]
+"""
+
 RIGHT = {
     "reduced": EAGER
     + TENSORS
@@ -85,9 +102,14 @@ graph.replay()
 assert x.tolist() == [3.0] * 4
 """
     + END,
+    "trained": EAGER + TENSORS + TRAINING.format(steps=11, mark="") + END,
 }
 
 WRONG = {
+    "warmed up too little": (
+        "GL104",
+        EAGER + TENSORS + TRAINING.format(steps=2, mark="  # told"),
+    ),
     "crossed": (
         "GL006",
         EAGER

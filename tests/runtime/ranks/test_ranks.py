@@ -51,7 +51,7 @@ def test_ranks_that_belong_together_are_safe(tmp_path: Path) -> None:
 
 @needs_gloo
 def test_what_is_wrong_between_ranks_is_told_once_at_its_line(tmp_path: Path) -> None:
-    """Order, groups that are set up or made in a capture, a barrier, and a group that ends before its graph."""
+    """Order, groups and DDP that are not ready, groups made in a capture, a barrier, a group that ends early."""
     status, report, said = together(tmp_path, {name: text for name, (_, text) in WRONG.items()})
     found = {Path(one["path"]).stem: (one["code"], one["line"]) for one in report["findings"]}
     lines = {name: (HEAD + text).splitlines() for name, (_, text) in WRONG.items()}

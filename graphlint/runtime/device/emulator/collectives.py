@@ -1,13 +1,15 @@
 """NCCL for one emulated device a process: gloo carries what ranks send each other, and a capture sends nothing.
 
 What a GPU was measured to do is kept: a group that is not set up yet refuses its first collective in a capture, as a
-barrier does, and any group of another backend.
+barrier does, and any group of another backend, and DDP in its first steps.
 """
 
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any, NoReturn
 
 import torch
@@ -17,10 +19,11 @@ from torch.distributed import distributed_c10d
 from graphlint.runtime.device.emulator.kernels import compute
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.device.emulator.streams import Streams
-from graphlint.runtime.trace.operators import Call
+from graphlint.runtime.trace.operators import Call, tensors
 
 _NCCL, _GLOO = "nccl", "gloo"
 _BARRIERS = ("c10d::barrier", "c10d::monitored_barrier_")
+_TIMED_STEPS = 11  # of DDP, of which the first has none before it to time
 _UNSUPPORTED = "900 (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)"
 
 
@@ -32,7 +35,8 @@ class Collectives:
         self.has_numbers = has_numbers
         self._groups: set[str] = set()
         self._ready: set[str] = set()
-        self._over: Any = None  # what stands for a collective that has ended
+        self._alone: Any = None  # a group of this rank, in which all is over at once
+        self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # of DDP, by its logger
 
     def patches(self) -> Iterator[tuple[Any, str, Any]]:
         """What stands in place of what: the owner, the name, the stand-in."""
@@ -41,6 +45,7 @@ class Collectives:
             yield owner, "new_group", self._around_new(owner.new_group)
             yield owner, "get_backend", self._around_backend(owner.get_backend)
             yield owner, "is_nccl_available", lambda: True
+        yield dist.Logger, "set_runtime_stats_and_log", self._around_timing(dist.Logger.set_runtime_stats_and_log)
 
     def carry(self, call: Call) -> bool:
         """Whether an operator is a collective on the device."""
@@ -61,7 +66,9 @@ class Collectives:
         return self._given(call)
 
     def _given(self, call: Call) -> object:
-        return (call.args[0], self._over) if len(call.func._schema.returns) > 1 else self._over
+        """What a collective returns that has ended, whose result is what it was given to write."""
+        over = self._alone.allreduce(tensors(call.args[0])).boxed()
+        return (call.args[0], over) if len(call.func._schema.returns) > 1 else over
 
     def _refuse(self, recording: Recording, why: str) -> NoReturn:
         recording.is_valid = False
@@ -99,13 +106,25 @@ class Collectives:
 
         return get_backend
 
+    def _around_timing(self, log: Callable[[Any], None]) -> Callable[[Any], None]:
+        """DDP times its first steps by events, which it waits for in the next step."""
+
+        @functools.wraps(log)
+        def set_runtime_stats_and_log(logger: Any) -> None:
+            steps = self._steps[logger] = self._steps.get(logger, 0) + 1
+            recording = self.streams.current.recording
+            if recording is not None and 1 < steps <= _TIMED_STEPS:
+                self.streams.refuse(recording, _UNSUPPORTED, "cudaEventSynchronize")
+            log(logger)
+
+        return set_runtime_stats_and_log
+
     def _made(self, group: Any, backend: str | None, *, is_eager: bool) -> None:
         """A group was made; one that is told its device is set up at once."""
         if not isinstance(group, dist.ProcessGroup) or _GLOO in (backend or ""):
             return
-        work = dist.all_reduce(torch.zeros(1), group=group, async_op=True)
-        work.wait()
-        self._over = work.boxed()
+        dist.all_reduce(torch.zeros(1), group=group)
+        self._alone = self._alone or dist.ProcessGroupGloo(dist.HashStore(), 0, 1, timedelta(minutes=1))
         self._groups.add(group.group_name)
         self._ready |= {group.group_name} if is_eager else set()
 
