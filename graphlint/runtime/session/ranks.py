@@ -19,6 +19,7 @@ from graphlint.rulebook import Rulebook
 DISAGREE = "ranks-disagree"
 _NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _GRACE = 60  # seconds that a rank may be behind another one
+_PATIENCE = timedelta(days=1)  # with rank 0, which ends only after its targets; if it fails, the launcher ends all
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Ranks:
 
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         store = TCPStore(address, int(port), is_master=False)
+        store.set_timeout(_PATIENCE)
         return cls(int(rank), int(size), PrefixStore(f"graphlint/{attempt}", store))
 
     def environment(self, number: int) -> dict[str, str]:
@@ -83,7 +85,6 @@ class Ranks:
         if not self.rank:
             self.store.set("status", str(status))
             return status
-        self.store.wait(["status"], timedelta(days=1))
         return int(self.store.get("status"))
 
 

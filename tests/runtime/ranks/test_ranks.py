@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from rank_programs import HEAD, RIGHT, WRONG  # noqa: E402
 
 from graphlint.finding import Collective, Finding, Report, Summary, TargetReport  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
-from graphlint.runtime.session.ranks import first_difference, joined  # noqa: E402
+from graphlint.runtime.session.ranks import Ranks, first_difference, joined  # noqa: E402
 
 needs_gloo = pytest.mark.skipif(
     not torch.distributed.is_available() or torch.cuda.is_available(), reason="needs gloo, and no GPU"
@@ -58,6 +59,18 @@ def test_what_is_wrong_between_ranks_is_told_once_at_its_line(tmp_path: Path) ->
     told = {name: 1 + next(n for n, line in enumerate(text) if "# told" in line) for name, text in lines.items()}
     assert {name.replace(" ", "_"): (code, told[name]) for name, (code, _) in WRONG.items()} == found, said
     assert (status, len(WRONG)) == (1, len(report["findings"]))
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="needs a store")
+def test_a_rank_waits_as_long_for_a_port_as_for_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rank 0 gives a port when it is done with the targets before, each of which may take its whole deadline."""
+    from torch.distributed import TCPStore
+
+    shared = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    job = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(shared.port)}
+    for name, value in (job | {"TORCHELASTIC_USE_AGENT_STORE": "True"}).items():
+        monkeypatch.setenv(name, value)
+    assert Ranks.of_job().store.timeout == timedelta(days=1) > shared.timeout
 
 
 RULEBOOK = load_rulebook(builtin_rules())
