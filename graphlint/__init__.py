@@ -45,7 +45,7 @@ def verify(
     device. `warm_ups` counts the eager runs before the capture, `replays` those that are compared; it has `deadline`
     seconds, or as long as it takes if that is 0. With `allocations="strict"`, tensors that are made are told as well.
     `rules` are directories of rules of your own. With `has_contracts`, the report says what each graph depends on and
-    what it changes; that is compared with the file `contract`, to which it is added where that knows nothing of it.
+    what it changes; rank 0 of a job compares that with the file `contract`, and adds it where that knows nothing of it.
     Needs PyTorch; raises `graphlint.errors.UsageError` where that or a GPU is missing, or `call` does not take the
     arguments.
     """

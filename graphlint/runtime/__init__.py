@@ -49,6 +49,7 @@ from graphlint.rulebook import Rulebook
 from graphlint.runtime.examine.target import DEFAULT_RUNS, Runs, parse
 from graphlint.runtime.session.hearing import Hearing
 from graphlint.runtime.session.isolation import run_isolated, server
+from graphlint.runtime.session.ranks import snapshot_of
 from graphlint.runtime.session.session import CUDA, Session, Stage, Witness, require_torch
 from graphlint.runtime.session.verdicts import FAILURE, judged
 from graphlint.snapshot import Snapshot
@@ -72,12 +73,11 @@ def verify(
 
     `on` is `cuda`, `emulator`, or `auto` for the emulator where there is no GPU. With `shapes_only`, the emulator takes
     no memory for tensors and computes no numbers, so that nothing is compared. With `has_contracts`, the report says
-    what each graph depends on and what it changes; that is compared with the file `contract`, to which it is added
+    what each graph depends on and what it changes; rank 0 of a job compares that with the file `contract`, and adds it
     where that knows nothing of it. A target that cannot be looked at has a `problem` in its report, and the others are
-    looked at all the same. `progress` gets a target's name and what is being done with it;
-    `environment` gives the variables for the process of the n-th target. Raises UsageError where
-    `cuda` finds no GPU or is asked for shapes only, for a target that is named in a wrong way, and for a file that
-    holds no contract.
+    looked at all the same. `progress` gets a target's name and what is being done with it; `environment` gives the
+    variables for the process of the n-th target. Raises UsageError where `cuda` finds no GPU or is asked for shapes
+    only, for a target that is named in a wrong way, and for a file that holds no contract.
     """
     if shapes_only and on == CUDA:
         raise UsageError("a GPU computes numbers; `--shapes-only` is for the emulator")
@@ -86,7 +86,7 @@ def verify(
     require_torch()
     context = server()
     reports, findings, told = [], [], _Told(progress)
-    snapshot = Snapshot(contract, rulebook) if contract is not None else None
+    snapshot = snapshot_of(contract, rulebook)
 
     for number, spec in enumerate(specs):
         with_contracts = has_contracts or snapshot is not None

@@ -19,6 +19,7 @@ from graphlint.runtime.examine.target import Runs, Target, made
 from graphlint.runtime.judge.findings import NOWHERE, Findings
 from graphlint.runtime.session.forked import run_forked
 from graphlint.runtime.session.hearing import Hearing, failure
+from graphlint.runtime.session.ranks import snapshot_of
 from graphlint.runtime.session.session import (
     AUTO,
     CUDA,
@@ -36,7 +37,6 @@ from graphlint.runtime.session.session import (
     witness,
 )
 from graphlint.runtime.session.verdicts import judged
-from graphlint.snapshot import Snapshot
 
 
 def verify(
@@ -59,10 +59,10 @@ def verify(
     name = getattr(named, "__qualname__", type(named).__qualname__)
     target = dataclasses.replace(made((call, args, kwargs), name), runs=runs)
     where, hearing, rulebook = witness(on), Hearing(), load_rulebook(builtin_rules(), *rules)
-    snapshot = Snapshot(contract, rulebook) if contract is not None else None
+    snapshot = snapshot_of(contract, rulebook)
     reported = selected_codes(Config(Path(), allocations=allocations), rulebook)
     work = functools.partial(
-        tell, functools.partial(_look, target, where, has_contracts or contract is not None), rulebook=rulebook
+        tell, functools.partial(_look, target, where, has_contracts or snapshot is not None), rulebook=rulebook
     )
     started = time.perf_counter()
     if where == EMULATOR and not is_emulated():

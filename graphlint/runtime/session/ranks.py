@@ -11,10 +11,13 @@ import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from graphlint.finding import Collective, Confidence, Finding, Report, Span, TargetReport
 from graphlint.rulebook import Rulebook
+from graphlint.snapshot import Snapshot
 
 DISAGREE = "ranks-disagree"
 _NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -24,27 +27,26 @@ _PATIENCE = timedelta(days=1)  # with rank 0, which ends only after its targets;
 
 @dataclass(frozen=True)
 class Ranks:
-    """The ranks of a job, seen from one of them; `store` is what they share, if there are several."""
+    """The ranks of a job, seen from one of them."""
 
     rank: int = 0
     size: int = 1
-    store: Any = None
     stores: list[Any] = field(default_factory=list)  # which rank 0 keeps for the targets
 
     @classmethod
     def of_job(cls) -> Ranks:
         """Those of the job that this process belongs to; one alone where `torchrun` has not started it."""
-        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or not all(map(os.environ.get, _NEEDED)):
-            return cls()
-        rank, size, address, port = (os.environ[name] for name in _NEEDED)
-        if size == "1":
-            return cls()
+        is_there = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" and all(map(os.environ.get, _NEEDED))
+        return cls(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])) if is_there else cls()
+
+    @cached_property
+    def store(self) -> Any:
+        """What they share, if there are several."""
         from torch.distributed import PrefixStore, TCPStore
 
-        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        store = TCPStore(address, int(port), is_master=False)
+        store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
         store.set_timeout(_PATIENCE)
-        return cls(int(rank), int(size), PrefixStore(f"graphlint/{attempt}", store))
+        return PrefixStore(f"graphlint/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
 
     def environment(self, number: int) -> dict[str, str]:
         """What the process of a target needs to meet those of the other ranks: a store of its own, empty again."""
@@ -86,6 +88,11 @@ class Ranks:
             self.store.set("status", str(status))
             return status
         return int(self.store.get("status"))
+
+
+def snapshot_of(file: Path | None, rulebook: Rulebook) -> Snapshot | None:
+    """The contracts in a file, which rank 0 alone compares with and adds to. Raises UsageError."""
+    return Snapshot(file, rulebook) if file is not None and not Ranks.of_job().rank else None
 
 
 def joined(reports: Sequence[Report | None], rulebook: Rulebook) -> Report:

@@ -11,8 +11,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graphlint  # noqa: E402
+from graphlint import runtime  # noqa: E402
 from graphlint.cli import commands  # noqa: E402
+from graphlint.config import Config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
+from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
 from graphlint.testing.settings import read_settings  # noqa: E402
 
 DECODER = """
@@ -373,3 +376,21 @@ def test_the_function_and_the_fixture_compare_with_a_file(tmp_path: Path) -> Non
     (contract,) = again.targets[0].contracts
     assert {"args[0]", "weight"} == {one.name for one in contract.buffers}
     assert read_settings({"contract": "decode.json"}).contract == Path("decode.json")
+
+
+@pytest.mark.parametrize("is_command", [True, False])
+def test_rank_0_alone_compares_with_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_command: bool) -> None:
+    """The others would write it at the same time."""
+    for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.setenv(name, "2")
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+    program, file, rulebook = tmp_path / "program.py", tmp_path / "contract.json", load_rulebook(builtin_rules())
+    program.write_text(CHAINED)
+    for rank in ("1", "0"):
+        monkeypatch.setenv("RANK", rank)
+        if is_command:
+            report = runtime.verify([str(program)], Config(tmp_path), rulebook, on="emulator", contract=file)
+        else:
+            report = graphlint.verify(lambda x: x * 2, (torch.ones(4),), on="emulator", contract=file)
+        assert ["safe"] == [target.verdict for target in report.targets]
+        assert file.exists() == bool(report.notices) == (rank == "0")
