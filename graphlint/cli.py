@@ -182,10 +182,10 @@ def check(
     return FOUND if look().findings and not exit_zero else 0
 
 
-def check_output(file: Path | None) -> None:
+def check_output(file: Path | None, what: str = "the report") -> None:
     """A run takes its time, so where it cannot be written down is told before."""
     if file and not file.absolute().parent.is_dir():
-        raise UsageError(f"cannot write the report to {file}: the folder does not exist")
+        raise UsageError(f"cannot write {what} to {file}: the folder does not exist")
 
 
 @commands.command()
@@ -239,7 +239,7 @@ def verify(
 ) -> int:
     """Capture and replay targets: `package.module:factory`, `path.py:factory`, or a program, `path.py`."""
     check_output(output_file)
-    check_output(contract)
+    check_output(contract, "the contract")
     from graphlint.config import check_codes, extend_config, load_config, load_rules
 
     config = extend_config(load_config(Path(), config_file), **options)
@@ -307,7 +307,7 @@ def init(folder: Path, dry_run: bool) -> None:
     if dry_run:
         click.echo(escaped(initial.difference(file, before, after), kept="\n\t"), nl=False)
         return
-    write(after, file)
+    write(after, file, "the table")
     click.echo(escaped(f"added to {file}:\n\n{table}\n{NEXT}", kept="\n"))
 
 
@@ -365,11 +365,11 @@ def wants_color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def write(text: str, file: Path | None) -> None:
+def write(text: str, file: Path | None, what: str = "the report") -> None:
     if file is None:
         click.echo(text, nl=False)
         return
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise UsageError(f"cannot write the report to {file}: {error.strerror}") from error
+        raise UsageError(f"cannot write {what} to {file}: {error.strerror}") from error

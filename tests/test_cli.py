@@ -159,6 +159,7 @@ def test_the_project_file_is_found_from_the_first_path(run: Run, calls: list[Cal
         (["rule", "GL1O1"], "unknown rule `GL1O1`; did you mean"),
         (["verify"], "Missing argument 'TARGET...'"),
         (["verify", "x.py", "--output-file", "nowhere/report.txt"], "cannot write the report to nowhere/report.txt"),
+        (["verify", "x.py", "--contract", "nowhere/x.json"], "cannot write the contract to nowhere/x.json: the folder"),
         (["verify", "x.py", "--deadline", "0"], "0.0 is not in the range x>=1"),
     ],
 )

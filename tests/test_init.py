@@ -140,6 +140,13 @@ def test_a_table_is_never_overwritten(tmp_path: Path, table: str, options: tuple
     assert table == (tmp_path / "pyproject.toml").read_text()
 
 
+def test_a_table_that_cannot_be_written_is_called_so(tmp_path: Path) -> None:
+    """It is no report."""
+    (tmp_path / "pyproject.toml").symlink_to("nowhere/pyproject.toml")
+    with pytest.raises(UsageError, match=r"^cannot write the table to .*: No such file"):
+        init(tmp_path)
+
+
 def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As a diff."""
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
