@@ -13,7 +13,7 @@ from typing import Any
 
 from graphlint.contract import Buffer, Contract, HostValue, Output
 from graphlint.errors import UsageError
-from graphlint.finding import Confidence, Finding, Notice, Span
+from graphlint.finding import Finding, Notice, Span
 from graphlint.report.place import shown_path
 from graphlint.rulebook import Rulebook
 
@@ -51,17 +51,8 @@ class Snapshot:
             self._new |= {name: dict(map(_entries, contracts))} if contracts else {}
             return
         for change in changes(self.known[name], contracts, file):
-            yield Finding(
-                code=self.rule.code,
-                rule=self.rule.slug,
-                severity=self.rule.severity,
-                confidence=Confidence.HIGH,
-                span=change.span,
-                function="",
-                message=self.rule.message.format(operation=change.about),
-                help=self.rule.help,
-                why=f"{self.rule.why} ({change.said})",
-            )
+            message = self.rule.message.format(operation=change.about)
+            yield self.rule.finding(change.span, message, said=change.said)
 
     def end(self) -> tuple[Notice, ...]:
         """Write down what nothing was known of, and say so. Raises UsageError."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.errors import nearest
-from graphlint.finding import Confidence, Finding, Span
+from graphlint.finding import Finding, Span
 from graphlint.rulebook import Rulebook
 
 MARKER = "graphlint:"
@@ -163,16 +163,5 @@ def complaints(comment: Suppression, used: Set[str], rulebook: Rulebook, selecte
 
 
 def complain(path: str, comment: Suppression, message: str, rulebook: Rulebook) -> Finding:
-    rule = rulebook.rule(UNUSED)
     span = Span(path, comment.line, comment.column, comment.line, comment.end_column)
-    return Finding(
-        code=rule.code,
-        rule=rule.slug,
-        severity=rule.severity,
-        confidence=Confidence.HIGH,
-        span=span,
-        function="",
-        message=message,
-        help=rule.help,
-        why=rule.why,
-    )
+    return rulebook.rule(UNUSED).finding(span, message)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.errors import UsageError, nearest
-from graphlint.finding import Severity
+from graphlint.finding import Confidence, Finding, Severity, Span
 from graphlint.reading import reads
 from graphlint.rulebook.tables import Table, read_text
 
@@ -76,6 +76,20 @@ class Rule:
     text: str
     profile: str | None = None
     detector: Path | None = None
+
+    def finding(self, span: Span, message: str, function: str = "", said: str = "") -> Finding:
+        """A finding that is sure; `said` goes behind the reason."""
+        return Finding(
+            code=self.code,
+            rule=self.slug,
+            severity=self.severity,
+            confidence=Confidence.HIGH,
+            span=span,
+            function=function,
+            message=message,
+            help=self.help,
+            why=f"{self.why} ({said})" if said else self.why,
+        )
 
 
 @dataclass(frozen=True)

@@ -58,17 +58,12 @@ class Findings:
                 return
             self.by_key[key] = again
         else:
-            operation = operation or shown(span) or "this"
-            self.by_key[key] = Finding(
-                code=rule.code,
-                rule=rule.slug,
+            message = (report.message or rule.message).format(operation=operation or shown(span) or "this")
+            self.by_key[key] = replace(
+                rule.finding(span, message, place.function if place is not None else "", said),
                 severity=severity,
                 confidence=report.confidence,
-                span=span,
-                function=place.function if place is not None else "",
-                message=(report.message or rule.message).format(operation=operation),
                 help=report.help or rule.help,
-                why=f"{rule.why} ({said})" if said else rule.why,
                 regions=tuple(regions),
                 chain=_way(stack, opening),
             )

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphlint.finding import Collective, Confidence, Finding, Report, Span, TargetReport
+from graphlint.finding import Collective, Finding, Report, Span, TargetReport
 from graphlint.rulebook import Rulebook
 from graphlint.snapshot import Snapshot
 
@@ -146,17 +146,8 @@ def _crossed(targets: Sequence[TargetReport], rulebook: Rulebook) -> Iterator[Fi
                 continue
             one, other = pair
             said = f"rank 0 runs `{one.text}`, {one.what}, where rank {rank} runs `{other.text}`, {other.what}"
-            yield Finding(
-                code=rule.code,
-                rule=rule.slug,
-                severity=rule.severity,
-                confidence=Confidence.HIGH,
-                span=Span(other.path, other.line),
-                function=other.function,
-                message=rule.message.format(operation=other.text),
-                help=rule.help,
-                why=f"{rule.why} ({said})",
-            )
+            message = rule.message.format(operation=other.text)
+            yield rule.finding(Span(other.path, other.line), message, other.function, said)
 
 
 def first_difference(ours: Sequence[Collective], theirs: Sequence[Collective]) -> tuple[Collective, Collective] | None:

@@ -131,16 +131,12 @@ def _finding(place: _Placed, rule: Rule) -> Finding:
     severity = rule.severity
     if severity is Severity.ERROR and all(region.soft for region in place.regions):
         severity = Severity.WARNING
-    return Finding(
-        code=rule.code,
-        rule=rule.slug,
+    message = (occurrence.message or rule.message).format(operation=occurrence.operation)
+    return replace(
+        rule.finding(occurrence.span, message, place.function),
         severity=severity,
         confidence=place.confidence,
-        span=occurrence.span,
-        function=place.function,
-        message=(occurrence.message or rule.message).format(operation=occurrence.operation),
         help=occurrence.help or rule.help,
-        why=rule.why,
         regions=(place.nearest, *sorted(place.regions - {place.nearest})),
         chain=place.chain,
         when=place.when,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from graphlint.config import Config, selected_codes
-from graphlint.finding import Confidence, Finding, Span
+from graphlint.finding import Finding, Span
 from graphlint.reading import reads
 from graphlint.rulebook import Rulebook
 from graphlint.static.index.project import Problems, Project
@@ -38,16 +38,10 @@ def unreadable_sources(problems: Problems, project: Project, rulebook: Rulebook)
     """One finding for each file that could not be read or parsed."""
     rule = rulebook.rule(_UNREADABLE)
     return [
-        Finding(
-            code=rule.code,
-            rule=rule.slug,
-            severity=rule.severity,
-            confidence=Confidence.HIGH,
-            span=Span(str(path), line, 1, line, 1),
-            function=project.module_at(path).name if path.suffix in reads.SOURCES else path.stem,
-            message=f"this file {text}",
-            help=rule.help,
-            why=rule.why,
+        rule.finding(
+            Span(str(path), line, 1, line, 1),
+            f"this file {text}",
+            project.module_at(path).name if path.suffix in reads.SOURCES else path.stem,
         )
         for path, (text, line) in problems.items()
     ]
