@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+
+def tensor_type(dtype: str, shape: Iterable[int]) -> str:
+    """The type of tensors of a dtype and a shape, as `float32[4, 8]`."""
+    return f"{dtype}{list(shape)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +32,29 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
-    """Memory outside of the pool of a graph, by the name that the code has for it; empty where no name leads there.
+class Tensor:
+    """A tensor by the name that the code has for it, which is empty where no name leads there."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    size: int  # of its memory, in bytes
+
+    @property
+    def type(self) -> str:
+        return tensor_type(self.dtype, self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer(Tensor):
+    """Memory outside of the pool of a graph.
 
     `kind` is `weight` (a parameter), `state` (the graph writes it), `argument` (of a target, which the caller fills),
     `input` (something else fills it between replays), or `constant` (nothing does). `access` is what the graph does
     with it. `refreshed` is before how many replays somebody wrote it, `none`, `some` or `all`.
     """
 
-    name: str
     kind: str
-    dtype: str
-    shape: tuple[int, ...]
-    size: int  # of its memory, in bytes
     is_host: bool
     access: str
     refreshed: str
@@ -58,13 +74,8 @@ class HostValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class Output(Tensor):
     """A tensor in the pool of a graph that somebody holds when it is replayed, by the name that holds it."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    size: int  # of its memory, in bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphlint.contract import Buffer, Contract, HostValue, Output
+from graphlint.contract import Buffer, Contract, HostValue
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Notice, Span
 from graphlint.report.place import shown_path
@@ -87,7 +87,7 @@ def _entries(contract: Contract) -> tuple[str, dict[str, Any]]:
     return contract.name, {
         "buffers": {name: _buffer(one) for name, one in _numbered(contract.buffers)},
         "values": {_value(one): one.value for one in contract.values},
-        "outputs": {name: _tensor(one) for name, one in _numbered(contract.outputs)},
+        "outputs": {name: one.type for name, one in _numbered(contract.outputs)},
         "shares": dict.fromkeys(contract.shares, "memory"),
         "draws": {"random numbers": "of torch"} if contract.draws else {},
     }
@@ -97,7 +97,7 @@ def _numbered(parts: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Each part by its name; those without one by what they are, and a number."""
     seen: dict[str, int] = {}
     for part in parts:
-        name = part.name or f"without a name: {_tensor(part)}"
+        name = part.name or f"without a name: {part.type}"
         seen[name] = seen.get(name, 0) + 1
         yield name if seen[name] == 1 else f"{name} #{seen[name]}", part
 
@@ -106,14 +106,10 @@ def _value(value: HostValue) -> str:
     return f"{value.name} in {value.function}"
 
 
-def _tensor(part: Buffer | Output) -> str:
-    return f"{part.dtype}{list(part.shape)}"
-
-
 def _buffer(buffer: Buffer) -> str:
     """What a contract says of a buffer, in words that a diff shows."""
     place = ", on the host" if buffer.is_host else ""
-    return f"{buffer.kind}, {_tensor(buffer)}{place}, {buffer.access}{_REFRESHED.get(buffer.refreshed, '')}"
+    return f"{buffer.kind}, {buffer.type}{place}, {buffer.access}{_REFRESHED.get(buffer.refreshed, '')}"
 
 
 def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> Iterator[Change]:

@@ -30,10 +30,7 @@ def lines(contract: Contract, base: Path) -> Iterator[str]:
         size = in_units(sum(one.size for one in read))
         yield f"{_BEGINNING}weights: {counted(len(read), 'parameter')}, {size}, read"
     rows = [row(contract, one, base) for one in contract.buffers if one not in read]
-    rows += [
-        ("output", one.name or NAMELESS, _tensor(one.dtype, one.shape), in_units(one.size), "")
-        for one in contract.outputs
-    ]
+    rows += [("output", one.name or NAMELESS, one.type, in_units(one.size), "") for one in contract.outputs]
     own = [one for one in contract.values if not _INSTALLED & {*Path(one.path).parts}]
     rows += [("value", one.name, one.value, "", shown_place(one.path, one.line, base)) for one in own]
     yield from aligned(rows)
@@ -47,7 +44,7 @@ def lines(contract: Contract, base: Path) -> Iterator[str]:
 
 def row(contract: Contract, buffer: Buffer, base: Path) -> tuple[str, ...]:
     place = "host " if buffer.is_host else ""
-    shape = f"{place}{_tensor(buffer.dtype, buffer.shape)}"
+    shape = f"{place}{buffer.type}"
     return buffer.kind, buffer.name or NAMELESS, shape, in_units(buffer.size), ", ".join(told(contract, buffer, base))
 
 
@@ -75,7 +72,3 @@ def in_units(size: int) -> str:
     units = ("B", "KiB", "MiB", "GiB")
     power = min(max(size.bit_length() - 1, 0) // 10, len(units) - 1)
     return f"{size} B" if not power else f"{size / 1024**power:.1f} {units[power]}"
-
-
-def _tensor(dtype: str, shape: tuple[int, ...]) -> str:
-    return f"{dtype}{list(shape)}"

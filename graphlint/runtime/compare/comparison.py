@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphlint.runtime.trace.values import module_of, own_attributes
+from graphlint.runtime.trace.values import dtype_name, module_of, own_attributes
 
 Tree = Any  # tensors and host values in tuples, lists, dictionaries and plain objects
 
@@ -237,7 +237,7 @@ def _judge(path: str, pair: tuple[Tensor, Tensor], apart: Distance, floor: float
 
 def _text(value: object) -> str:
     if isinstance(value, Tensor):
-        return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
+        return f"{dtype_name(value.dtype)} {list(value.shape)}"
     return repr(value)
 
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import torch
 
+from graphlint.contract import tensor_type
 from graphlint.runtime.device.cuda.memory import MemorySnapshot
 from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Trouble
 from graphlint.runtime.trace.nodes import Node, flatten
+from graphlint.runtime.trace.values import dtype_name
 
 
 def outside_graph(capture: Capture) -> Iterator[Trouble]:
@@ -76,4 +78,4 @@ def _address(external: External) -> int:
 
 
 def _shown(external: External) -> str:
-    return f"{str(external.dtype).removeprefix('torch.')}{list(external.shape)} at {external.address:#x}"
+    return f"{tensor_type(dtype_name(external.dtype), external.shape)} at {external.address:#x}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from graphlint.contract import tensor_type
 from graphlint.finding import Collective
 from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.operators import COLLECTIVE, Traced
 from graphlint.runtime.trace.places import shown
+from graphlint.runtime.trace.values import dtype_name
 
 _NAMESPACE = f"{COLLECTIVE}."  # begins the names of operators that several ranks run together
 _OF_ONE_SHAPE = ("allreduce", "allreduce_coalesced", "broadcast", "reduce")
@@ -28,7 +30,7 @@ def collectives(capture: Capture) -> tuple[Collective, ...]:
 def _what(traced: Traced) -> str:
     """The operator, with the shapes that all ranks have to agree on, if there are any."""
     name = traced.operator.removeprefix(_NAMESPACE).partition(".")[0].strip("_")
-    shapes = [f"{str(one[1]).removeprefix('torch.')}{list(one[0])}" for one in traced.numbers if isinstance(one, tuple)]
+    shapes = [tensor_type(dtype_name(one[1]), one[0]) for one in traced.numbers if isinstance(one, tuple)]
     return f"{name} of {', '.join(shapes)}" if name in _OF_ONE_SHAPE else name
 
 

@@ -18,6 +18,7 @@ from graphlint.runtime.trace.frames import MISSING, local, running
 from graphlint.runtime.trace.host_values import SCALARS
 from graphlint.runtime.trace.operators import Call, storage_key
 from graphlint.runtime.trace.places import caller_stack, is_user_code, shown
+from graphlint.runtime.trace.values import dtype_name
 from graphlint.runtime.watch.watch import Watch
 
 _LIMIT = 20_000  # objects, the nearest ones: an eighth of a second
@@ -183,7 +184,7 @@ def _buffer(draft: Draft, key: int, external: External) -> Buffer:
     return Buffer(
         name=draft.names.get(key, ""),
         kind=kind,
-        dtype=_dtype(external.dtype),
+        dtype=dtype_name(external.dtype),
         shape=draft.shapes.get(key, external.shape),
         size=external.size,
         is_host=external.is_host,
@@ -234,8 +235,4 @@ def _outputs(draft: Draft) -> Iterator[Output]:
         key = storage_key(tensor) if tensor is not None else 0
         if tensor is not None and key in draft.capture.internals and key not in seen:
             seen.add(key)
-            yield Output(draft.names.get(key, ""), _dtype(tensor.dtype), tuple(tensor.shape), tensor.nbytes)
-
-
-def _dtype(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+            yield Output(draft.names.get(key, ""), dtype_name(tensor.dtype), tuple(tensor.shape), tensor.nbytes)

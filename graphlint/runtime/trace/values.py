@@ -64,6 +64,11 @@ def qualified(thing: object) -> str:
     return f"{module}.{name}" if module else name
 
 
+def dtype_name(dtype: torch.dtype) -> str:
+    """As tables and reports have it."""
+    return str(dtype).removeprefix("torch.")
+
+
 def own_attributes(owner: object) -> Attributes[str, object]:
     """What is stored in an object, without asking its class for it, which may run any code."""
     try:
@@ -83,7 +88,7 @@ def _tensor(tensor: torch.Tensor, is_fresh: IsFresh) -> Tensor:
     return Tensor(
         place=Place.DEVICE if tensor.is_cuda else Place.HOST,
         ndim=tensor.dim(),
-        dtype=str(tensor.dtype).removeprefix("torch."),
+        dtype=dtype_name(tensor.dtype),
         sure=Confidence.HIGH,
         pinned=not tensor.is_cuda and tensor.is_pinned(),
         fresh=is_fresh(tensor),
