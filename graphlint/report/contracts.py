@@ -25,11 +25,11 @@ def lines(contract: Contract, base: Path) -> Iterator[str]:
     place = shown_place(contract.path, contract.line, base)
     counts = f"{counted(contract.nodes, 'node')}, {counted(contract.replays, 'replay')}"
     yield escaped(f"contract of {contract.name} at {place}: {counts}")
-    read = [one for one in contract.buffers if one.kind == "weight" and one.access == "read" and not one.is_host]
+    read = [one for one in contract.buffers if _is_plain(one)]
     if read:
         size = in_units(sum(one.size for one in read))
         yield f"{_BEGINNING}weights: {counted(len(read), 'parameter')}, {size}, read"
-    rows = [row(contract, one, base) for one in contract.buffers if one not in read]
+    rows = [row(contract, one, base) for one in contract.buffers if not _is_plain(one)]
     rows += [("output", one.name or NAMELESS, one.type, in_units(one.size), "") for one in contract.outputs]
     own = [one for one in contract.values if not _INSTALLED & {*Path(one.path).parts}]
     rows += [("value", one.name, one.value, "", shown_place(one.path, one.line, base)) for one in own]
@@ -40,6 +40,11 @@ def lines(contract: Contract, base: Path) -> Iterator[str]:
         yield f"{_BEGINNING}draws random numbers"
     if contract.shares:
         yield escaped(f"{_BEGINNING}shares its pool with {', '.join(contract.shares)}")
+
+
+def _is_plain(buffer: Buffer) -> bool:
+    """Whether there is no more to say of a buffer than of other parameters."""
+    return buffer.kind == "weight" and buffer.access == "read" and not buffer.is_host
 
 
 def row(contract: Contract, buffer: Buffer, base: Path) -> tuple[str, ...]:

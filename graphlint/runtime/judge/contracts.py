@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from types import FrameType, ModuleType
 
@@ -32,10 +33,9 @@ Line = tuple[str, int, str]  # the path and line of a write, and its stream
 class Draft:
     """What is known so far of a graph: names of memory, what lies there as a parameter, and who wrote it when.
 
-    It is `of` a target, or of a line of the program.
-
-    `written` are the lines that wrote a buffer since the last replay, `refreshes` those before replays, with their
-    number, `counts` the replays before which somebody wrote it.
+    It is `of` what a target captures, if no line of the program does. `written` are the lines that wrote a buffer since
+    the last replay, `refreshes` those before replays, with their number, `counts` the replays before which somebody
+    wrote it.
     """
 
     capture: Capture
@@ -188,28 +188,20 @@ def _buffer(draft: Draft, key: int, external: External) -> Buffer:
         shape=draft.shapes.get(key, external.shape),
         size=external.size,
         is_host=external.is_host,
-        access=_access(external.reads, external.writes),
+        access=" and ".join(compress(("read", "written"), (external.reads, external.writes))),
         refreshed=refreshed,
-        uses=tuple(_uses(capture, external)),
+        uses=tuple(dict.fromkeys(_uses(capture, external))),
         refreshes=tuple(Refresh(*line, replays) for line, replays in sorted(lines.items())),
     )
 
 
-def _access(reads: object, writes: object) -> str:
-    return " and ".join(word for word, is_done in (("read", reads), ("written", writes)) if is_done)
-
-
 def _uses(capture: Capture, external: External) -> Iterator[Use]:
-    """The lines that use a buffer, each once for an operator, in order."""
-    seen: dict[Use, None] = {}
+    """The lines that use a buffer, in order."""
     for number in sorted({*external.reads, *external.writes}):
         operation = capture.operations[number]
         place = next(iter((*operation.stack, *capture.stack)), None)
-        access = " and ".join(
-            word for word, numbers in (("reads", external.reads), ("writes", external.writes)) if number in numbers
-        )
-        seen[Use(*((place.path, place.line) if place else ("?", 0)), operation.operator, access)] = None
-    yield from seen
+        access = compress(("reads", "writes"), (number in external.reads, number in external.writes))
+        yield Use(*((place.path, place.line) if place else ("?", 0)), operation.operator, " and ".join(access))
 
 
 def _values(capture: Capture) -> Iterator[HostValue]:
