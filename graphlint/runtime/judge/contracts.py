@@ -165,9 +165,8 @@ def _roots(frames: Iterable[FrameType]) -> Iterator[tuple[str, object]]:
 
 def _function(capture: Capture) -> str:
     """The function that captures, without the module that it was loaded as, behind the name of its file."""
-    place = capture.stack[0]
-    _, _, function = place.function.partition(":")
-    return f"{Path(place.path).name}:{function}" if function else Path(place.path).name
+    function = capture.stack[0].function.partition(":")[2] if capture.stack else ""
+    return ":".join(filter(None, (Path(capture.region.path).name, function)))
 
 
 def _buffer(draft: Draft, key: int, external: External) -> Buffer:
