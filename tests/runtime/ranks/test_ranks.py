@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,9 @@ from rank_programs import HEAD, RIGHT, WRONG  # noqa: E402
 
 from graphlint.finding import Collective, Finding, Report, Summary, TargetReport  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+from graphlint.runtime.judge.collectives import collectives  # noqa: E402
 from graphlint.runtime.session.ranks import Ranks, first_difference, joined  # noqa: E402
+from graphlint.runtime.trace.operators import Traced  # noqa: E402
 
 needs_gloo = pytest.mark.skipif(
     not torch.distributed.is_available() or torch.cuda.is_available(), reason="needs gloo, and no GPU"
@@ -97,6 +100,16 @@ def test_collectives_are_matched_in_order(
     made = {one: collective("gather" if one.isupper() else "reduce", one) for one in {*ours, *theirs}}
     expected = None if differs is None else tuple(made[one] for one in differs)
     assert expected == first_difference([made[one] for one in ours], [made[one] for one in theirs])
+
+
+def test_a_collective_is_told_with_the_shapes_that_all_ranks_have_to_agree_on() -> None:
+    """Where they have to; what two ranks run alone is none, nor is another operator."""
+    shapes = ((torch.Size([4]), torch.float32),)
+    names = ("allreduce_", "allgather_", "barrier", "send", "recv_any_source_")
+    ran = [Traced(f"c10d.{name}.default", (), shapes, []) for name in names]
+    ran.append(Traced("aten.sum.default", (), shapes, []))
+    told = collectives(SimpleNamespace(decisions=ran, stack=()))  # type: ignore[arg-type]
+    assert ["allreduce of float32[4]", "allgather", "barrier"] == [one.what for one in told]
 
 
 def report(verdict: str = "safe", findings: tuple[Finding, ...] = (), problem: str = "") -> Report:
