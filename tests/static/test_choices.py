@@ -103,6 +103,35 @@ def test_an_attribute_that_nothing_gives_an_object_is_not_there(
     assert analyse(tmp_path, derived).shown
 
 
+ASSIGNED = """
+import torch
+{around}
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.window = None
+
+        def open(self):
+            {more}
+
+        def forward(self, x):
+            if self.window is not None:
+                x.item()
+
+model = Model()
+with torch.cuda.graph(torch.cuda.CUDAGraph()):
+    model(torch.ones(4, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize("around", ["if torch.cuda.is_available():", "try:\n    pass\nfinally:"])
+@pytest.mark.parametrize(("more", "is_reached"), [("pass", False), ("self.window = 2", True)])
+def test_what_a_constructor_assigns_is_counted_once(tmp_path: Path, around: str, more: str, is_reached: bool) -> None:
+    """Also where the class stands in another statement."""
+    program = ASSIGNED.format(around=around, more=more)
+    assert is_reached is ("GL101" in str(analyse(tmp_path, program, confidence=Confidence.LOW).found))
+
+
 def test_a_copy_of_an_object_is_the_same_object(tmp_path: Path) -> None:
     """What `copy` and `deepcopy` give of anything but a tensor is of the same class, with the same attributes."""
     program = """

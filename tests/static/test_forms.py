@@ -114,7 +114,7 @@ def test_what_python_misplaces_or_cannot_read_is_left_to_libcst(monkeypatch: pyt
     assert known == shape(lower_segment(text))
     forget()
     with monkeypatch.context() as patch:
-        patch.setattr(abstract, "parse", lambda _: compile("type =", "", "exec"))
+        patch.setattr(abstract, "statements", lambda _: compile("type =", "", "exec"))
         assert known == shape(lower_segment(text))
     forget()
 

@@ -9,9 +9,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from graphlint.static.index.module import Module, parse
+from graphlint.static.index.module import Module
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import UNPARSABLE
+from graphlint.static.syntax.trees import UNPARSABLE, parse
 
 _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
 

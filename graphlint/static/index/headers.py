@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphlint.static.index.module import Definition, parse
-from graphlint.static.syntax.trees import UNPARSABLE
+from graphlint.static.index.module import Definition
+from graphlint.static.syntax.trees import UNPARSABLE, parse
 
 _LONGEST = 80  # lines of a header
 

@@ -16,11 +16,10 @@ from itertools import accumulate
 from pathlib import Path
 
 from graphlint.reading import reads
-from graphlint.static.syntax import ir, trees
+from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import EndlessSource, UnparsableSource, lower_segment
-from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
 from graphlint.static.syntax.outline import outline
-from graphlint.static.syntax.trees import UNPARSABLE
+from graphlint.static.syntax.trees import UNPARSABLE, parse, statements
 
 TOO_DEEP = ("nests too deep to be read", 1)
 
@@ -116,9 +115,9 @@ class Module:
     def class_in(self, segment: Segment, prefix: str) -> ClassDefinition | None:
         """The class statement of a segment inside a function, as the index has those at the top level."""
         with contextlib.suppress(*UNPARSABLE):
-            tree = parse("if True:\n" + self.source_of(segment))
-            ast.increment_lineno(tree, segment.first - 2)
-            for node in ast.walk(tree):
+            (statement, *_), first = statements(self.source_of(segment))
+            ast.increment_lineno(statement, segment.first - first)
+            for node in ast.walk(statement):
                 if isinstance(node, ast.ClassDef):
                     return _Indexer(self, Index()).class_definition(node, prefix)
         return None
@@ -165,13 +164,6 @@ def read_source(path: Path) -> str:
     """The text of a source file. Raises OSError, UnicodeError or SyntaxError (an unknown encoding declared)."""
     text = importlib.util.decode_source(reads.content(path))  # honours coding comments and the byte order mark
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def parse(text: str) -> ast.Module:
-    """The tree of a text. Raises one of UNPARSABLE."""
-    if is_too_long(text):
-        raise ValueError(f"it holds more than {MAX_FILE:,} elements, operators and lines")
-    return trees.parse(text)
 
 
 @dataclass(frozen=True, slots=True)

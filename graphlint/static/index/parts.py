@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from graphlint.static.index.module import Definition, Module, Segment, parse
+from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import UNPARSABLE, WRAPPER
+from graphlint.static.syntax.trees import UNPARSABLE, statements
 
 _ASSIGNED = re.compile(
     r"[\s\\)\]]*(?:=(?!=)|[-+*/%@&|^]=|(?:\*\*|//|<<|>>)=|in\b|\#|:[ \t]*[^\s\#]"  # `x: int = 1`, not `if x:`
@@ -32,7 +32,7 @@ Fits: TypeAlias = Callable[[str, int, int], bool]  # a text, and where in it a w
 class Writes:
     """What a piece of code assigns to, changes in place and stores items in, and what it declares `global`.
 
-    `receiver` is the first parameter, if it is a function.
+    `receiver` is the first parameter, if it is a function; nodes count lines from `first`.
     """
 
     assigned: tuple[ast.expr, ...] = ()
@@ -41,6 +41,7 @@ class Writes:
     shared: frozenset[str] = frozenset()
     called: tuple[ast.Attribute, ...] = ()  # methods
     receiver: str | None = None
+    first: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Part:
 
     def place(self, node: ast.expr) -> tuple[int, int]:
         """Where a node stands: functions stand in statements, too, and what they do is counted once."""
-        return self.segment.first + node.lineno, node.col_offset
+        return self.segment.first + node.lineno - self.writes.first, node.col_offset
 
     def is_own(self, attribute: ast.Attribute) -> bool:
         """Whether an attribute is one of the object that a method is called on."""
@@ -144,9 +145,8 @@ def _begins_statement(text: str, at: int, end: int) -> bool:
 @remembered
 def writes_in(source: str) -> Writes:
     """What a segment writes, and what is defined inside of it."""
-    is_indented = source[:1] in (" ", "\t")
     try:
-        tree = parse(WRAPPER + source if is_indented else source)
+        found, first = statements(source)
     except UNPARSABLE:
         return Writes()
     assigned: list[ast.expr] = []
@@ -154,7 +154,7 @@ def writes_in(source: str) -> Writes:
     called: list[ast.Attribute] = []
     shared: set[str] = set()
     declared: set[ast.expr] = set()
-    for node in ast.walk(tree):
+    for node in (node for statement in found for node in ast.walk(statement)):
         match node:
             case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
                 assigned.append(node)
@@ -169,8 +169,7 @@ def writes_in(source: str) -> Writes:
     assigned = [target for target in assigned if target not in declared]
     stored = tuple(target.value for target in assigned if isinstance(target, ast.Subscript))
     changed += (*stored, *(method.value for method in called if _works_in_place(method.attr)))
-    outermost = tree.body[0].body[0] if isinstance(tree.body[0], ast.If) and is_indented else tree.body[0]
-    return Writes(tuple(assigned), tuple(changed), stored, frozenset(shared), tuple(called), _receiver(outermost))
+    return Writes(tuple(assigned), tuple(changed), stored, frozenset(shared), tuple(called), _receiver(found[0]), first)
 
 
 def spelling(node: ast.expr) -> str:

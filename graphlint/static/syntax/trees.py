@@ -5,12 +5,25 @@ from __future__ import annotations
 import ast
 import warnings
 
+from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
+
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 WRAPPER = "if True:\n"  # gives an indented piece of source a parent, so that columns stay as they are in the file
 
 
 def parse(text: str) -> ast.Module:
     """The tree of a text. Raises one of UNPARSABLE."""
+    if is_too_long(text):
+        raise ValueError(f"it holds more than {MAX_FILE:,} elements, operators and lines")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid escape is none of our business
         return ast.parse(text)
+
+
+def statements(text: str) -> tuple[list[ast.stmt], int]:
+    """The statements of whole source lines, indented or not, and which line their first one is. Raises as `parse`."""
+    if text[:1] not in (" ", "\t"):
+        return parse(text).body, 1
+    (wrapper,) = parse(WRAPPER + text).body
+    assert isinstance(wrapper, ast.If)
+    return wrapper.body, 2

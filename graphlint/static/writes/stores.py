@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graphlint.static.index.module import Definition, Module, Segment, parse
+from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax.nesting import too_deep
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import UNPARSABLE, WRAPPER
+from graphlint.static.syntax.trees import UNPARSABLE, statements
 
 # Methods of containers that change what they hold.
 MUTATORS = frozenset({
@@ -119,20 +119,15 @@ def stores_to(module: Module, name: str, is_attribute: bool) -> Iterator[Written
 @remembered
 def tree_of(source: str) -> ast.stmt | None:
     """The statement of a segment, with lines that count from 1 where it begins; None if it cannot be parsed."""
-    is_indented = source[:1] in (" ", "\t")
     if too_deep(source):
         return None
     try:
-        tree = parse(WRAPPER + source if is_indented else source)
+        found, first = statements(source)
     except UNPARSABLE:
         return None
-    if not tree.body:
-        return None
-    first = tree.body[0]
-    if is_indented and isinstance(first, ast.If):
-        ast.increment_lineno(tree, -1)
-        return first.body[0]
-    return first
+    if found and first > 1:
+        ast.increment_lineno(found[0], 1 - first)
+    return next(iter(found), None)
 
 
 @remembered

@@ -22,7 +22,7 @@ class Misplaced(Exception):
 
 
 class Positions:
-    """The places of the nodes of a text by the nodes themselves; their tree counts lines from `first_line`."""
+    """The places of the nodes of a text by the nodes themselves, which count lines from `first_line`."""
 
     def __init__(self, text: str, first_line: int) -> None:
         self._text = text
@@ -91,12 +91,12 @@ class Positions:
     def _offset(self, line: int, column: int) -> int:
         """Where the text has what `ast` places by a line from 1 and a column in bytes."""
         if not self._text.isascii():
-            column = len(self._lines[line - 1].encode()[:column].decode())
-        return self._starts[line - 1] + column
+            column = len(self._lines[line - self._first_line].encode()[:column].decode())
+        return self._starts[line - self._first_line] + column
 
     def _place(self, offset: int) -> tuple[int, int]:
         line = bisect_right(self._starts, offset) - 1
-        return line + 1 - self._first_line, offset - self._starts[line]
+        return line, offset - self._starts[line]
 
 
 def _parts(node: Placed) -> Sequence[Placed]:

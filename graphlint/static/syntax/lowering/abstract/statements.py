@@ -10,19 +10,15 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering.abstract.expressions import BINARY, Expressions
 from graphlint.static.syntax.lowering.abstract.positions import Positions
 from graphlint.static.syntax.lowering.common import is_idle
-from graphlint.static.syntax.trees import WRAPPER, parse
+from graphlint.static.syntax.trees import statements
 
 _NAMED: dict[type, str] = {ast.MatchAs: "name", ast.MatchStar: "name", ast.MatchMapping: "rest"}
 
 
 def lower(text: str) -> ir.Block:
     """The statements of whole source lines. Raises Misplaced, or one of UNPARSABLE."""
-    if text[:1] not in (" ", "\t"):
-        return Statements(Positions(text, 1)).block(parse(text).body)
-    text = WRAPPER + text
-    (wrapper,) = parse(text).body
-    assert isinstance(wrapper, ast.If)
-    return Statements(Positions(text, 2)).block(wrapper.body)
+    found, first = statements(text)
+    return Statements(Positions(text, first)).block(found)
 
 
 class Statements(Expressions):
