@@ -61,9 +61,8 @@ def verify(
     where, hearing, rulebook = witness(on), Hearing(), load_rulebook(builtin_rules(), *rules)
     snapshot = snapshot_of(contract, rulebook)
     reported = selected_codes(Config(Path(), allocations=allocations), rulebook)
-    work = functools.partial(
-        tell, functools.partial(_look, target, where, has_contracts or snapshot is not None), rulebook=rulebook
-    )
+    look = functools.partial(_look, target, where, has_contracts or snapshot is not None)
+    work = functools.partial(tell, look, rulebook=rulebook)
     started = time.perf_counter()
     if where == EMULATOR and not is_emulated():
         ending = run_forked(work, seconds, hearing)
