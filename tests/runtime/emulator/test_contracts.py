@@ -163,6 +163,7 @@ pool, weight, graphs = torch.cuda.graph_pool_handle(), torch.randn(4, 4, device=
 
 def capture(rows):
     x, graph = torch.zeros(rows, 4, device="cuda"), torch.cuda.CUDAGraph()
+    x @ weight
     with torch.cuda.graph(graph, pool=pool):
         y = x @ weight
     graphs[rows] = graph, x, y
