@@ -2,7 +2,8 @@
 
 It is an abstract interpretation of what capture regions reach, one package a step, each importing only those before it:
 
-- `syntax` lowers functions to an intermediate representation, on demand and piece by piece;
+- `syntax` lowers functions to an intermediate representation, on demand and piece by piece, from trees of `ast`, or of
+  libcst where only another release of Python can read them;
 - `index` knows what each module defines and imports, without parsing bodies, and finds modules by name;
 - `domain` holds what is computed: values (`graphlint.values`, and those that a program defines), function summaries,
   and the `Evaluator` protocol. Values form a lattice: `union` joins them where paths meet, and has a bound on members,

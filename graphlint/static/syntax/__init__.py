@@ -1,4 +1,5 @@
 """Text to compact form: what stands in files, and the intermediate representation of functions.
 
-The only package that knows libcst. It imports nothing of the static half.
+`ast` reads all that this Python can; libcst, which only this package knows, what another one can. Tests hold their
+forms and positions equal. It imports nothing of the static half.
 """

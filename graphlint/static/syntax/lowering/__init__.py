@@ -1,7 +1,7 @@
 """Source of one definition or statement in, compact form out: Python itself parses, one pass lowers.
 
-What this release of Python cannot read, libcst does; the forms are the same. They depend on the text alone, so that
-they are shared by every file that repeats it.
+What this release of Python cannot read, or misplaces, libcst reads; the forms are the same. They depend on the text
+alone, so that they are shared by every file that repeats it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graphlint.static.syntax.trees import UNPARSABLE
 
 
 class UnparsableSource(Exception):
-    """A segment that libcst does not accept."""
+    """A segment that neither this Python nor libcst can read."""
 
 
 class EndlessSource(UnparsableSource):
@@ -47,7 +47,7 @@ def _lower(text: str) -> ir.Block:
 
 
 def _lower_concrete(text: str) -> ir.Block:
-    # Imported here because hardly any run needs libcst, which takes longer to load than all the rest.
+    # Imported here: only what this Python cannot read needs libcst, which takes longer to load than all the rest.
     from libcst import ParserSyntaxError
 
     from graphlint.static.syntax.lowering.concrete.statements import lower

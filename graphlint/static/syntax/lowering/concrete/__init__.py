@@ -1,1 +1,1 @@
-"""libcst trees in, compact forms out: it reads syntax of later releases than the Python that runs."""
+"""libcst trees in, compact forms out: it reads syntax of other releases than the Python that runs."""
