@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
 def tensor_type(dtype: str, shape: Iterable[int]) -> str:
     """The type of tensors of a dtype and a shape, as `float32[4, 8]`."""
     return f"{dtype}{list(shape)}"
+
+
+def distinct(names: Iterable[str]) -> Iterator[str]:
+    """The names; one that was there before has a number."""
+    seen: Counter[str] = Counter()
+    for name in names:
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} #{seen[name]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphlint.contract import Buffer, Contract, HostValue
+from graphlint.contract import Buffer, Contract, HostValue, Tensor, distinct
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Notice, Span
 from graphlint.report.place import shown_path
@@ -48,7 +48,7 @@ class Snapshot:
         folder = self.file.absolute().parent
         name = shown_path(str(Path(file).absolute()), folder) + colon + rest if file.endswith(".py") else target
         if name not in self.known:
-            self._new |= {name: dict(map(_entries, contracts))} if contracts else {}
+            self._new |= {name: {one.name: _entry(one) for one in contracts}} if contracts else {}
             return
         for change in changes(self.known[name], contracts, file):
             message = self.rule.message.format(operation=change.about)
@@ -82,24 +82,20 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
     return dict(targets)
 
 
-def _entries(contract: Contract) -> tuple[str, dict[str, Any]]:
+def _entry(contract: Contract) -> dict[str, Any]:
     """What is written down of a graph: each part by name, without places."""
-    return contract.name, {
-        "buffers": {name: _buffer(one) for name, one in _numbered(contract.buffers)},
+    return {
+        "buffers": {name: _buffer(one) for name, one in _named(contract.buffers)},
         "values": {_value(one): one.value for one in contract.values},
-        "outputs": {name: one.type for name, one in _numbered(contract.outputs)},
+        "outputs": {name: one.type for name, one in _named(contract.outputs)},
         "shares": dict.fromkeys(contract.shares, "memory"),
         "draws": {"random numbers": "of torch"} if contract.draws else {},
     }
 
 
-def _numbered(parts: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Each part by its name; those without one by what they are, and a number."""
-    seen: dict[str, int] = {}
-    for part in parts:
-        name = part.name or f"without a name: {part.type}"
-        seen[name] = seen.get(name, 0) + 1
-        yield name if seen[name] == 1 else f"{name} #{seen[name]}", part
+def _named(parts: Sequence[Tensor]) -> Iterator[tuple[str, Any]]:
+    """Each part by its name; those without one by what they are."""
+    return zip(distinct(one.name or f"without a name: {one.type}" for one in parts), parts, strict=True)
 
 
 def _value(value: HostValue) -> str:
@@ -115,17 +111,17 @@ def _buffer(buffer: Buffer) -> str:
 def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> Iterator[Change]:
     """How the graphs of a target, which lies in a file, are not what is known of them."""
     present = {contract.name: contract for contract in contracts}
-    for name in known.keys() - present.keys():
-        yield Change(name, "it is not captured any more", Span(file, 1))
+    for name in known:
+        if name not in present:
+            yield Change(name, "it is not captured any more", Span(file, 1))
     for name, contract in present.items():
         region = Span(contract.path, contract.line)
         if name not in known:
             yield Change(name, "nothing is written down of it", region)
             continue
-        places = _places(contract)
-        _, entries = _entries(contract)
+        places, entry = _places(contract), _entry(contract)
         for part, noun in _PARTS.items():
-            before, now = known[name][part], entries[part]
+            before, now = known[name][part], entry[part]
             for one in dict.fromkeys((*before, *now)):
                 if before.get(one) != now.get(one):
                     said = f"{noun} of {name}: {before.get(one, 'not there')} before, {now.get(one, 'gone')} now"
@@ -134,6 +130,6 @@ def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> 
 
 def _places(contract: Contract) -> dict[tuple[str, str], Span]:
     """Where each part is used: the first line that reads or writes a buffer, and the one that reads a value."""
-    used = {("buffers", name): one.uses[0] for name, one in _numbered(contract.buffers) if one.uses}
+    used = {("buffers", name): one.uses[0] for name, one in _named(contract.buffers) if one.uses}
     read = {("values", _value(one)): one for one in contract.values}
     return {key: Span(one.path, one.line) for key, one in (used | read).items()}

@@ -48,9 +48,8 @@ def _is_plain(buffer: Buffer) -> bool:
 
 
 def row(contract: Contract, buffer: Buffer, base: Path) -> tuple[str, ...]:
-    place = "host " if buffer.is_host else ""
-    shape = f"{place}{buffer.type}"
-    return buffer.kind, buffer.name or NAMELESS, shape, in_units(buffer.size), ", ".join(told(contract, buffer, base))
+    what = f"{'host ' if buffer.is_host else ''}{buffer.type}"
+    return buffer.kind, buffer.name or NAMELESS, what, in_units(buffer.size), ", ".join(told(contract, buffer, base))
 
 
 def told(contract: Contract, buffer: Buffer, base: Path) -> Iterator[str]:

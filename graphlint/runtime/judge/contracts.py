@@ -11,7 +11,7 @@ from types import FrameType, ModuleType
 
 import torch
 
-from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use
+from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use, distinct
 from graphlint.runtime.compare.holders import Scope
 from graphlint.runtime.compare.reach import Walk, names_in
 from graphlint.runtime.trace.capture import Capture, External
@@ -122,30 +122,29 @@ class Contracts:
     def made(self) -> tuple[Contract, ...]:
         """What is known of every graph, in order of capture."""
         found: list[Contract] = []
-        numbers: Counter[str] = Counter()
-        pools: dict[tuple[int, int], list[str]] = {}
-        for draft in self._drafts.values():
-            capture = draft.capture
-            function = draft.of or _function(capture)
-            numbers[function] += 1
-            name = function if numbers[function] == 1 else f"{function} #{numbers[function]}"
-            same_pool = pools.setdefault(capture.pool, []) if capture.pool else []
-            found.append(
-                Contract(
-                    name=name,
-                    path=capture.region.path,
-                    line=capture.region.line,
-                    nodes=len(capture.nodes),
-                    replays=capture.replays,
-                    buffers=tuple(_buffer(draft, key, external) for key, external in draft.buffers.items()),
-                    values=tuple(_values(capture)),
-                    outputs=draft.outputs if capture.replays else tuple(_outputs(draft)),
-                    draws=capture.draws,
-                    shares=tuple(same_pool),
-                )
-            )
+        pools: dict[object, list[str]] = {}
+        names = distinct(draft.of or _function(draft.capture) for draft in self._drafts.values())
+        for draft, name in zip(self._drafts.values(), names, strict=True):
+            same_pool = pools.setdefault(draft.capture.pool or name, [])
+            found.append(_contract(draft, name, tuple(same_pool)))
             same_pool.append(name)
         return tuple(found)
+
+
+def _contract(draft: Draft, name: str, shares: tuple[str, ...]) -> Contract:
+    capture = draft.capture
+    return Contract(
+        name=name,
+        path=capture.region.path,
+        line=capture.region.line,
+        nodes=len(capture.nodes),
+        replays=capture.replays,
+        buffers=tuple(_buffer(draft, key, external) for key, external in draft.buffers.items()),
+        values=tuple(_values(capture)),
+        outputs=draft.outputs if capture.replays else tuple(_outputs(draft)),
+        draws=capture.draws,
+        shares=shares,
+    )
 
 
 def _roots(frames: Iterable[FrameType]) -> Iterator[tuple[str, object]]:

@@ -16,6 +16,7 @@ from graphlint.cli import commands  # noqa: E402
 from graphlint.config import Config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+from graphlint.snapshot import changes  # noqa: E402
 from graphlint.testing.settings import read_settings  # noqa: E402
 
 DECODER = """
@@ -322,6 +323,12 @@ def test_a_graph_that_is_gone_and_one_that_is_new_are_told(tmp_path: Path) -> No
     _, report = verify(tmp_path, DECODER.replace("Runner", "Server"), "--contract", str(file))
     gone, new = (one["message"].split("`")[1] for one in report["findings"])
     assert {gone, new} == {"program.py:Runner.__init__", "program.py:Server.__init__"}
+
+
+def test_graphs_that_are_gone_are_told_in_the_order_of_the_file() -> None:
+    """The same in every run."""
+    known = {name: {} for name in "hgfedcba"}
+    assert [*known] == [one.about for one in changes(known, (), "program.py")]
 
 
 @pytest.mark.parametrize(
