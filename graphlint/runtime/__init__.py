@@ -133,12 +133,12 @@ def _look(
         hearing.measured,
         hearing.problem,
         hearing.unseen,
-        contracts=hearing.contracts,
+        contracts=hearing.contracts or (),
         collectives=hearing.collectives,
     )
     found = hearing.findings
-    if snapshot is not None and not report.problem and not ending.how:
-        found += snapshot.compare(spec.name, report.contracts)
+    if snapshot is not None and hearing.contracts is not None:
+        found += snapshot.compare(spec.name, hearing.contracts)
     return judged(report, found, rulebook), found
 
 

@@ -33,7 +33,7 @@ class Hearing:
     measured: dict[str, float] = field(default_factory=dict)
     problem: str = ""
     unseen: str = ""
-    contracts: tuple[Contract, ...] = ()
+    contracts: tuple[Contract, ...] | None = None  # only of a target that has come to its end
     collectives: tuple[tuple[Collective, ...], ...] = ()
     _found: dict[object, Finding] = field(default_factory=dict)
 

@@ -73,11 +73,13 @@ def verify(
     if hearing.problem:
         raise UsageError(hearing.problem)
     summary = Summary(regions=int(hearing.measured.get("captures", 0)), seconds=time.perf_counter() - started)
-    found = hearing.findings + (list(snapshot.compare(name, hearing.contracts)) if snapshot is not None else [])
+    found = hearing.findings
+    if snapshot is not None and hearing.contracts is not None:
+        found += snapshot.compare(name, hearing.contracts)
     findings = [dataclasses.replace(one, targets=(name,)) for one in found if one.code in reported]
     ordered = tuple(sorted(findings, key=lambda one: (one.span, one.code)))
     witnessed = "emulator" if where == EMULATOR else "capture"
-    contracts = hearing.contracts if has_contracts else ()
+    contracts = hearing.contracts or () if has_contracts else ()
     about = judged(TargetReport(name, hearing.measured, unseen=hearing.unseen, contracts=contracts), found, rulebook)
     if about.problem:
         raise UsageError(about.problem)

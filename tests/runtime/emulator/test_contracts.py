@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -384,6 +385,21 @@ def test_the_function_and_the_fixture_compare_with_a_file(tmp_path: Path) -> Non
     (contract,) = again.targets[0].contracts
     assert {"args[0]", "weight"} == {one.name for one in contract.buffers}
     assert read_settings({"contract": "decode.json"}).contract == Path("decode.json")
+
+
+def test_what_ends_its_process_is_not_compared(tmp_path: Path) -> None:
+    """Nobody knows what it would have captured."""
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        if is_broken:
+            os._exit(3)
+        return x * 2
+
+    is_broken = False
+    for codes in ([], ["GL003"]):
+        report = graphlint.verify(step, (torch.ones(4),), on="emulator", contract=tmp_path / "contract.json")
+        assert codes == [one.code for one in report.findings]
+        is_broken = True
 
 
 @pytest.mark.parametrize("is_command", [True, False])
