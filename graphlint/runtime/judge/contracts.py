@@ -141,7 +141,7 @@ def _contract(draft: Draft, name: str, shares: tuple[str, ...]) -> Contract:
         replays=capture.replays,
         buffers=tuple(_buffer(draft, key, external) for key, external in draft.buffers.items()),
         values=tuple(_values(capture)),
-        outputs=draft.outputs if capture.replays else tuple(_outputs(draft)),
+        outputs=draft.outputs,
         draws=capture.draws,
         shares=shares,
     )
