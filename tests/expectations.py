@@ -12,6 +12,7 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
+from functools import cache
 
 _COMMENT = re.compile(r"#\s*(expect|missed|false-alarm|unseen):\s*(GL\d{3}(?:\s*,\s*GL\d{3})*)")
 _NEEDS = re.compile(r"  # needs: (.+)$", re.MULTILINE)
@@ -27,14 +28,15 @@ class Expectation:
     word: str = "expect"
 
 
-def parse_expectations(text: str) -> list[Expectation]:
+@cache
+def parse_expectations(text: str) -> tuple[Expectation, ...]:
     """The expectations of a program, by line."""
     found = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             for word, codes in _COMMENT.findall(token.string):
                 found += [Expectation(token.start[0], code.strip(), word) for code in codes.split(",")]
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def parse_header(text: str) -> dict[str, str]:

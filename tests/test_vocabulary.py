@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,13 @@ def prose(page: str) -> str:
     return re.sub(r"`[^`\n]+`", "", page)
 
 
-def texts() -> Iterator[tuple[str, str]]:
+@cache
+def texts() -> tuple[tuple[str, str], ...]:
     """Everything that a user reads, with the place where it stands."""
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[tuple[str, str]]:
     for rule in load_rulebook(builtin_rules()).rules:
         yield rule.page.name, prose(rule.text)
     for page in (CHECKOUT / "README.md", CHECKOUT / "rules" / "README.md", *(CHECKOUT / ".github").glob("*.md")):
@@ -48,14 +54,11 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield f"{module.relative_to(CHECKOUT)}:{node.lineno}", prose(node.value)
 
 
-TEXTS = list(texts())
-
-
 @pytest.mark.parametrize("words", INSTEAD)
 def test_one_word_for_each_thing(words: str) -> None:
     """What has a word of its own is not called by another."""
     pattern = re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-    found = [f"{place}: {match[0]}" for place, text in TEXTS for match in pattern.finditer(text)]
+    found = [f"{place}: {match[0]}" for place, text in texts() for match in pattern.finditer(text)]
     assert [] == found, f"say: {INSTEAD[words]}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import gc
 import os
 import resource
 import sys
@@ -75,6 +76,7 @@ def one_round(kind: str, number: int, folder: Path, ends: float) -> bool:
     def examine(example: Example) -> None:
         if time.monotonic() < ends:
             look_at(example, folder)
+            gc.collect()  # of what a process leaves behind when it ends
 
     try:
         examine()

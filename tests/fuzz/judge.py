@@ -83,7 +83,6 @@ def run(folder: Path, arguments: Sequence[str]) -> tuple[object, str, str]:
             sys.setrecursionlimit(limit)
             forget()
             gc.unfreeze()
-            gc.collect()
     return status, said.getvalue(), told.getvalue()
 
 

@@ -49,7 +49,7 @@ class Variant:
 
     def difference(self, found: Iterable[Place]) -> str:
         """What is found too little and too much, statement by statement of the program as it was; empty if nothing."""
-        lines = {source.path: source.statement_lines() for source in self.sources}
+        lines = {source.path: source.statement_lines for source in self.sources}
         wanted = Counter((path, lines[path].get(line, line), code) for path, line, code in expected(self.program))
         origins = ((*self.files[path].origins[line - 1], code) for path, line, code in found)
         got = Counter((path, lines[path].get(line, line), code) for path, line, code in origins)

@@ -168,6 +168,7 @@ class Source:
         strings = (n for n in ast.walk(node) if isinstance(n, (ast.Constant, ast.JoinedStr)))
         return any(s.end_lineno != s.lineno for s in strings)
 
+    @cached_property
     def statement_lines(self) -> dict[int, int]:
         """For each line, the first line of the innermost statement, or head of one, that it belongs to."""
         found: dict[int, int] = {}

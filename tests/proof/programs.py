@@ -74,12 +74,15 @@ def programs_in(root: Path) -> Iterator[Program]:
     """One program a file, but a folder where a file has an entry is one program."""
     headers = {path: parse_header(path.read_text("utf-8")) for path in sorted(root.rglob("*.py"))}
     mains = {path.parent: path for path, header in headers.items() if "entry" in header}
+    inside: dict[Path, list[Path]] = {folder: [] for folder in mains}
+    alone = []
     for path in headers:
-        folder = next((folder for folder in mains if folder in path.parents), None)
-        if folder is None:
-            yield _fixture(path, path, [path], headers[path])
-        elif path == mains[folder]:
-            yield _fixture(folder, path, [p for p in headers if folder in p.parents], headers[path])
+        folder = next((one for one in path.parents if one in mains), None)
+        (alone if folder is None else inside[folder]).append(path)
+    for path in alone:
+        yield _fixture(path, path, [path], headers[path])
+    for folder, paths in inside.items():
+        yield _fixture(folder, mains[folder], paths, headers[mains[folder]])
 
 
 def _fixture(named: Path, main: Path, paths: list[Path], header: dict[str, str]) -> Program:

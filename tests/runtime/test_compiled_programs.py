@@ -29,6 +29,12 @@ from graphlint.runtime.session.session import EMULATOR, Session  # noqa: E402
 
 FOLDER = Path(__file__).with_name("compiled")
 PROGRAMS = sorted(FOLDER.glob("*.py"))
+NEEDED = (
+    "graphlint.runtime.device.emulator.compiler",
+    "torch._inductor.compile_fx",
+    "torch._inductor.cudagraph_trees",
+    "torch.distributed.tensor.experimental._attention",
+)
 HEADER = re.compile(r"^# graphed: (wholly|partly|none|by hand)$", re.MULTILINE)
 
 
@@ -37,8 +43,8 @@ def _compiler() -> None:
     """Loaded once, and not for each program."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        importlib.import_module("torch._inductor.compile_fx")
-        importlib.import_module("torch._inductor.cudagraph_trees")
+        for name in NEEDED:
+            importlib.import_module(name)
 
 
 def look(path: Path) -> Hearing:

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _OWN = str(Path(__file__).parents[2])
 _DISABLED = "__dynamo_disable"  # where torch keeps what its compiler makes of the method
 _compiling: Callable[[], object] | None = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", None)
+_left_alone: set[str] = set()  # the modules whose code is kept from the compiler, since before a fork perhaps
 
 
 @functools.cache
@@ -65,8 +66,10 @@ def keep_from_compiler(mode: type[TorchDispatchMode]) -> None:
 def leave_alone() -> None:
     """Torch compiles all that runs below a compiled function; our own code is none of the program's."""
     skip: Callable[[CodeType], object] = importlib.import_module("torch._dynamo.eval_frame").skip_code
-    modules = [vars(one) for name, one in list(sys.modules.items()) if name.startswith("graphlint.")]
-    members = [one for space in modules for one in space.values()]
+    modules = {name: one for name, one in list(sys.modules.items()) if name.startswith("graphlint.")}
+    new = [(name, vars(modules[name])) for name in modules.keys() - _left_alone]
+    _left_alone.update(modules)
+    members = [one for name, space in new for one in space.values() if getattr(one, "__module__", "") == name]
     members += [one for kind in members if isinstance(kind, type) for one in vars(kind).values()]
     functions = [inspect.unwrap(getattr(one, "fget", None) or getattr(one, "__func__", one)) for one in members]
     waiting = {one.__code__ for one in functions if isinstance(one, FunctionType)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import torch
@@ -69,12 +69,11 @@ class Autocast:
         return lambda given: torch.float32
 
 
-def _left_alone() -> Iterator[str]:
+def _left_alone() -> list[str]:
     """The operators that a GPU casts, and a CPU does not."""
-    has_kernel = _C._dispatch_has_kernel_for_dispatch_key
-    for name in _C._dispatch_get_all_op_names():
-        if name.startswith("aten::") and has_kernel(name, "AutocastCUDA") and not has_kernel(name, _KEY):
-            yield name
+    having_kernel = _C._dispatch_get_registrations_for_dispatch_key
+    names = {*having_kernel("AutocastCUDA")}.difference(having_kernel(_KEY))
+    return [name for name in names if name.startswith("aten::")]
 
 
 def _run(operator: Any, target: Callable[[set[torch.dtype]], torch.dtype], *args: Any, **kwargs: Any) -> Any:

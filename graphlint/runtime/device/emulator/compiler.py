@@ -65,6 +65,7 @@ def prepare(trees: Trees) -> None:
     cudagraph_trees._use_cuda_memory_pool_manager = trees.pool
     compile_fx.compile_fx = functools.partial(compile_traced, compile_fx.compile_fx)
     functorch_config.enable_autograd_cache = False  # of code that there is none of
+    config.compile_threads = 1  # nor a pool of processes that would compile it
     dynamo_config.automatic_dynamic_local_pgo = False  # what a run has found is not left to the next one
     config.use_joint_graph_passes = False  # which compute constants on the device
     config.fallback_random = True  # random operators stay what they are
