@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,13 @@ from graphlint.config import load_config  # noqa: E402
 from graphlint.finding import Report  # noqa: E402
 from graphlint.rulebook import builtin_rulebook  # noqa: E402
 from graphlint.runtime.device.cuda.partitions import telling  # noqa: E402
+from graphlint.runtime.device.emulator import library  # noqa: E402
+from graphlint.runtime.examine.target import parse  # noqa: E402
+from graphlint.runtime.session.forked import run_forked  # noqa: E402
+from graphlint.runtime.session.hearing import Hearing  # noqa: E402
+from graphlint.runtime.session.session import EMULATOR, Session  # noqa: E402
+from graphlint.runtime.watch.compiled import remembering  # noqa: E402
+from graphlint.runtime.watch.standins import patched  # noqa: E402
 
 EMPTY_BESIDE_TREES = """
 import torch
@@ -41,6 +49,19 @@ torch.library.register_fake("compiled_tests::unknown")(torch.empty_like)
 step = torch.compile(lambda x: torch.ops.compiled_tests.unknown(x) + 1, mode="reduce-overhead")
 step(torch.ones(4, device="cuda"))
 """
+
+DECLARED = """
+import torch
+
+
+def init_gpu_context(device):
+    raise RuntimeError("there is no driver")
+
+
+step = torch.compile(torch.nn.Linear(8, 8).cuda())
+"""
+NO_CONTEXT = "torch._subclasses.fake_tensor.init_gpu_context = init_gpu_context\n"
+CALL = 'step(torch.ones(4, 8, device="cuda"))\n'
 
 
 @pytest.fixture
@@ -112,3 +133,58 @@ def test_what_the_emulator_cannot_run_is_no_failure_of_the_target(tmp_path: Path
     assert ((), "cannot tell") == (report.findings, target.verdict)
     assert "not modelled: the emulator has no kernel for `compiled_tests.unknown.default`" in target.problem
     assert "\n" not in target.problem
+
+
+def looked_at(text: str, tmp_path: Path) -> Hearing:
+    """What the emulator says of a program, in a fork of this process."""
+    path, heard = tmp_path / "program.py", Hearing()
+    path.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run_forked(Session(parse(str(path)), builtin_rulebook(), EMULATOR), 120, heard)
+    return heard
+
+
+def test_what_the_compiler_misses_without_a_gpu_is_no_failure_of_the_target(tmp_path: Path) -> None:
+    """One line says so, and nothing is found."""
+    heard = looked_at(DECLARED + NO_CONTEXT + CALL, tmp_path)
+    assert "not modelled: torch cannot compile this without a GPU" in heard.problem
+    assert "there is no driver" in heard.problem
+    assert heard.findings == []
+
+
+@pytest.mark.parametrize(
+    ("then", "problem"), [("", ""), (CALL, f"not modelled: what torch {torch.__version__} compiles")]
+)
+def test_a_release_whose_compiled_functions_cannot_be_followed_is_named_once_one_runs(
+    then: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To declare one is nothing yet."""
+    monkeypatch.setattr(library, "COMPILES", False)
+    heard = looked_at(DECLARED + then, tmp_path)
+    assert problem in heard.problem
+    assert bool(problem) is bool(heard.problem)
+    assert heard.findings == []
+
+
+def test_a_write_into_a_part_of_an_argument_keeps_its_line() -> None:
+    """Inductor makes a write to a view of it, which has no trace."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiling: Any = importlib.import_module("torch._inductor.compile_fx")
+        cudagraphs: Any = importlib.import_module("torch._inductor.cudagraph_utils")
+
+    def step(x: Any, cache: Any) -> Any:
+        cache[1] = x
+        return cache.sum(0)
+
+    def traces(module: Any, _examples: object, **_: object) -> Any:
+        compiling._recursive_post_grad_passes(module, True)
+        told.extend(one.mutating_use_stack_trace for one in cudagraphs.get_placeholder_info(module.graph))
+        return compiling.make_boxed_func(module)
+
+    told: list[str | None] = []
+    with patched(list(remembering())), torch.no_grad():
+        compiler = functools.partial(compiling.compile_fx, inner_compile=traces)
+        torch.compile(step, backend=compiler)(torch.ones(8), torch.zeros(4, 8))
+    assert "cache[1] = x" in (told[1] or "")

@@ -2,7 +2,8 @@
 
 `# graphed:` in a header says how much of what is compiled runs in CUDA graphs: wholly, partly, none, or `by hand` where
 the program captures a compiled function by itself. `compiled/awaiting.txt` names those that no GPU has run yet; where
-there is one, `pytest tests/runtime/test_compiled_programs.py -k device` runs them all on it.
+there is one, `pytest tests/runtime/test_compiled_programs.py -k device` runs them all on it. Those whose names begin
+with `trees_` do what the tests of torch do with its trees of CUDA graphs, so nearly all of them are right.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from graphlint import runtime  # noqa: E402
 from graphlint.config import load_config  # noqa: E402
 from graphlint.finding import Finding, Span  # noqa: E402
 from graphlint.rulebook import builtin_rulebook  # noqa: E402
+from graphlint.runtime.device.emulator import library  # noqa: E402
 from graphlint.runtime.examine.target import parse  # noqa: E402
 from graphlint.runtime.session.forked import run_forked  # noqa: E402
 from graphlint.runtime.session.hearing import Hearing  # noqa: E402
@@ -30,11 +32,12 @@ from graphlint.runtime.session.session import EMULATOR, Session  # noqa: E402
 FOLDER = Path(__file__).with_name("compiled")
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 NEEDED = (
-    "graphlint.runtime.device.emulator.compiler",
     "torch._inductor.compile_fx",
     "torch._inductor.cudagraph_trees",
     "torch.distributed.tensor.experimental._attention",
+    *(("graphlint.runtime.device.emulator.compiler",) if library.COMPILES else ()),
 )
+ON_DEVICE = PROGRAMS if torch.cuda.is_available() else []
 HEADER = re.compile(r"^# graphed: (wholly|partly|none|by hand)$", re.MULTILINE)
 
 
@@ -75,15 +78,14 @@ def check(path: Path, measured: Mapping[str, float], findings: Iterable[Finding]
     assert expected == sorted((one.span.line, one.code) for one in findings)
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PROGRAMS if library.COMPILES else [], ids=lambda path: path.stem)
 def test_a_program_gets_its_findings_and_its_share(path: Path) -> None:
     """Each marked line is told, no other line is, and what is graphed is counted."""
     heard = look(path)
     check(path, heard.measured, heard.findings, heard.problem)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ON_DEVICE, ids=lambda path: path.stem)
 def test_a_device_says_the_same_of_a_program(path: Path, tmp_path: Path) -> None:
     """What the emulator models is what a GPU does."""
     report = runtime.verify([str(path)], load_config(tmp_path, None), builtin_rulebook(), on="cuda")
@@ -91,10 +93,19 @@ def test_a_device_says_the_same_of_a_program(path: Path, tmp_path: Path) -> None
     check(path, target.measured, report.findings, target.problem)
 
 
+@pytest.mark.parametrize("path", [] if library.COMPILES else PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_of_a_release_that_is_not_modelled_is_no_failure(path: Path) -> None:
+    """One line says what is missing."""
+    heard = look(path)
+    assert "not modelled: what torch" in heard.problem
+    assert "GL003" not in {one.code for one in heard.findings}
+
+
 def test_half_of_the_programs_are_right() -> None:
     """A tool that is always silent would pass no more than half of them, and neither would one that never is."""
-    clean = [path for path in PROGRAMS if not parse_expectations(path.read_text())]
-    assert 0.4 < len(clean) / len(PROGRAMS) < 0.6
+    own = [path for path in PROGRAMS if not path.stem.startswith("trees_")]
+    clean = [path for path in own if not parse_expectations(path.read_text())]
+    assert 0.4 < len(clean) / len(own) < 0.6
 
 
 def test_what_awaits_a_device_is_there() -> None:

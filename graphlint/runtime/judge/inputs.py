@@ -17,6 +17,7 @@ from graphlint.runtime.trace.extents import Extent, common, count, covered, join
 from graphlint.runtime.trace.frames import local, running
 from graphlint.runtime.trace.operators import Call, storage_key, tensors
 from graphlint.runtime.trace.places import Stack, is_user_code, user_stack
+from graphlint.runtime.watch.openings import COMPILED
 
 Write = tuple[Extent, ...]
 _ALL: Write = ((0, sys.maxsize),)
@@ -95,7 +96,8 @@ class Inputs:
         is_new = any(one.written for one in refreshed)
         is_other = any(replayed.offered.get(key, one) != one for key, one in offered.items())
         is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
-        is_seen = threading.active_count() == 1  # what other threads write is not
+        # What other threads write is not seen, nor how a compiled function copies what it is called with.
+        is_seen = threading.active_count() == 1 and capture.region.kind != COMPILED
         if is_seen and not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
         left_out = next((one.stack for one in refreshed if is_new and one.reached and not one.written), ())

@@ -26,6 +26,9 @@ from graphlint.runtime.watch.trees import Trees, outside
 
 _DYNAMO, _INDUCTOR = "torch._dynamo.convert_frame", "torch._inductor"
 _SKIP = "log_cudagraph_skip_and_bump_counter"  # what Inductor calls, from several modules, where it uses no graph
+_REWRITE = "_recursive_post_grad_passes"  # what changes a graph before kernels are made of it
+_TRACE_OF = "get_mutating_use_stack_trace_from_node"
+_WRITTEN = "graphlint_written"  # a key of what is known of an argument
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')  # of a trace as torch prints it
 
 
@@ -98,6 +101,7 @@ class Compiled:
         skip = getattr(importlib.import_module("torch._inductor.cudagraph_utils"), _SKIP)
         owners = [module for name, module in list(sys.modules.items()) if _is_within(name) and _knows(module, skip)]
         self._patches.enter_context(patched([(owner, _SKIP, self._skipping(skip)) for owner in owners]))
+        self._patches.enter_context(patched(list(remembering())))
 
     def _starting(self, start: Callable[..., None]) -> Callable[..., None]:
         def started(handler: object, *args: Any) -> None:
@@ -142,6 +146,29 @@ class Compiled:
         own = next((one for one in reversed(lines) if is_user_code(one.path)), None)
         for told in self.left_out:
             told(LeftOut(why, own, outside(caller_stack()), bool(self.trees.running)))
+
+
+def remembering() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+    """Where torch writes to an argument is known until Inductor makes the write one into a part of it."""
+    compiling: Any = importlib.import_module("torch._inductor.compile_fx")
+    cudagraphs: Any = importlib.import_module("torch._inductor.cudagraph_utils")
+    rewrite, trace_of = getattr(compiling, _REWRITE, None), getattr(cudagraphs, _TRACE_OF, None)
+    if rewrite is None or trace_of is None:  # a release that keeps this elsewhere
+        return
+
+    @functools.wraps(rewrite)
+    def rewritten(module: Any, *args: Any, **kwargs: Any) -> Any:
+        for node in module.graph.find_nodes(op="placeholder"):
+            node.meta[_WRITTEN] = trace_of(node)
+        return rewrite(module, *args, **kwargs)
+
+    @functools.wraps(trace_of)
+    def traced(node: Any) -> str | None:
+        known: str | None = node.meta.get(_WRITTEN)
+        return trace_of(node) or known
+
+    yield compiling, _REWRITE, rewritten
+    yield cudagraphs, _TRACE_OF, traced
 
 
 def _graph_breaks() -> list[Any]:

@@ -17,7 +17,6 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
-from graphlint.errors import UsageError
 from graphlint.finding import Region
 from graphlint.runtime.device.backend import ACTIVE, Backend, Refused
 from graphlint.runtime.trace.capture import Capture, Refusal
@@ -32,7 +31,7 @@ from graphlint.runtime.watch.bindings import RecordedBindings
 from graphlint.runtime.watch.calls import Calls
 from graphlint.runtime.watch.clocks import Clocks
 from graphlint.runtime.watch.compiled import Compiled
-from graphlint.runtime.watch.failures import is_own, raised
+from graphlint.runtime.watch.failures import is_own, raised, unmodelled
 from graphlint.runtime.watch.hooks import Hooks
 from graphlint.runtime.watch.openings import COMPILED, GRAPH, GRAPHED, Openings
 from graphlint.runtime.watch.process import Process
@@ -160,7 +159,7 @@ class Watch:
                 return
             self._capturing.close()
             failing = sys.exception() if sys.exception() is not self._handled else None
-            if isinstance(failing, UsageError):  # it is not the capture that fails
+            if unmodelled(failing) is not None:  # it is not the capture that fails
                 capture.is_healthy = False
             elif failing is not None and not capture.refusals:
                 refusal = raised(failing, capture.stack)

@@ -1,5 +1,5 @@
-"""A mask assigns a tensor, for which positions are counted."""
-# graphed: partly
+"""A mask assigns one value, which Inductor turns into a choice between two."""
+# graphed: wholly
 
 import torch
 
@@ -7,7 +7,7 @@ import torch
 @torch.compile(mode="reduce-overhead")
 def step(x, value):
     y = x * 2
-    y[x > 0] = value  # expect: GL707
+    y[x > 0] = value
     return y
 
 

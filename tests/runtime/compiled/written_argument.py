@@ -7,7 +7,7 @@ import torch
 @torch.compile(mode="reduce-overhead")
 def step(x, cache):
     cache.add_(x)  # expect: GL707
-    return cache * 2
+    return cache * 5
 
 
 cache = torch.zeros(8, device="cuda")

@@ -13,12 +13,14 @@ from typing import Any
 
 import torch
 from torch._dynamo import config as dynamo_config
+from torch._dynamo import convert_frame
+from torch._dynamo.exc import InternalTorchDynamoError
 from torch._functorch import config as functorch_config
 from torch._guards import detect_fake_mode
-from torch._inductor import compile_fx, config, cudagraph_trees
-from torch._inductor.cudagraph_utils import get_placeholder_info
+from torch._inductor import compile_fx, config, cudagraph_trees, cudagraph_utils
 from torch._inductor.fx_passes import joint_graph
 from torch._inductor.fx_passes.post_grad import move_constructors_to_gpu
+from torch._inductor.utils import BoxedBool
 from torch.fx import GraphModule, Interpreter, Node
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
@@ -26,7 +28,8 @@ from graphlint.errors import UsageError
 from graphlint.runtime.device.backend import TellLeftOut
 from graphlint.runtime.device.emulator.kernels import not_modelled
 from graphlint.runtime.device.emulator.labels import hidden, name_again
-from graphlint.runtime.device.emulator.partitions import mutated, reason, split
+from graphlint.runtime.device.emulator.lowering import lower
+from graphlint.runtime.device.emulator.partitions import mutated, reason, refusal, split
 from graphlint.runtime.device.emulator.trees import Trees
 from graphlint.runtime.trace.modes import leave_alone
 
@@ -63,12 +66,26 @@ def prepare(trees: Trees) -> None:
     for name in _ANSWERS:
         torch.compiler.assume_constant_result(getattr(torch.cuda, name))
     cudagraph_trees._use_cuda_memory_pool_manager = trees.pool
+    convert_frame._compile = functools.partial(convert, convert_frame._compile)
     compile_fx.compile_fx = functools.partial(compile_traced, compile_fx.compile_fx)
+    compile_fx.joint_graph_passes = lambda module, *_: module  # which compute constants on the device
     functorch_config.enable_autograd_cache = False  # of code that there is none of
-    config.compile_threads = 1  # nor a pool of processes that would compile it
     dynamo_config.automatic_dynamic_local_pgo = False  # what a run has found is not left to the next one
-    config.use_joint_graph_passes = False  # which compute constants on the device
+    config.compile_threads = 1  # of kernels, which there are none of
     config.fallback_random = True  # random operators stay what they are
+
+
+def convert(converting: Callable[..., Any], *given: Any, **settings: Any) -> Any:
+    """What takes the place of the entry of Dynamo, `converting`: it fails by itself where it misses a GPU."""
+    try:
+        return converting(*given, **settings)
+    except InternalTorchDynamoError as error:
+        raise _not_compiled(error) from error
+
+
+def _not_compiled(error: Exception) -> UsageError:
+    said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return not_modelled(f"torch cannot compile this without a GPU ({said})")
 
 
 def compile_traced(compiling: Callable[..., Any], module: GraphModule, examples: Sequence[Any], **given: Any) -> Any:
@@ -80,8 +97,7 @@ def compile_traced(compiling: Callable[..., Any], module: GraphModule, examples:
     except UsageError:
         raise
     except Exception as error:
-        said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-        raise not_modelled(f"torch cannot compile this without a GPU ({said})") from error
+        raise _not_compiled(error) from error
 
 
 class Graphed(torch.nn.Module):
@@ -118,12 +134,18 @@ def compile_graph(
     if not cudagraphs:
         return boxed(module)
     _move_to_device(module, examples)
+    _tell(module)
+    if why := refusal(module):
+        cudagraph_utils.log_cudagraph_skip_and_bump_counter(f"skipping cudagraphs due to {why}")
+        BoxedBool.disable(cudagraphs)
+        return boxed(module)
+    whole, reasons = split(module)
+    parts = [(name, part) for name, part in whole.named_children() if name not in reasons]
+    if not parts:
+        BoxedBool.disable(cudagraphs)
+        return _ungraphed_backward(module) if is_backward else boxed(module)
     if not (is_inference or is_backward):
         boxed_forward_device_index.set(0)
-    for told in _told:
-        for node in module.graph.nodes:
-            if why := reason(node):
-                told(why, node.meta.get("stack_trace") or "")
     given = module.graph.find_nodes(op="placeholder")
     if is_backward and graph_id in _in_parts:
         static_input_idxs = compile_fx.get_static_bw_input_idxs(module)  # what is saved between parts moves
@@ -133,19 +155,21 @@ def compile_graph(
         is_backward=is_backward,
         is_inference=is_inference,
     )
-    whole, reasons = split(module)
-    parts = [(name, part) for name, part in whole.named_children() if name not in reasons]
-    if not reasons and parts:
+    if not reasons:
         return graph(module)
-    if reasons and not getattr(config, "graph_partition", False):
-        parts = []  # what cannot be graphed as a whole is not
-    if is_backward and not parts:
-        return _ungraphed_backward(module)
     if len(parts) > 1 and not is_backward:
         _in_parts.add(graph_id)
     for name, part in parts:
         setattr(whole, name, Graphed(part, functools.partial(graph, part)))
     return boxed(whole)
+
+
+def _tell(module: GraphModule) -> None:
+    """What goes into no graph is told, operator by operator."""
+    for node in module.graph.nodes:
+        if why := reason(node):
+            for told in _told:
+                told(why, node.meta.get("stack_trace") or "")
 
 
 def _ungraphed_backward(module: GraphModule) -> Run:
@@ -165,6 +189,7 @@ def _ungraphed_backward(module: GraphModule) -> Run:
 def _move_to_device(module: GraphModule, examples: Sequence[Any]) -> None:
     """Numbers of the host that only the device uses go there first, as Inductor has it."""
     joint_graph.patterns.apply(module.graph)
+    lower(module)
     move_constructors_to_gpu(module.graph)
     module.recompile()
     if all("val" in node.meta for node in module.graph.nodes if node.op == "call_function"):
@@ -201,7 +226,7 @@ def _graphed(part: GraphModule, *, static: set[str], is_backward: bool, is_infer
         stack_traces=[getattr(one, "stack_trace", None) for one in made],
         is_backward=is_backward,
         is_inference=is_inference,
-        placeholders=get_placeholder_info(part.graph),
+        placeholders=cudagraph_utils.get_placeholder_info(part.graph),
         mutated_input_idxs=tuple(sorted(set(mutated(part)))),
     )
 

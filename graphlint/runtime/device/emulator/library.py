@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.jit._builtins import _find_builtin, _register_builtin
 
+from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_catalogue
 from graphlint.rulebook.operations import Catalogue
 from graphlint.runtime.device.emulator import guards, legacy, memory, settings
@@ -21,7 +22,7 @@ from graphlint.runtime.device.emulator.autocast import Autocast
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators
 from graphlint.runtime.device.emulator.graph import GraphBase, new_pool
-from graphlint.runtime.device.emulator.kernels import Kernels
+from graphlint.runtime.device.emulator.kernels import Kernels, not_modelled
 from graphlint.runtime.device.emulator.launches import Launches
 from graphlint.runtime.device.emulator.memoryless import Memoryless
 from graphlint.runtime.device.emulator.recording import Recording
@@ -30,6 +31,7 @@ from graphlint.runtime.device.emulator.residence import Residence
 from graphlint.runtime.device.emulator.shapes import Outline, Shapes
 from graphlint.runtime.device.emulator.streams import DEFAULT, EventBase, StreamBase, Streams
 from graphlint.runtime.device.emulator.tensors import Tensors
+from graphlint.runtime.device.emulator.trees import Trees
 
 _C: Any = torch._C
 _CUDA_TYPE = 1  # of a device, as torch counts them
@@ -52,6 +54,9 @@ _PROPERTIES = SimpleNamespace(
     gcnArchName="",
     uuid="",
 )
+
+# Guards of what is compiled hold beside a mode of dispatch from 2.10 on; before, each call compiled anew.
+COMPILES = hasattr(torch._C._dynamo.guards, "set_is_in_mode_without_ignore_compile_internals")
 
 _RUNTIME = SimpleNamespace(
     cudaError=SimpleNamespace(success=0),
@@ -130,8 +135,10 @@ class Emulator:
         def compiled(*args: Any, **kwargs: Any) -> Any:
             if not self.has_numbers:
                 return compile_(*args, **{**kwargs, "disable": True})
-            compiler: Any = importlib.import_module("graphlint.runtime.device.emulator.compiler")
-            compiler.prepare(self.device.trees)
+            if COMPILES:
+                _prepare(self.device.trees)
+            elif compile_.__name__ != "compile":  # it is about to run, and not only declared
+                raise _unknown_compiler("2.10 is the first release whose compiled functions can be followed")
             return compile_(*args, **kwargs)
 
         return compiled
@@ -212,6 +219,7 @@ class Emulator:
             setattr(cuda, name, value)
         cuda.memory.mem_get_info = values["mem_get_info"]
         torch.backends.cudnn.is_acceptable = lambda _tensor: False  # its operators have no kernel of the CPU
+        torch._subclasses.fake_tensor.init_gpu_context = _nothing  # which some releases do in C++
 
     def _fill_unseen(self, catalogue: Catalogue) -> None:
         for name in catalogue.families["unseen"] - self._announced:
@@ -235,6 +243,19 @@ class Emulator:
         }
         for name, value in values.items():
             setattr(torch.accelerator, name, value)
+
+
+def _prepare(trees: Trees) -> None:
+    """Raises UsageError for a release of torch that keeps elsewhere what is prepared."""
+    try:
+        compiler: Any = importlib.import_module("graphlint.runtime.device.emulator.compiler")
+        compiler.prepare(trees)
+    except (ImportError, AttributeError) as error:
+        raise _unknown_compiler(str(error)) from error
+
+
+def _unknown_compiler(said: str) -> UsageError:
+    return not_modelled(f"what torch {torch.__version__} compiles ({said})")
 
 
 def _let_script(function: object, standin: object) -> None:
