@@ -19,7 +19,6 @@ from graphlint.runtime.device.backend import NOT_CAPTURING
 
 _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
 _ERROR_LEVEL = 0
-_registered: list[object] = []  # callbacks that the driver may call until the process ends
 _MEMORY_TYPE, _IS_MANAGED = 2, 8  # attributes of a pointer
 _HOST = 1
 _RELAXED = 2  # mode of a thread towards the captures under way
@@ -37,6 +36,8 @@ class Driver:
         self.binding = _binding()
         self._refused = refused
         self._asking: int | None = None  # the thread that calls from here, of which no refusal is passed on
+        self._callback = _LogCallback(self._logged)
+        _keep_for_good(self._callback)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -45,13 +46,13 @@ class Driver:
         The driver calls back under a lock of its own. A thread that waits for that lock without giving up Python's
         would never end, so this is for captures, and not for threads that replay.
         """
-        callback, handle = _LogCallback(self._logged), ctypes.c_void_p()
-        is_heard = self.call("cuLogsRegisterCallback", callback, None, ctypes.byref(handle))
+        handle = ctypes.c_void_p()
+        is_heard = self.call("cuLogsRegisterCallback", self._callback, None, ctypes.byref(handle))
         try:
             yield
         finally:
-            if is_heard and not self.call("cuLogsUnregisterCallback", handle):
-                _registered.append(callback)
+            if is_heard:
+                self.call("cuLogsUnregisterCallback", handle)
 
     def _logged(self, _data: int, level: int, message: bytes, length: int) -> None:
         if level == _ERROR_LEVEL and self._refused is not None and self._asking != threading.get_ident():
@@ -141,6 +142,15 @@ class Driver:
         else:
             known = self.call("cuStreamGetCaptureInfo_v2", *head, ctypes.byref(count))
         return status.value, graph.value if known else None
+
+
+def _keep_for_good(callback: object) -> None:
+    """Keep it, and all that hears of it, past the end of the interpreter.
+
+    The driver may call it late; and where what a watch knows was collected in a process that went on, an H200 (torch
+    2.11) ended that process by SIGSEGV, for a reason that is not known.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
 
 
 def _binding() -> ModuleType | None:
