@@ -30,10 +30,11 @@ of the innermost body. What is beyond a bound is unknown, and silent; but a func
 be parsed is told (GL001).
 
 Unsound on purpose, since alarms that are none cost more than misses: what is not known has no effect; both branches of
-an unknown condition are run and joined, so two conditions that exclude each other are not seen to; objects made with
-the same arguments are one object (the heap is keyed by class and arguments); writes through one alias are not seen
-through another; the order in which methods of one object are called is not followed; an exception leaves a `try` from
-its beginning or its end. A call that cannot be resolved is counted, always.
+an unknown condition are run and joined, so two conditions that exclude each other are not seen to, but for a test that
+is asked twice in a function; objects made with the same arguments are one object (the heap is keyed by class and
+arguments); writes through one alias are not seen through another; the order in which methods of one object are called
+is not followed; an exception leaves a `try` from its beginning or its end. A call that cannot be resolved is counted,
+always.
 """
 
 from __future__ import annotations

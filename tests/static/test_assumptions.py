@@ -149,7 +149,19 @@ def test_what_holds_and_does_not_is_hardly_sure(tmp_path: Path, inner: str, conf
 
 @pytest.mark.parametrize(("warm_up", "confidence"), [("pass", "medium"), ("layer.forward(x)", "low")])
 @pytest.mark.parametrize("later", ["pass", "layer.forward(x)"])
-@pytest.mark.parametrize("unfilled", ["not self.ready", "self.scale is None"])
+@pytest.mark.parametrize(
+    "unfilled",
+    [
+        "not self.ready",
+        "self.scale is None",
+        "n > self.size",
+        "self.scale is None or n > self.size",
+        "not (self.scale is not None and n == self.size)",
+        "not (self.ready and n == self.size)",
+        "x.shape not in self.rows",
+        "not x.shape in self.rows",
+    ],
+)
 def test_what_a_warm_up_fills_is_filled(
     tmp_path: Path, unfilled: str, warm_up: str, later: str, confidence: str
 ) -> None:
@@ -158,10 +170,11 @@ def test_what_a_warm_up_fills_is_filled(
         import torch
         class Layer:
             def __init__(self):
-                self.ready, self.scale = False, None
+                self.ready, self.scale, self.size, self.rows = False, None, 0, {{}}
             def fill(self, x):
-                self.ready, self.scale = True, x.sum().item()
+                self.ready, self.scale, self.size = True, x.sum().item(), x.shape[0]
             def forward(self, x):
+                n = x.shape[0]
                 if {unfilled}:
                     self.fill(x)
                 return x
@@ -224,6 +237,10 @@ def test_what_is_emptied_again_or_never_filled_is_not_there(
     [
         ("global WORKSPACE\n            if WORKSPACE is None:\n                WORKSPACE = x.item()", "low"),
         ("known = TABLE.get(n)\n            if known is None:\n                TABLE[n] = x.item()", "low"),
+        (
+            "known = TABLE.get(n)\n            if known is not None:\n                return x\n            x.item()",
+            "low",
+        ),
         ("known = x if n else None\n            if known is None:\n                known = x.item()", "medium"),
     ],
 )
@@ -352,3 +369,26 @@ def test_what_nothing_refers_to_cannot_be_assumed(tmp_path: Path, assumed: str, 
     with pytest.raises(UsageError) as refused:
         told(tmp_path, "x.item()", assume=(assumed,))
     assert f"assume `{assumed}`: {said}" in str(refused.value)
+
+
+@pytest.mark.parametrize(("asked", "confidence"), [("self.ready", "low"), ("self.fast", "medium")])
+def test_a_flag_that_a_warm_up_sets_is_set(tmp_path: Path, asked: str, confidence: str) -> None:
+    """One that nothing sets there is a choice, whoever ran before."""
+    program = f"""
+        import torch
+        class Layer:
+            def __init__(self, fast):
+                self.ready, self.fast = False, fast
+            def prepare(self, x):
+                if {asked}:
+                    return
+                self.ready = True
+                x.item()
+        def main(fast):
+            layer, x = Layer(fast), torch.ones(4, device="cuda")
+            layer.prepare(x)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                layer.prepare(x)
+        """
+    report = analyse(tmp_path, program, confidence=Confidence.LOW).report
+    assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}

@@ -27,8 +27,8 @@ _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what 
 class Assumption:
     """What a test of a function came to, where it was not known what: true or false, or what `form` says of it.
 
-    `known` are the parts of it that are known all the same. `is_named` is false of what the program would have to name
-    to choose it, and does not.
+    `known` are the parts of it that are known all the same. `is_named` is false of what nothing speaks for: what the
+    program would have to name to choose it, and does not, and a tensor of a region that lies on the host.
     """
 
     function: Function = field(compare=False)
@@ -45,23 +45,36 @@ class Assumption:
 
     @property
     def is_unfilled(self) -> bool:
-        """Whether state that is filled once is not there: `self.x is None`, `not self.ready`, `key not in cache`,
-        `len(state) == 0`, a global that is None, what a table was asked for and has not.
+        """Whether state that is filled once is not there, or not large enough: `self.x is None`, `not self.ready`,
+        `key not in cache`, `key not in state[p]`, `len(state) == 0`, `n > self.size`, a global that is None, what a
+        table was asked for and has not.
         """
-        match self.test:
-            case _ if self.form == FIRST_CALL:
-                return True
-            case ir.Unary(operator="not", operand=ir.Attribute() | ir.Call(func=ir.Name(id="hasattr"))):
-                return self.outcome
+        return self.form == FIRST_CALL or self._lacks(self.test, self.outcome)
+
+    def _lacks(self, test: ir.Expr, outcome: bool) -> bool:
+        match test:
+            case ir.Attribute() | ir.Call(func=ir.Name(id="hasattr")):
+                return not outcome
+            case ir.Unary(operator="not"):
+                return self._lacks(test.operand, not outcome)
+            case ir.Boolean():
+                found = [self._lacks(side, outcome) for side in parts(test)]
+                return all(found) if test.operator == "or" and outcome else any(found)
             case ir.Compare(left=ir.Call(func=ir.Name(id="len")), comparisons=(("==", ir.Literal(value=0)),)):
-                return self.outcome
-            case ir.Compare(left=ir.Attribute(), comparisons=(("is", ir.Literal(value=None)),)):
-                return self.outcome
-            case ir.Compare(left=ir.Name(id=name), comparisons=(("is", ir.Literal(value=None)),)):
-                return self.outcome and (name in rebound_in(self.function.module) or _is_looked_up(name, self.function))
-            case ir.Compare(comparisons=(("not in", ir.Attribute() | ir.Name()),)):
-                return self.outcome
+                return outcome
+            case ir.Compare(left=kept, comparisons=(("is" | "is not" as sign, ir.Literal(value=None)),)):
+                return outcome is (sign == "is") and self._lasts(kept)
+            case ir.Compare(left=ir.Name(), comparisons=((">", ir.Attribute(value=ir.Name(id="self"))),)):
+                return outcome
+            case ir.Compare(comparisons=(("in" | "not in" as sign, ir.Attribute() | ir.Name() | ir.Subscript()),)):
+                return outcome is (sign == "not in")
         return False
+
+    def _lasts(self, kept: ir.Expr) -> bool:
+        """Whether something outlives a call: an attribute, a global that is set anew, what a table has under a key."""
+        if isinstance(kept, ir.Name):
+            return kept.id in rebound_in(self.function.module) or _is_looked_up(kept.id, self.function)
+        return isinstance(kept, ir.Attribute)
 
     def _conditions(self, test: ir.Expr, outcome: bool) -> Iterator[Condition]:
         function = self.function
@@ -75,7 +88,7 @@ class Assumption:
             words = self.form.format(_said(function, test, outcome))
             line = function.first_line + test.pos[0]
             is_test = self.form == _AS_IT_IS
-            is_default = by_default(function, test) in (None, outcome) if is_test else self.is_named
+            is_default = self.is_named and (not is_test or by_default(function, test) in (None, outcome))
             opposite = _said(function, test, not outcome) if is_test else ""
             yield Condition(words, str(function.module.path), line, is_default, opposite)
 
@@ -95,12 +108,14 @@ def _is_looked_up(name: str, function: Function) -> bool:
 Assumptions: TypeAlias = tuple[Assumption, ...]
 
 
-def assume(function: Function, test: ir.Expr, outcome: bool, known: Mapping[ir.Expr, bool | None]) -> Assumptions:
+def assume(
+    function: Function, test: ir.Expr, outcome: bool, known: Mapping[ir.Expr, bool | None], is_likely: bool = True
+) -> Assumptions:
     """What is assumed behind a test that was asked; nothing if it is known. `known` tells how tests came out."""
     if known.get(test) is not None:
         return ()
     told = {part: answer for part in _within(test) if (answer := known.get(part)) is not None}
-    return (Assumption(function, test, outcome, known=told),)
+    return (Assumption(function, test, outcome, known=told, is_named=is_likely),)
 
 
 def parts(test: ir.Expr) -> tuple[ir.Expr, ...]:

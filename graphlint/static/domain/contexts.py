@@ -6,7 +6,7 @@ Long, because frames and contexts hold each other.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -156,6 +156,8 @@ class OpenRegion:
 RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared
 Key: TypeAlias = "str | tuple[Instance, str]"
 Env: TypeAlias = "dict[Key, Value]"
+# Where two ways met, what a key held then, and what it held at the end of each of them, by how the test came out.
+Chosen: TypeAlias = "dict[Key, tuple[Value, dict[bool, Value]]]"
 
 
 @dataclass(slots=True, eq=False)
@@ -194,6 +196,7 @@ class Frame:
     assumed: Assumptions = ()
     doubtful: bool = False  # whether nothing supports what is assumed
     known: dict[ir.Expr, bool | None] = field(default_factory=dict)
+    choices: dict[Hashable, tuple[frozenset[str], Chosen]] = field(default_factory=dict)
     before: dict[OpenRegion, int] = field(default_factory=dict)
     sources: dict[object, frozenset[Source]] = field(default_factory=dict)  # of names, of attributes, and of nodes
     answers: list[Source] = field(default_factory=list)  # of what has been called without a node
@@ -227,9 +230,9 @@ class Frame:
         """What is assumed since the innermost region began, or the function."""
         return self.assumed[self.before.get(self.regions[-1], 0) :] if self.regions else self.assumed
 
-    def assume(self, test: ir.Expr, outcome: bool) -> None:
+    def assume(self, test: ir.Expr, outcome: bool, is_likely: bool = True) -> None:
         """What follows runs where a test comes out like this."""
-        self.assumed += assume(self.function, test, outcome, self.known)
+        self.assumed += assume(self.function, test, outcome, self.known, is_likely)
 
     def enter(self, regions: Iterable[OpenRegion]) -> None:
         """Regions begin here."""
@@ -260,6 +263,7 @@ class Frame:
             tests=list(self.tests),
             assumed=self.assumptions,
             known={},
+            choices={},
             before={},
             sources={},
             suspended={},

@@ -81,9 +81,7 @@ class Bound(Value):
 
 @dataclass(frozen=True, slots=True)
 class Method(Value):
-    """A method, by name, of a tensor, container, host value or external object."""
-
-    is_true: ClassVar[bool] = True
+    """A method, by name, of a tensor, container, host value or external object; or any attribute that is not known."""
 
     receiver: Value
     name: str

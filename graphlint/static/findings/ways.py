@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Condition
-from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions
+from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
+from graphlint.static.index.parts import called, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in, walk, words_in
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
 
@@ -100,16 +101,50 @@ def _is_warm(way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
     An attribute is not that nothing there gave a value, or that is set to None again on the way.
     """
     functions = (assumption.function, *(site.function for site in way.sites[1:]))
-    is_own = opened.warms_up and assumption.form != FIRST_CALL  # a new tensor is a new key of what is cached
+    # A new tensor is a new key of what is cached.
+    is_own = (opened.warms_up or any(map(_runs_before, way.sites[:1]))) and assumption.form != FIRST_CALL
     warm = opened.warm.union(functions) if is_own else opened.warm
     if not any(function in warm for function in functions):
         return False
-    test = assumption.test
-    if not isinstance(test, ir.Compare) or not isinstance(test.left, ir.Attribute):
-        return True
-    filled = {name for function in warm for name, is_none in _attributes_set(function.code) if not is_none}
+    asked = {_own(attribute) for attribute in _attributes_asked(assumption.test)}
+    later = (function for function in warm if function.code.name != "__init__")
+    filled = {name for function in later for name, is_none in _attributes_set(function.code) if not is_none}
     emptied = {name for function in functions for name, is_none in _attributes_set(function.code) if is_none}
-    return _own(test.left.attr) in filled - emptied
+    return asked <= filled - emptied
+
+
+def _attributes_asked(test: ir.Expr) -> Iterator[str]:
+    """The attributes that a test asks for their truth, or compares with None or a size."""
+    if isinstance(test, ir.Attribute):
+        yield test.attr
+    for part in parts(test):
+        yield from _attributes_asked(part)
+    if isinstance(test, ir.Compare) and test.comparisons[0][0] in ("is", "is not", ">"):
+        yield from (one.attr for one in (test.left, test.comparisons[0][1]) if isinstance(one, ir.Attribute))
+
+
+@remembered
+def _runs_before(site: Site) -> bool:
+    """Whether what a region calls is called before it, too, or by a function that captures only now and then."""
+    match site.node:
+        case ir.Call(func=ir.Name(id=name) | ir.Attribute(attr=name)) as call:
+            opener = site.function
+            if any(
+                words_in(other.func) == words_in(call.func)
+                for other in calls_in(opener.code)
+                if _stands_before(other, call)
+            ):
+                return True
+            capturing, calling = (
+                {segment.first for _, segment in segments_with(opener.module, word, called)}
+                for word in (opener.code.name, name)
+            )
+            return not capturing.isdisjoint(calling - {opener.first_line})
+    return False
+
+
+def _stands_before(one: ir.Node, other: ir.Node) -> bool:
+    return one.pos[:2] < other.pos[:2]
 
 
 @remembered

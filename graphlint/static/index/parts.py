@@ -32,7 +32,8 @@ Fits: TypeAlias = Callable[[str, int, int], bool]  # a text, and where in it a w
 class Writes:
     """What a piece of code assigns to, changes in place and stores items in, and what it declares `global`.
 
-    `receiver` is the first parameter, if it is a function; nodes count lines from `first`.
+    `remade` are attributes that it deletes, or gives what a call makes of them. `receiver` is the first parameter, if
+    it is a function; nodes count lines from `first`.
     """
 
     assigned: tuple[ast.expr, ...] = ()
@@ -40,6 +41,7 @@ class Writes:
     filled: tuple[ast.expr, ...] = ()
     shared: frozenset[str] = frozenset()
     called: tuple[ast.Attribute, ...] = ()  # methods
+    remade: frozenset[str] = frozenset()
     receiver: str | None = None
     first: int = 1
 
@@ -153,6 +155,7 @@ def writes_in(source: str) -> Writes:
     changed: list[ast.expr] = []
     called: list[ast.Attribute] = []
     shared: set[str] = set()
+    remade: set[str] = set()
     declared: set[ast.expr] = set()
     for node in (node for statement in found for node in ast.walk(statement)):
         match node:
@@ -166,10 +169,19 @@ def writes_in(source: str) -> Writes:
                 called.append(method)
             case ast.Global(names=names):
                 shared.update(names)
+            case ast.Delete(targets=targets):
+                remade.update(target.attr for target in targets if isinstance(target, ast.Attribute))
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call() as made) if _has(made, name):
+                remade.add(name)
     assigned = [target for target in assigned if target not in declared]
     stored = tuple(target.value for target in assigned if isinstance(target, ast.Subscript))
     changed += (*stored, *(method.value for method in called if _works_in_place(method.attr)))
-    return Writes(tuple(assigned), tuple(changed), stored, frozenset(shared), tuple(called), _receiver(found[0]), first)
+    made = frozenset(shared), tuple(called), frozenset(remade)
+    return Writes(tuple(assigned), tuple(changed), stored, *made, _receiver(found[0]), first)
+
+
+def _has(node: ast.AST, attribute: str) -> bool:
+    return any(isinstance(part, ast.Attribute) and part.attr == attribute for part in ast.walk(node))
 
 
 def spelling(node: ast.expr) -> str:

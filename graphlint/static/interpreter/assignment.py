@@ -8,7 +8,7 @@ from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.facts import growth
-from graphlint.static.interpreter import registries
+from graphlint.static.interpreter import choices, registries
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -43,6 +43,7 @@ class Assignment:
             case ir.Name():
                 if frame.scopes.get(target.id) == "global":
                     self._keep(target, value, frame)
+                choices.forget(target.id, frame)
                 frame.env[target.id] = value
             case ir.Display():
                 self._unpack(target, value, frame)
@@ -83,6 +84,7 @@ class Assignment:
         return columns
 
     def _store_attribute(self, target: ir.Attribute, value: Value, frame: Frame) -> None:
+        choices.forget(target.attr, frame)
         receiver = self.interpreter.eval(target.value, frame)
         for member in members(receiver):
             match member, target:
@@ -137,6 +139,7 @@ class Assignment:
         """Store a changed container where the old one was read from."""
         match target:
             case ir.Name():
+                choices.forget(target.id, frame)
                 frame.env[target.id] = new
             case ir.Attribute():
                 for member in members(self.interpreter.eval(target.value, frame)):

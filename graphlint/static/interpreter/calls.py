@@ -83,7 +83,7 @@ class Calls:
         if len(targets) > 1:
             functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))]
             # A candidate that does not take these arguments is not what is called here.
-            functions = ([t for t in functions if self._takes(t, arguments)] or functions)[:MAX_TARGETS]
+            functions = ([t for t in functions if self.takes(t, arguments)] or functions)[:MAX_TARGETS]
             callee = node.func if node is not None else None
             each = dispatched(functions, callee, frame, {*interpreter.unnamed, *filter(self._is_for_host, functions)})
             return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
@@ -126,17 +126,17 @@ class Calls:
         named = function.code.name if isinstance(function, Function) else ""
         return self.interpreter.lexicon.place_named(named) is Place.HOST
 
-    def _takes(self, target: Value, arguments: Arguments) -> bool:
+    def takes(self, target: Value, arguments: Arguments) -> bool:
         """Whether a value, if it is of the project, can be called with these arguments."""
         match target:
             case Function():
                 return self.interpreter.signatures.fits(target, arguments)
             case Bound(function=Function()):
-                return self._takes(target.function, arguments.prepend(target.receiver))
+                return self.takes(target.function, arguments.prepend(target.receiver))
             case Class():
                 constructor = self.interpreter.classes.method(target.definition, "__init__")
                 made = arguments.prepend(target)
-                return constructor is None or any(self._takes(member, made) for member in members(constructor))
+                return constructor is None or any(self.takes(member, made) for member in members(constructor))
         return True
 
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
-from graphlint.static.index.parts import rebound_in, stores
+from graphlint.static.index.parts import is_word, parts_with, rebound_in, stores
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models import results
-from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Value, join, limit_depth, members, union
+from graphlint.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    External,
+    Host,
+    Place,
+    Tensor,
+    Value,
+    join,
+    limit_depth,
+    members,
+    union,
+)
+from graphlint.values.queries import host_tensor
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -76,6 +93,24 @@ class Heap:
             self._times_assigned(instance.cls, name) > 1
             or self.interpreter.project.is_set_from_outside(name)
             or any(spelling in text for spelling in by_name for text in texts)
+        )
+
+    def _moved(self, instance: Instance, name: str, value: Value, reader: Function) -> Value:
+        """What a region reads: a tensor of the host may lie elsewhere by then, if another function moves it."""
+        there = host_tensor(value)
+        if there is None or not self._is_moved(instance.cls, name, reader):
+            return value
+        moved = replace(there, place=Place.ANYWHERE, sure=Confidence.LOW)
+        return union((moved, *(m for m in members(value) if not isinstance(m, Tensor) or m.place is not Place.HOST)))
+
+    def _is_moved(self, cls: ClassDefinition, name: str, reader: Function) -> bool:
+        """Whether something makes another tensor of an attribute, or in place of it: `self.x = self.x.to(device)`."""
+        order = self.interpreter.classes.order(cls)
+        modules = {base.module for base in order if isinstance(base, ClassDefinition)}
+        return any(
+            name in part.writes.remade and (module, part.segment.first) != (reader.module, reader.first_line)
+            for module in modules
+            for part in parts_with(module, name, is_word)
         )
 
     def field(self, cls: ClassDefinition, name: str) -> Value | None:
@@ -153,9 +188,10 @@ class Heap:
             return assigned
         attributes = self.attributes(instance)
         if name in attributes:
+            found = attributes[name]
             if frame.in_region and instance.arguments is None:
-                return self.interpreter.instances.constructions.told(instance.cls, name, attributes[name])
-            return attributes[name]
+                found = self.interpreter.instances.constructions.told(instance.cls, name, found)
+            return self._moved(instance, name, found, frame.function) if frame.in_region else found
         value = self.member(instance, name, frame)
         if value is not None:
             return value

@@ -22,7 +22,19 @@ from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in
-from graphlint.values import NONE, UNKNOWN, Arguments, External, ExternalObject, Tensor, Unknown, Value, members, union
+from graphlint.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    External,
+    ExternalObject,
+    Host,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    union,
+)
 from graphlint.values.queries import without
 
 if TYPE_CHECKING:
@@ -41,12 +53,13 @@ class Methods:
         """Call a method by name; each thing that the receiver can be answers for itself."""
         results: list[Value] = []
         targets = [m for m in members(receiver) if m != NONE] or [receiver]
-        if len({m.place for m in targets if isinstance(m, Tensor)}) > 1:  # one of them is no more than likely
-            targets = [replace(m, sure=min(m.sure, Confidence.MEDIUM)) if isinstance(m, Tensor) else m for m in targets]
+        if (sure := _likely(targets)) is not Confidence.HIGH:
+            targets = [replace(m, sure=min(m.sure, sure)) if isinstance(m, Tensor) else m for m in targets]
         known = [m for m in targets if not isinstance(m, Unknown)]
         asked = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
         for member in dispatched(targets[:MAX_TARGETS], asked, frame, self.interpreter.unnamed):
-            if isinstance(member, Unknown) and known and name not in self.interpreter.catalogue.telling:
+            is_silent = name not in self.interpreter.catalogue.telling or sure is Confidence.LOW
+            if isinstance(member, Unknown) and known and is_silent:
                 results.append(UNKNOWN)
             else:
                 results.append(self._call_method_of(member, name, arguments, node, frame))
@@ -83,10 +96,15 @@ class Methods:
             overriding = None if held else self._overriding(receiver.cls, name, frame.function)
             if overriding is not None:
                 asked = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
+                calls = self.interpreter.calls
                 promised = {heap.promised(cls): method for method, cls in overriding.items()}
+                taking = [one for one, method in promised.items() if calls.takes(method, arguments.prepend(one))]
+                if not taking:  # it is none of these, whatever an annotation says
+                    calls.unresolved(node, frame, arguments)
+                    return UNKNOWN
                 return union(
-                    self.interpreter.calls.call(promised[instance], arguments.prepend(instance), node, frame)
-                    for instance in dispatched(list(promised), asked, frame, self.interpreter.unnamed)
+                    calls.call(promised[instance], arguments.prepend(instance), node, frame)
+                    for instance in dispatched(taking, asked, frame, self.interpreter.unnamed)
                 )
         # An attribute that stands for the object itself would go round in circles.
         target = without(heap.called(receiver, name, frame), receiver)
@@ -200,3 +218,11 @@ class Methods:
 def is_abstract(code: ir.Code) -> bool:
     """Whether a method only says that a subclass has it."""
     return all(isinstance(statement, _ABSTRACT) for statement in code.body)
+
+
+def _likely(receivers: list[Value]) -> Confidence:
+    """How likely one of several receivers is a tensor of its place: hardly, if it was an array of the host as well."""
+    if any(isinstance(receiver, Host) and receiver.kind == "array" for receiver in receivers):
+        return Confidence.LOW
+    places = {receiver.place for receiver in receivers if isinstance(receiver, Tensor)}
+    return Confidence.MEDIUM if len(places) > 1 else Confidence.HIGH

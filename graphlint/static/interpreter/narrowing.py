@@ -10,6 +10,7 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
+from graphlint.static.interpreter import choices
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Union, Unknown, Value, members, union
 from graphlint.values.queries import place_of_device, truth
@@ -29,7 +30,21 @@ def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame)
     return env
 
 
+def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame) -> bool:
+    """Whether something speaks for an outcome: nothing does for a tensor that a region finds on the host, unless the
+    program has put one there.
+    """
+    if isinstance(test, ir.Unary) and test.operator == "not":
+        return is_likely(interpreter, test.operand, not outcome, frame)
+    asked = _place_asked(test, interpreter.lexicon) if frame.in_region else None
+    if asked is None or (asked[1] is Place.HOST) is not outcome:
+        return True
+    _, value = _held(interpreter, asked[0], frame.env)
+    return value is not None and any(isinstance(m, Tensor) and m.place is Place.HOST for m in members(value))
+
+
 def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame, env: Env) -> None:
+    choices.recall(test, outcome, env, frame)
     asked = _place_asked(test, interpreter.lexicon)
     if asked is not None:
         node, place = asked
@@ -40,6 +55,8 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
             if named is not None and named in _OTHER:
                 there = named if (sign == "==") is outcome else _OTHER[named]
                 _place(interpreter, node, there, env, also_unknown=False)
+            if (sign == "==") is not outcome and named is not Place.HOST:
+                _doubt(interpreter, node, env)
         case ir.Unary(operator="not"):
             _apply(interpreter, test.operand, not outcome, frame, env)
         case ir.Boolean() if (test.operator == "and") is outcome:
@@ -101,6 +118,16 @@ def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env, also
             kept.append(member)
     if kept:
         env[key] = union(kept)
+
+
+def _doubt(interpreter: Interpreter, node: ir.Expr, env: Env) -> None:
+    """A tensor that lies on another device than what a region computes with is hardly one of the accelerator."""
+    key, value = _held(interpreter, node, env)
+    if key is not None and value is not None:
+        env[key] = union(
+            replace(m, sure=Confidence.LOW) if isinstance(m, Tensor) and m.place is Place.DEVICE else m
+            for m in members(value)
+        )
 
 
 def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: Frame, env: Env) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.assumptions import Assumption, Assumptions
 from graphlint.static.domain.contexts import Env, Frame, Mode
-from graphlint.static.interpreter import narrowing
+from graphlint.static.interpreter import choices, narrowing
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, TRUE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
 
@@ -112,18 +112,21 @@ class Statements:
             frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
         before, assumed = frame.env, frame.assumed
-        ends: list[tuple[Env, Assumptions]] = []
+        ends: dict[bool, tuple[Env, Assumptions]] = {}
+        choices.ask(node.test, frame)
         for answer, branch, other in ((True, node.body, node.orelse), (False, node.orelse, node.body)):
             frame.env, frame.assumed = before, assumed
+            is_likely = narrowing.is_likely(self.interpreter, node.test, answer, frame)
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             if not _fails(other):
-                frame.assume(node.test, answer)
+                frame.assume(node.test, answer, is_likely)
             if self.block(branch, frame):
-                ends.append((frame.env, frame.assumed))
+                ends[answer] = frame.env, frame.assumed
         if len(ends) == 1:  # what follows is behind the branch that goes on
-            frame.env, frame.assumed = ends[0]
+            ((frame.env, frame.assumed),) = ends.values()
         elif ends:
-            frame.env, frame.assumed = self.interpreter.merge(ends[0][0], ends[1][0]), assumed
+            frame.env, frame.assumed = self.interpreter.merge(ends[True][0], ends[False][0]), assumed
+            choices.settle(node.test, {answer: env for answer, (env, _) in ends.items()}, frame.env, frame)
         return bool(ends)
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
