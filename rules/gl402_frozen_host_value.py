@@ -81,7 +81,12 @@ def _of_state(event: HostStateRead) -> Hit:
 
 
 def _confidence(event: HostStateRead) -> Confidence:
-    """What whoever uses the code may set is set up once, as far as anybody knows; a count goes on."""
+    """What whoever uses the code may set is set up once, as far as anybody knows; a count goes on.
+
+    Whether one is still 0 is answered by the runs before a capture, and seldom changes again.
+    """
+    if event.begins and event.counts:
+        return Confidence.LOW
     picks = event.use in ("bound", "index", "count")
     if event.kind == "other" or (event.kind == "flag" and picks):
         return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW

@@ -29,7 +29,8 @@ class HostStateRead(Event):
     `number`, `flag` where it is only ever a choice, or `other`; `counts` says that it is made out of what it was.
     It `is_handed` where it is state of an object that the function was handed, or that its own holds: that may be
     another one in each run, or one that is shared and set up somewhere else. It `is_given` where all writes only keep
-    what a method is given, or a constant. `settles` tells a branch that asks whether a count has come to some number.
+    what a method is given, or a constant. `settles` tells a branch that asks whether a count has come to some number,
+    `begins` one that asks whether it has begun at all.
     """
 
     use: str
@@ -41,6 +42,7 @@ class HostStateRead(Event):
     is_handed: bool
     is_given: bool = False
     settles: bool = False
+    begins: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,6 +243,7 @@ PARTS = {
     "another extent": "self.x[:, :n] = x  # expect: GL511",
     "a view that has a name": "part = self.x[:n]\npart.copy_(x)  # expect: GL511",
     "a view of a view": "self.x.view(16, 8)[:n].copy_(x)  # expect: GL511",
+    "another part behind it": "self.x[:n] = x  # expect: GL511\nif n < 4:\n    self.x[4:8].zero_()",
     "an operation with out": "torch.mul(x, 2, out=self.x[:n])  # expect: GL511",
 }
 
@@ -260,6 +261,7 @@ def test_an_input_that_is_filled_in_part(tmp_path: Path, body: str) -> None:
         "self.x[:n].copy_(x)\nself.x[n:].zero_()",
         "self.x[n:].fill_(0)\nself.x[:n] = x",
         "self.x[:n] = x\nself.x[n:] = 0",
+        "self.x[:n] = x\nif n < 8:\n    self.x[n:8].zero_()",
         "self.x.zero_()\nself.x[:n] = x",
         "self.x.fill_(0)\nself.x[:n] = x",
         "self.x[:4] = x",
@@ -271,6 +273,7 @@ def test_an_input_that_is_filled_in_part(tmp_path: Path, body: str) -> None:
         "the rest is zeroed",
         "the rest was zeroed",
         "the rest is assigned",
+        "the rest is zeroed up to the size, where there is one",
         "all is zeroed before",
         "all is filled before",
         "a constant bound",
@@ -495,3 +498,21 @@ def test_an_object_holds_its_own_inputs(tmp_path: Path) -> None:
     bad = analyse(tmp_path / "bad", program.format(name="x", mark="  # expect: GL507"))
     assert bad.expected == bad.shown
     assert [] == analyse(tmp_path / "good", program.format(name="self.x", mark="")).shown
+
+
+def test_a_call_that_captures_has_captured_its_own_data(tmp_path: Path) -> None:
+    """What it is given and does not use belongs to no later request, as it does where another call has captured."""
+    program = """
+        import torch
+        def measure(model, data, times):
+            x = torch.zeros(16, device="cuda")
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = x.sum()
+            for _ in range(times):
+                graph.replay()
+            for _ in range(times):
+                graph.replay()
+            return y.item()
+        """
+    assert [] == of_program(tmp_path, program).shown

@@ -58,6 +58,7 @@ def test_an_output_is_read_before_it_is_computed(tmp_path: Path, body: str) -> N
         "graph.replay()\nz = y + 1",
         "x.copy_(first)\ngraph.replay()\nz = y.sum()",
         "print(y.shape)\nrows = y.size(0)\ngraph.replay()",
+        "z = torch.empty_like(y)\ngraph.replay()",
         "if show:\n    graph.replay()\n    z = y.sum()",
         "show(graph)\nz = y.sum()",
         "z = y\ngraph.replay()\nw = z + 1",
@@ -68,6 +69,7 @@ def test_an_output_is_read_before_it_is_computed(tmp_path: Path, body: str) -> N
         "replayed",
         "filled and replayed",
         "its size is known",
+        "another one has its size",
         "read where it is replayed",
         "somebody may replay",
         "another name",
@@ -371,6 +373,26 @@ def test_gradients_that_a_warm_up_leaves_are_added_to(
     program = TRAINED.format(before=before, inside=inside, each=each, mark=mark)
     expected, shown = of(tmp_path, program, "GL705")
     assert expected == shown
+
+
+@pytest.mark.parametrize(("zeroed", "told"), [("self.model.zero_grad()", []), ("pass", ["GL705"])])
+def test_a_loss_that_nobody_knows_has_no_gradients(tmp_path: Path, zeroed: str, told: list[str]) -> None:
+    """What drops the gradients of a model leaves none behind; without that, there are some."""
+    program = f"""
+        import torch
+        class Trainer:
+            def __init__(self, model, criterion):
+                self.model, self.criterion = model, criterion
+            def capture(self):
+                x = torch.zeros(4, device="cuda")
+                self.criterion(self.model(x), x).backward()
+                {zeroed}
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    self.criterion(self.model(x), x).backward()
+                return graph
+        """
+    assert told == [code for _, _, code in analyse(tmp_path, program).shown if code == "GL705"]
 
 
 @pytest.mark.parametrize(

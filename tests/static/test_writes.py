@@ -454,3 +454,184 @@ def test_a_branch_that_asks_how_far_a_count_is_may_come_to_the_same(tmp_path: Pa
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     (found,) = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK).findings
     assert "medium" == str(found.confidence)
+
+
+_COUNTED = """
+for n in range(3):
+    step.value += 1
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize(("asked", "is_told"), [("self.value > 0", False), ("self.value > 3", True)])
+def test_a_count_has_begun_before_a_capture(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """The runs before it have; how far a count is by then is another question."""
+    text = _HEAD + state(f"return x * 2 if {asked} else x") + _OBJECT + _COUNTED
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("dump", False), ("scale", True)])
+def test_what_dumps_and_logs_computes_nothing(tmp_path: Path, name: str, is_told: bool) -> None:
+    """State of that name, in a function of that name."""
+    text = f"""
+import torch
+{name}_total = 0
+def {name}_all(x):
+    return x * 2 if {name}_total < 8 else x
+x = torch.ones(4, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = {name}_all(x)
+for n in range(3):
+    {name}_total += 1
+    graph.replay()
+"""
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)
+
+
+_WARMED = """
+import torch
+
+class Runner:
+    def __init__(self):
+        self.steps, self.static = 2, {}
+
+    def warm(self, sizes, steps):
+        self.steps = int(steps)
+        for size in sizes:
+            try:
+                self.fill(size)
+                self.capture(size)
+            except RuntimeError:
+                print("not captured")
+
+    def fill(self, size):
+        self.static[size] = torch.zeros(size, device="cuda")
+
+    def run(self, size):
+        for step in range(self.steps):
+            self.static[size].add_(step)
+
+    def capture(self, size):
+        self.run(size)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.run(size)
+        return graph
+"""
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_function_of_another_file_that_has_the_same_name_replays_nothing(tmp_path: Path, own: bool) -> None:
+    """`fill` launches a graph in another file, and this one has a `fill` of its own, if it has."""
+    other = "import torch\ngraph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    pass\n"
+    (tmp_path / "other.py").write_text(f"{other}def fill(size):\n    graph.replay()\n", encoding="utf-8")
+    text = _WARMED if own else _WARMED.replace("self.fill(size)", "fill(size)").replace("def fill", "def fill_in")
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert own is not bool(report.findings)
+
+
+_BENCHMARK = """
+import torch
+{constant}
+def step(x, rounds):
+    for _ in range(rounds):
+        x.add_(1)
+
+def measure(use_graph, x: torch.Tensor):
+    rounds = x.shape[0]
+    def run():
+        step(x, {rounds})
+    if use_graph:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            run()
+        graph.replay()
+
+def main(use_graph):
+    measure(use_graph, torch.ones(4, device="cuda"))
+
+{called}
+"""
+
+
+@pytest.mark.parametrize(
+    ("constant", "rounds", "called", "is_told"),
+    [
+        ("ROUNDS = 10", "ROUNDS", "main(True)", False),
+        ("", "rounds", "main(True)", False),
+        ("ROUNDS = 0", "ROUNDS", "for _ in range(3):\n    ROUNDS += 1\n    main(True)", True),
+    ],
+)
+def test_what_is_set_before_a_function_that_captures_and_replays_is_set_before_the_capture(
+    tmp_path: Path, constant: str, rounds: str, called: str, is_told: bool
+) -> None:
+    """It replays what it has captured itself, unless a loop comes back to it."""
+    text = _BENCHMARK.format(constant=constant, rounds=rounds, called=called)
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)
+
+
+_EITHER = """
+import torch
+
+def measure(f, times):
+    if rounds := times:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(rounds):
+                f()
+        replay = graph.replay
+    else:
+        replay = f
+        {other} = 1
+    replay()
+    {behind}
+    replay()
+    return rounds
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "behind", "is_told"), [("rounds", "pass", False), ("rounds", "rounds = 2", True), ("n", "pass", False)]
+)
+def test_what_is_set_where_nothing_is_captured_is_not_set_after_the_capture(
+    tmp_path: Path, other: str, behind: str, is_told: bool
+) -> None:
+    """The other way of the test that captures."""
+    text = _EITHER.format(other=other, behind=behind)
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)
+
+
+@pytest.mark.parametrize(
+    ("capture", "is_told"),
+    [
+        ("run = torch.compile(step, mode='reduce-overhead')\nrun(x)", False),
+        ("graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    step(x)", True),
+    ],
+)
+def test_a_number_that_changes_compiles_anew(tmp_path: Path, capture: str, is_told: bool) -> None:
+    """A compiled function asks its numbers each time, and a graph of one's own never does."""
+    again = "run(x)" if "compile" in capture else "graph.replay()"
+    text = f"""
+import torch
+rows = 2
+def step(x):
+    return x[:rows] * 2
+x = torch.ones(4, device="cuda")
+{capture}
+for _ in range(3):
+    rows += 1
+    {again}
+"""
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)

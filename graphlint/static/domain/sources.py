@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from graphlint.finding import Span
 from graphlint.static.domain.assumptions import Assumptions
-from graphlint.static.domain.contexts import Context, Frame, Source
+from graphlint.static.domain.contexts import Context, Frame, Mode, Source
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.syntax import ir
@@ -42,11 +42,12 @@ class Place:
     sink: Context
     assumed: Assumptions
     is_doubtful: bool = False
+    is_soft: bool = False  # compiled, which a changed number does again
 
     @classmethod
     def of(cls, frame: Frame, node: ir.Node) -> Place:
         """A node, in the frame that runs it."""
-        return cls(frame.function, node, frame.sink, frame.assumptions, frame.doubtful)
+        return cls(frame.function, node, frame.sink, frame.assumptions, frame.doubtful, frame.mode is Mode.SOFT)
 
     @property
     def span(self) -> Span:

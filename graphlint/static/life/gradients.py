@@ -53,6 +53,7 @@ class Gradients(Listener):
             self.held.clear()  # an optimizer of which nothing is known
         if to_none or self.ledger.capture is not None:
             self.held -= owners
+            self.held -= self.models  # who drops some gradients has none where nobody knows: of a loss, say
         if to_none and self.ledger.capture is None:
             for capture in self.ledger.latest.values():
                 if self.computed.get(capture, set()) & owners:

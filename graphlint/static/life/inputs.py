@@ -124,10 +124,10 @@ class Inputs(Listener):
         for root, writes in since.items():
             if not writes or not all(write.is_sure and not write.is_whole for write in writes):
                 continue
-            if any(goes_to_the_end(write) or _has_tail(write) or write.target in capture.views for write in writes):
+            if any(goes_to_the_end(write) or write.target in capture.views for write in writes):
                 continue
             cut = next(((write, end) for write in writes if (end := bound_of(write)) is not None), None)
-            if cut is None:
+            if cut is None or any(_has_tail(write, cut[1][0]) for write in writes):
                 continue
             write, (bound, number) = cut
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
@@ -168,6 +168,8 @@ class Inputs(Listener):
         code = place.function.code
         if not any(one.function.code is code for one in self.ledger.frames[-1:]) or code.name == "<module>":
             return
+        if capture.owner is self.ledger.frames[-1]:
+            return  # it was captured with what this call was given
         names = tuple(p.name for p in code.parameters if _is_data(p) and p.name not in code.loads)
         if names:
             self.tell(StaleReplay(names), place, capture)
@@ -318,16 +320,20 @@ def goes_to_the_end(write: Write) -> bool:
     return any(isinstance(p, ir.Slice) and p.bounds[0] is not None and p.bounds[1] is None for p in parts)
 
 
-def _has_tail(write: Write) -> bool:
-    """Whether the function fills the rest on one of its ways: `if n < size: buffer[n:].zero_()`."""
+def _has_tail(write: Write, bound: str) -> bool:
+    """Whether the function fills the rest on one of its ways: `if n < size: buffer[n:].zero_()`, or `[n:size]`."""
     index = next((part for part in walk(write.place.node) if isinstance(part, ir.Subscript)), None)
     if index is None:
         return False
-    spelt = write.place.function.source(index.value)
+    source = write.place.function.source
+    spelt = source(index.value)
     for part in walk(write.place.function.code.body):
-        if isinstance(part, ir.Subscript) and write.place.function.source(part.value) == spelt:
-            slices = [one for one in walk(part.index) if isinstance(one, ir.Slice)]
-            if any(one.bounds[1] is None and not _is_start(one.bounds[0]) for one in slices):
+        if isinstance(part, ir.Subscript) and source(part.value) == spelt:
+            starts = [one.bounds[:2] for one in walk(part.index) if isinstance(one, ir.Slice)]
+            if any(
+                lower is not None and not _is_start(lower) and (upper is None or source(lower) == bound)
+                for lower, upper in starts
+            ):
                 return True
     return False
 

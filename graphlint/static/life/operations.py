@@ -128,7 +128,7 @@ class Operations(Expressions):
         if returns == "self":
             return values[0] if values else Thing(place)
         is_host = returns in _HOST_KINDS or returns == "none"
-        self.ledger.read(values, place, is_sure=not is_host and not name.startswith(OPERATORS))
+        self.ledger.read(values, place, is_sure=not (is_host or returns == "like" or name.startswith(OPERATORS)))
         if is_host:
             return None if returns == "none" else Symbol(frozenset(v for v in values if isinstance(v, Thing)))
         if returns == "object":

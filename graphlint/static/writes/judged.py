@@ -95,7 +95,12 @@ class Judged:
 
     def _counts(self, read: Read) -> bool:
         """Whether a change of state is not answered by another graph, and is not how a capture is told apart."""
+        if read.place.is_soft:
+            return False
         name = read.state.name
+        looks = self.lexicon.host_state["looks"]
+        if looks.match(name) and looks.match(read.place.function.code.name):
+            return False  # who logs or dumps computes nothing
         return name not in self.timing.keys and self.lexicon.guard(name.lower().lstrip("_")) is None
 
     def _reads(self) -> dict[tuple[object, ...], tuple[Read, list[Use]]]:
@@ -146,6 +151,7 @@ class Judged:
             counts=any(_counts_on(written.store) for written, _ in late),
             is_given=all(isinstance(written.store.value, (ast.Name, ast.Constant)) for written, _ in late),
             settles=use.settles,
+            begins=use.begins,
         )
 
     def _kind(self, read: Read, late: list[Written]) -> str:

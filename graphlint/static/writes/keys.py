@@ -20,7 +20,8 @@ _STEPS = 3  # names of which a key is made, and those of these
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a table of graphs: the names that it is made of, and where; `is_asked` where `in` asks for it.
+    """A key of a table of graphs: the names that it is made of, and where; `is_asked` where a table that is filled
+    there, or called after graphs, is asked for it.
 
     `inner` are the first and last line of the function inside of the segment that it stands in, if it does.
     """
@@ -88,18 +89,27 @@ def _tables(tree: ast.AST) -> Iterator[str]:
                 yield from _last(table)
 
 
+def _filled(tree: ast.AST) -> Iterator[str]:
+    """The names of containers that get items, or that are called after graphs."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=table, ctx=ast.Store()):
+                yield from _last(table)
+            case ast.Name() | ast.Attribute():
+                yield from (name for name in _last(node) if _GRAPH in name.lower())
+
+
 def _indices(tree: ast.AST, tables: set[str]) -> Iterator[tuple[ast.expr, bool]]:
+    filled = set(_filled(tree))
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=table, slice=index) if not isinstance(index, ast.Slice):
                 if tables.intersection(_last(table)):
                     yield index, False
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[table]):
-                if tables.intersection(_last(table)):
-                    yield left, True
+                yield left, not filled.isdisjoint(_last(table))
             case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[left, *_]):
-                if tables.intersection(_last(table)):
-                    yield left, True
+                yield left, not filled.isdisjoint(_last(table))
 
 
 def _last(node: ast.expr) -> Iterator[str]:

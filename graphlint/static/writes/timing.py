@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.writes.called import Branches, Called, Loops, branches_at, calls_in
 from graphlint.static.writes.keys import Key, keys_in
-from graphlint.static.writes.stores import Written, stores_to, tree_of
+from graphlint.static.writes.stores import Written, stores_to
 
 MAX_CALLERS = 4  # functions that call one another on the way to what writes
 _ROUNDS = 3  # functions that open a region, those that call these, and so on
-Loops: TypeAlias = "tuple[tuple[int, int], ...]"  # the first and last lines of loops, one inside the other
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class When(enum.IntEnum):
@@ -31,21 +29,6 @@ class When(enum.IntEnum):
     NEVER = 0
     MAYBE = 1
     SURELY = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """A call in a function: the last name of what is called, the line, and the loops and conditions around it.
-
-    It `is_lazy` where a condition asks whether something is there already, so that the next call does without.
-    """
-
-    name: str
-    line: int
-    loops: Loops
-    is_conditional: bool
-    is_lazy: bool
-    inner: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +54,13 @@ class Body:
         path = self.definition.qualname.split(".")
         return path[-2] if len(path) > 1 and path[-1].startswith("__") else path[-1]
 
+    def branches_at(self, line: int) -> Branches:
+        """The branches that a line of it stands in."""
+        if self.definition is None:
+            return ()
+        segment = self.definition.segment
+        return branches_at(self.module.source_of(segment), segment.first - 1, line)
+
     def calls(self) -> Iterator[Called]:
         """The calls that stand in it."""
         segments = [self.definition.segment] if self.definition is not None else self.module.index.statements
@@ -78,6 +68,20 @@ class Body:
             for called in calls_in(self.module.source_of(segment), segment.first - 1):
                 if called.inner == self.inner:
                     yield called
+
+
+class Named:
+    """The functions of some modules that do something, by name; a module that defines one of a name means its own."""
+
+    def __init__(self, modules: Iterable[Module], does: Callable[[Module, Definition], bool]) -> None:
+        defined = [(m, Body(m, one).called_as, does(m, one)) for m in modules for one in m.index.all_functions()]
+        self.defined = {(module, name) for module, name, _ in defined}
+        self.found = {(module, name) for module, name, it_does in defined if it_does}
+        self.names = {name for _, name in self.found}
+
+    def has(self, name: str, module: Module) -> bool:
+        """Whether what has this name in a module is one of them."""
+        return (module, name) in self.found if (module, name) in self.defined else name in self.names
 
 
 class Timing:
@@ -94,43 +98,30 @@ class Timing:
             if opened.region.entry is None:
                 self.places.setdefault(Path(opened.region.path), set()).add(opened.region.line)
         self.homes = [evaluator.project.module_at(path) for path in self.places]
-        self.opening = self._opening_names()
-        self.replays = self._replaying_names()
+        self.opening = Named(self.homes, lambda module, definition: self._opens(module, definition.segment))
+        self.captures = self._calling(lambda name: False, self.opening)
+        self.replays = self._calling(self.replaying.match)
         self.keys = frozenset(name for key in self._keys() for name in key.names)
 
-    def _opening_names(self) -> frozenset[str]:
-        found = set()
-        for module in self.homes:
-            for definition in module.index.all_functions():
-                if self._opens(module, definition.segment):
-                    found.add(Body(module, definition).called_as)
-        return frozenset(found)
-
-    def _replaying_names(self) -> frozenset[str]:
-        """The functions that launch a graph, and those that call them, in the files that open regions."""
-        known: frozenset[str] = frozenset()
+    def _calling(self, does: Callable[[str], object], known: Named | None = None) -> Named:
+        """The functions of the files that open regions which call what does something, and those that call them."""
+        found = known or Named((), lambda module, definition: False)
         for _ in range(_ROUNDS):
-            new = set()
-            for module in self.homes:
-                for definition in module.index.all_functions():
-                    calls = _all_calls(module, definition.segment)
-                    if any(c.name in known or self.replaying.match(c.name) for c in calls):
-                        new.add(Body(module, definition).called_as)
-            if new <= known:
+            before, found = found, Named(self.homes, partial(_leads, does, found))
+            if found.found == before.found:
                 break
-            known |= new
-        return known
+        return found
 
-    def is_replay(self, name: str) -> bool:
-        """Whether what has this name launches a graph."""
-        return name in self.replays or self.replaying.match(name) is not None
+    def is_replay(self, name: str, module: Module) -> bool:
+        """Whether what has this name in a module launches a graph."""
+        return self.replaying.match(name) is not None or self.replays.has(name, module)
 
     def _keys(self) -> Iterator[Key]:
         """The keys by which functions that capture or replay pick a graph."""
         for module in self.homes:
             for definition in module.index.all_functions():
                 calls = _all_calls(module, definition.segment)
-                if self._opens(module, definition.segment) or any(self.is_replay(c.name) for c in calls):
+                if self._opens(module, definition.segment) or any(self.is_replay(c.name, module) for c in calls):
                     yield from keys_in(module.source_of(definition.segment))
             for segment in module.index.statements:
                 yield from keys_in(module.source_of(segment))
@@ -178,17 +169,26 @@ class Timing:
     def _beside(self, body: Body, line: int, loops: Loops) -> When | None:
         """What the captures and replays of the same function say; None if it has none."""
         calls = list(body.calls())
-        openings = [c for c in calls if c.name in self.opening and c.line != line]
+        openings = [c for c in calls if self.opening.has(c.name, body.module) and c.line != line]
         openings += self._regions_in(body)
+        here = body.branches_at(line)
+        if any(one.excludes(here, loops) for one in openings):
+            return When.NEVER
         earlier = [c for c in openings if c.line < line and (c.is_conditional or not set(c.loops) & set(loops))]
         if earlier:
-            return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name)])
+            return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name, body.module)])
         if openings and body.definition is None and not body.inner:
             return When.NEVER  # a script that has not come to its capture
         again = [c for c in openings if not c.is_conditional]
-        if not again and any(self.is_replay(c.name) for c in calls):
+        if not again and any(self._replays_earlier(c, openings, loops, body.module) for c in calls):
             return When.SURELY
         return When.NEVER if openings else None
+
+    def _replays_earlier(self, call: Called, openings: list[Called], loops: Loops, module: Module) -> bool:
+        """Whether a call launches a graph that an earlier run has captured: neither it nor what comes with it does."""
+        if not self.is_replay(call.name, module) or any(one.comes_with(call) for one in openings):
+            return False
+        return bool(set(call.loops) & set(loops)) or not self.captures.has(call.name, module)
 
     @staticmethod
     def _behind(line: int, loops: Loops, openings: list[Called], replays: list[Called]) -> When:
@@ -223,6 +223,14 @@ class Timing:
                         yield Body(module, definition, called.inner), called.line, called.loops
 
 
+def _leads(does: Callable[[str], object], known: Named, module: Module, definition: Definition) -> bool:
+    """Whether a function is one that is known, or calls such a one, or what does something."""
+    if (module, Body(module, definition).called_as) in known.found:
+        return True
+    calls = _all_calls(module, definition.segment)
+    return any(does(call.name) or known.has(call.name, module) for call in calls)
+
+
 def _is_of_new(written: Written) -> bool:
     """Whether a statement writes to an object that its function has made, or got from a call, before."""
     match written.store.target:
@@ -238,40 +246,3 @@ def _is_of_new(written: Written) -> bool:
 
 def _all_calls(module: Module, segment: Segment) -> tuple[Called, ...]:
     return calls_in(module.source_of(segment), segment.first - 1)
-
-
-@remembered
-def calls_in(source: str, before: int) -> tuple[Called, ...]:
-    """The calls of a segment that begins behind so many lines, and the properties that are read as if they were."""
-    tree = tree_of(source)
-    if tree is None:
-        return ()
-    body = tree.body if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)) else [tree]
-    found: list[Called] = []
-    for node in body:
-        _collect(node, Called("", before, (), False, False, ()), found)
-    return tuple(found)
-
-
-def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
-    """The calls in a node, of which those around it say the rest; `line` is how many lines there are before."""
-    match node:
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            found.append(replace(around, name=name, line=(node.func.end_lineno or 0) + around.line))
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            around = Called("", around.line, (), False, False, (*around.inner, name))
-        case ast.If(test=test):
-            around = replace(around, is_conditional=True, is_lazy=around.is_lazy or _asks_for_presence(test))
-        case ast.Try():
-            around = replace(around, is_conditional=True)
-    if isinstance(node, _LOOPS):
-        span = node.lineno + around.line, (node.end_lineno or node.lineno) + around.line
-        around = replace(around, loops=(*around.loops, span))
-    for child in ast.iter_child_nodes(node):
-        _collect(child, around, found)
-
-
-def _asks_for_presence(test: ast.expr) -> bool:
-    """Whether a condition asks if something is there: `self.graph is None`, `key not in graphs`, `not self.ready`."""
-    signs = (ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Not)
-    return any(isinstance(part, signs) for part in ast.walk(test))

@@ -26,6 +26,16 @@ class Use:
         is_bare = isinstance(node, ir.Compare) and isinstance(node.left, (ir.Name, ir.Attribute))
         return self.kind == "branch" and is_bare and any(sign in _ORDER for sign in signs)
 
+    @property
+    def begins(self) -> bool:
+        """Whether it only asks whether a count is still 0."""
+        node = self.place.node
+        return self.settles and isinstance(node, ir.Compare) and _is_zero(node.comparisons)
+
+
+def _is_zero(comparisons: tuple[tuple[str, ir.Expr], ...]) -> bool:
+    return all(isinstance(right, ir.Literal) and right.value == 0 for _, right in comparisons)
+
 
 @dataclass(frozen=True, slots=True)
 class Keeping:

@@ -1,0 +1,96 @@
+"""A piece of source in, the calls in it out, each with the loops and conditions that stand around it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.writes.stores import tree_of
+
+Loops: TypeAlias = "tuple[tuple[int, int], ...]"  # the first and last lines of loops, one inside the other
+Branches: TypeAlias = "tuple[tuple[int, bool], ...]"  # the lines of tests, and how they come out
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call in a function: the last name of what is called, the line, and the loops and conditions around it.
+
+    It `is_lazy` where a condition asks whether something is there already, so that the next call does without;
+    `branches` are those that it stands in: the line of the test, and which way.
+    """
+
+    name: str
+    line: int
+    loops: Loops
+    is_conditional: bool
+    is_lazy: bool
+    inner: tuple[str, ...]
+    branches: Branches = ()
+
+    def comes_with(self, other: Called) -> bool:
+        """Whether it is called wherever another one is, and before that."""
+        return self.line < other.line and other.branches[: len(self.branches)] == self.branches
+
+    def excludes(self, branches: Branches, loops: Loops) -> bool:
+        """Whether what stands in these branches is left out where this is called, in the same round of all loops."""
+        other_ways = {(line, not way) for line, way in self.branches}
+        return not other_ways.isdisjoint(branches) and not set(self.loops) & set(loops)
+
+
+@remembered
+def calls_in(source: str, before: int) -> tuple[Called, ...]:
+    """The calls of a segment that begins behind so many lines, and the properties that are read as if they were."""
+    tree = tree_of(source)
+    if tree is None:
+        return ()
+    body = tree.body if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)) else [tree]
+    found: list[Called] = []
+    for node in body:
+        _collect(node, Called("", before, (), False, False, ()), found)
+    return tuple(found)
+
+
+def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
+    """The calls in a node, of which those around it say the rest; `line` is how many lines there are before."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            found.append(replace(around, name=name, line=(node.func.end_lineno or 0) + around.line))
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            around = Called("", around.line, (), False, False, (*around.inner, name))
+        case ast.If(test=test):
+            around = replace(around, is_conditional=True, is_lazy=around.is_lazy or _asks_for_presence(test))
+            _collect(test, around, found)
+            for way, block in ((True, node.body), (False, node.orelse)):
+                for statement in block:
+                    inside = (*around.branches, (node.lineno + around.line, way))
+                    _collect(statement, replace(around, branches=inside), found)
+            return
+        case ast.Try():
+            around = replace(around, is_conditional=True)
+    if isinstance(node, _LOOPS):
+        span = node.lineno + around.line, (node.end_lineno or node.lineno) + around.line
+        around = replace(around, loops=(*around.loops, span))
+    for child in ast.iter_child_nodes(node):
+        _collect(child, around, found)
+
+
+def _asks_for_presence(test: ast.expr) -> bool:
+    """Whether a condition asks if something is there: `self.graph is None`, `key not in graphs`, `not self.ready`."""
+    signs = (ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Not)
+    return any(isinstance(part, signs) for part in ast.walk(test))
+
+
+@remembered
+def branches_at(source: str, before: int, line: int) -> Branches:
+    """The branches that a line of a segment stands in."""
+    tree = tree_of(source)
+    found: list[tuple[int, bool]] = []
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.If):
+            for way, block in ((True, node.body), (False, node.orelse)):
+                if block and block[0].lineno + before <= line <= (block[-1].end_lineno or 0) + before:
+                    found.append((node.lineno + before, way))
+    return tuple(found)
