@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Container, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,7 @@ def forbidden(module: Path, root: Path = CHECKOUT) -> list[str]:
     return [name for name in names if within(name, "torch", "libcst")]
 
 
+@cache
 def importing(root: Path) -> dict[str, set[str]]:
     """Each module of the package, and the modules of it that it imports, at any depth and for its types as well."""
     names = {}
