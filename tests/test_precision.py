@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from precision.sample import draw, rate, read_lines
 
 JUDGED = Path(__file__).parent / "precision" / "judged.jsonl"
+STILL_SAID = {("DeepLearningExamples 729963d", "GL606"), ("DeepLearningExamples 729963d", "GL705")}  # wrongly, as sure
 
 
 def _finding(line: int, **changes: object) -> dict[str, object]:
@@ -26,6 +29,11 @@ def test_each_tree_is_drawn_from_in_turn() -> None:
     assert drawn == list(draw(10, 1, {"few": few, "many": list(reversed(many))}))
     assert drawn != list(draw(10, 2, {"few": few, "many": many}))
     assert drawn[0]["when"] == ["flag"]
+
+
+def is_wrongly_sure(one: Mapping[str, Any]) -> bool:
+    """Whether it was said that something happens always, and it does not."""
+    return one["confidence"] == "high" and not one["is_true"]
 
 
 def test_what_nobody_has_read_is_not_counted() -> None:
@@ -47,3 +55,5 @@ def test_the_sample_that_was_read_is_judged_throughout() -> None:
     assert len(judged) >= 100
     assert len({one["tree"] for one in judged}) >= 25
     assert all(one["is_true"] in (True, False) and (one["is_true"] or one["because"]) for one in judged)
+    still_said = {(one["tree"], one["code"]) for one in judged if is_wrongly_sure(one) and not one.get("is_mended")}
+    assert STILL_SAID == still_said
