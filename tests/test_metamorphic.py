@@ -25,7 +25,7 @@ def test_an_edit_that_changes_no_meaning_changes_no_finding(edit: Edit, tmp_path
     print(f"{edit}: applied to {len(chosen)} of {count} programs, kept {len(chosen) - len(changed)}")
     excepted = {one["program"] for one in EXCEPTIONS if one["edit"] == edit.name}
     assert [] == [f"{name}: {what}" for name, what in changed.items() if name not in excepted]
-    assert excepted == set(changed), "an exception that no longer occurs"
+    assert [] == sorted(excepted - set(changed)), "exceptions that no longer occur"
     assert len(chosen) >= edit.applies * count
     assert not edit.is_layout or all(variant.has_same_tree for variant in chosen)
     undefined = [sys.executable, "-m", "ruff", "check", "--isolated", "--quiet", "--select", "F821", str(tmp_path)]

@@ -35,7 +35,7 @@ class Order:
         self._shared: dict[int, Shared] = {}
         self._replay: dict[int, Callable[[], Moment]] = {}
         self._replayed: dict[int, Moment] = {}
-        self._threads: dict[int, int] = {}  # that replayed last
+        self._threads: dict[int, threading.Thread] = {}  # that replayed last; their numbers are used again
 
     def captured(self, capture: Capture) -> None:
         """From now on, look at the memory of this graph."""
@@ -51,8 +51,8 @@ class Order:
         if _is_of_autograd():
             self._replayed.pop(id(capture), None)
             return
-        thread, before = threading.get_ident(), self._replayed.get(id(capture), BEGINNING)
-        if self._threads.get(id(capture), thread) != thread and not self.clocks.is_before_stream(before):
+        thread, before = threading.current_thread(), self._replayed.get(id(capture), BEGINNING)
+        if self._threads.get(id(capture), thread) is not thread and not self.clocks.is_before_stream(before):
             said = "another thread replayed it, and nothing orders what it reads of that before this replay"
             self.tell(capture, Trouble("overwritten-output", user_stack(sys._getframe()), said))
         self._threads[id(capture)] = thread
