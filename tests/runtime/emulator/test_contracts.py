@@ -17,6 +17,7 @@ from graphlint.cli import commands  # noqa: E402
 from graphlint.config import Config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
+from graphlint.runtime.device.emulator import library  # noqa: E402
 from graphlint.snapshot import changes  # noqa: E402
 from graphlint.testing.settings import read_settings  # noqa: E402
 
@@ -181,6 +182,28 @@ for rows in (4, 2, 4):
     graph.replay()
     print(y.sum().item())
 """
+
+
+COMPILED = """
+import torch
+
+step = torch.compile(torch.nn.Linear(8, 8).cuda(), mode="reduce-overhead")
+with torch.no_grad():
+    for _ in range(4):
+        step(torch.randn(4, 8, device="cuda"))
+"""
+
+
+@pytest.mark.skipif(not library.COMPILES, reason="compiled functions of this release cannot be followed")
+def test_the_input_of_a_compiled_function_is_written_by_its_replays(tmp_path: Path) -> None:
+    """Its tree lays another storage over the memory of the capture, and copies the argument there."""
+    (contract,) = contracts(tmp_path, COMPILED)
+    (given,) = (one for one in contract["buffers"] if one["kind"] == "input")
+    assert ("read", [4, 8], contract["replays"] - 1) == (
+        given["access"],
+        given["shape"],
+        given["refreshes"][0]["replays"],
+    )
 
 
 def test_graphs_of_one_function_have_numbers_and_tell_whose_pool_they_share(tmp_path: Path) -> None:

@@ -28,8 +28,12 @@ class EmulatedDriver:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        self.emulator.streams.refused = self._refused
-        yield
+        streams = self.emulator.streams
+        before, streams.refused = streams.refused, self._refused
+        try:
+            yield
+        finally:
+            streams.refused = before
 
     def capture(self, stream: int) -> tuple[int, int | None]:
         recording = self.emulator.streams.lines[stream].recording
