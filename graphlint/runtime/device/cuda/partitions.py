@@ -38,7 +38,5 @@ def telling(left_out: TellLeftOut) -> Iterator[None]:
 
 def _trace(node: Any) -> str:
     """Where the program asks for a kernel: for the operator it is named after, else for the first that went into it."""
-    origins = [
-        one for one in (getattr(node, "origin_node", None), *sorted(getattr(node, "origins", ()))) if one is not None
-    ]
+    origins = filter(None, (getattr(node, "origin_node", None), *sorted(getattr(node, "origins", ()))))
     return next(filter(None, (one.meta.get("stack_trace") for one in origins)), "")
