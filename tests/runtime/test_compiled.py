@@ -60,6 +60,8 @@ def init_gpu_context(device):
 
 step = torch.compile(torch.nn.Linear(8, 8).cuda())
 """
+without_a_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="a process that uses a GPU is not forked")
+
 NO_CONTEXT = "torch._subclasses.fake_tensor.init_gpu_context = init_gpu_context\n"
 CALL = 'step(torch.ones(4, 8, device="cuda"))\n'
 
@@ -145,6 +147,7 @@ def looked_at(text: str, tmp_path: Path) -> Hearing:
     return heard
 
 
+@without_a_gpu
 def test_what_the_compiler_misses_without_a_gpu_is_no_failure_of_the_target(tmp_path: Path) -> None:
     """One line says so, and nothing is found."""
     heard = looked_at(DECLARED + NO_CONTEXT + CALL, tmp_path)
@@ -153,6 +156,7 @@ def test_what_the_compiler_misses_without_a_gpu_is_no_failure_of_the_target(tmp_
     assert heard.findings == []
 
 
+@without_a_gpu
 @pytest.mark.parametrize(
     ("then", "problem"), [("", ""), (CALL, f"not modelled: what torch {torch.__version__} compiles")]
 )

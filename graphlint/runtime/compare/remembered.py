@@ -5,15 +5,29 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+import torch
 
 from graphlint.runtime.compare.reach import is_atom
 
 Recall = Callable[[], Any]
+T = TypeVar("T")
 
 
 class GoneError(Exception):
     """Nobody holds it any more."""
+
+
+def weakly(value: T) -> weakref.ref[T]:
+    """A weak reference. Raises TypeError for what has none.
+
+    Streams and events of CUDA count among it: with torch 2.11 a reference outlives them, points to whatever is in their
+    place by then, and collecting it may end the process by SIGSEGV (measured on an H200).
+    """
+    if isinstance(value, (torch.Stream, torch.Event)):
+        raise TypeError(f"weak references to a {type(value).__name__} are not safe")
+    return weakref.ref(value)
 
 
 def remembered(value: Any) -> Recall:
@@ -30,7 +44,7 @@ def remembered(value: Any) -> Recall:
         parts, kind = [remembered(one) for one in value], type(value)
         return lambda: kind(recall() for recall in parts)
     try:
-        return _recall(weakref.ref(value))
+        return _recall(weakly(value))
     except TypeError:
         return lambda: value
 

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from graphlint.runtime.compare.remembered import weakly
 from graphlint.runtime.trace.bindings import Access, Binding, Bindings
 from graphlint.runtime.trace.frames import MISSING, local, running
 from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, Description, describe, follow
@@ -81,7 +82,7 @@ class RecordedBindings(Bindings):
     def _note_born(self, value: object) -> None:
         """An object that the region makes is no state of the host: each call makes another one."""
         with contextlib.suppress(TypeError):  # for what cannot be referred to weakly
-            self._born[id(value)] = weakref.ref(value)
+            self._born[id(value)] = weakly(value)
 
     def _is_born(self, value: object) -> bool:
         born = self._born.get(id(value))
@@ -148,7 +149,7 @@ def _root(name: str, frame: FrameType, held: dict[int, object]) -> Callable[[], 
 
 def _referred(value: object) -> Callable[[], object]:
     try:
-        reference = weakref.ref(value)
+        reference = weakly(value)
     except TypeError:
         return lambda: value
     return lambda: MISSING if (found := reference()) is None else found

@@ -6,7 +6,6 @@ The host is one, whichever thread waits: an order between threads is taken for g
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +23,7 @@ class Clocks:
         self._is_capturing = is_capturing
         self._captured: tuple[list[Any], list[Any]] = [], []  # events that a capture records, and waits for
         self._streams: dict[int, Vector] = {}
-        self._events: weakref.WeakKeyDictionary[Any, Vector] = weakref.WeakKeyDictionary()
+        self._events: dict[Any, Vector] = {}  # keeps them: see `weakly`
         self._host: Vector = {}
 
     def launch(self) -> Moment:
@@ -37,7 +36,7 @@ class Clocks:
 
     def captured(self) -> Callable[[], Moment]:
         """What the last capture does to events, each replay does: a function that gives a replay to the stream."""
-        recorded, awaited = (weakref.WeakSet(events) for events in self._captured)
+        recorded, awaited = (list(dict.fromkeys(events)) for events in self._captured)
         self._captured = [], []
 
         def replayed() -> Moment:

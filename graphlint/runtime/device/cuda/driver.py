@@ -37,7 +37,6 @@ class Driver:
         self._refused = refused
         self._asking: int | None = None  # the thread that calls from here, of which no refusal is passed on
         self._callback = _LogCallback(self._logged)
-        _keep_for_good(self._callback)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -142,15 +141,6 @@ class Driver:
         else:
             known = self.call("cuStreamGetCaptureInfo_v2", *head, ctypes.byref(count))
         return status.value, graph.value if known else None
-
-
-def _keep_for_good(callback: object) -> None:
-    """Keep it, and all that hears of it, past the end of the interpreter.
-
-    The driver may call it late; and where what a watch knows was collected in a process that went on, an H200 (torch
-    2.11) ended that process by SIGSEGV, for a reason that is not known.
-    """
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
 
 
 def _binding() -> ModuleType | None:
