@@ -449,10 +449,13 @@ OBJECTS = {
         class Sampler:
             def sample(self, x):
                 return x.item()  # expect: GL101
+        from elsewhere import chosen
         def sampled(x, sampler: "Sampler | None" = None):
             return sampler.sample(x)
-        def step(x, sampler: Sampler):
+        def passed_on(x, sampler: Sampler):
             return sampled(x, sampler)
+        def step(x):
+            return passed_on(x, chosen())
         """,
     "an abstract method": """
         import abc
@@ -465,8 +468,11 @@ OBJECTS = {
         class Two(Base):
             def run(self, x):
                 return x.tolist()  # expect: GL101
-        def step(x, model: Base):
+        from elsewhere import chosen
+        def run(x, model: Base):
             return model.run(x)
+        def step(x):
+            return run(x, chosen())
         """,
     "a method of a nested class": """
         class Outer:
@@ -818,6 +824,32 @@ def test_without_a_region_everything_is_silent(tmp_path: Path, program: str) -> 
 
 
 SILENT = {
+    "a function that does not take the arguments": """
+        def loud(x):
+            return x.item()
+        def step(x):
+            return loud(x, x)
+        """,
+    "one of several modules, which does not take the arguments": """
+        import torch
+        from elsewhere import chosen
+        class Loud(torch.nn.Module):
+            def forward(self, x):
+                return x.item()
+        class Quiet(torch.nn.Module):
+            def forward(self, x, y):
+                return x + y
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.part = Quiet()
+                if chosen():
+                    self.part = Loud()
+            def forward(self, x):
+                return self.part(x, x)
+        def step(x, model=Model()):
+            return model(x)
+        """,
     "a method that is overridden": """
         class Base:
             def run(self, x):

@@ -98,7 +98,10 @@ class Calls:
             return result
         match target:
             case Function():
-                return self.call_function(target, arguments, node, frame)
+                # Where the call is a TypeError, this is not what is called.
+                if self.takes(target, arguments) or interpreter.decorators.may_alter_arguments(target):
+                    return self.call_function(target, arguments, node, frame)
+                self.unresolved(node, frame, arguments)
             case Bound():
                 return self._call_bound(target, arguments, node, frame)
             case Method():
@@ -133,6 +136,9 @@ class Calls:
                 return self.interpreter.signatures.fits(target, arguments)
             case Bound(function=Function()):
                 return self.takes(target.function, arguments.prepend(target.receiver))
+            case Instance():
+                method = self.interpreter.instances.called(target)
+                return method is None or any(self.takes(m, arguments.prepend(target)) for m in members(method))
             case Class():
                 constructor = self.interpreter.classes.method(target.definition, "__init__")
                 made = arguments.prepend(target)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from graphlint.rule import CachedCall
+from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
@@ -24,6 +26,7 @@ _TRANSPARENT_DEPTH = 3  # a decorator may hand its wrapper to helpers; one that 
 METHOD_KINDS = frozenset(
     {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
 )
+_OF_THE_SAME_ARGUMENTS = frozenset({"torch", "builtins", "functools", "contextlib", "typing", "abc"})
 CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 
 
@@ -32,7 +35,8 @@ class Decorators:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self.transparent: dict[Value, bool] = {}
+        self._transparent: dict[Value, bool] = {}  # whether it gives back what it was given, or is not followed
+        self._altered: dict[ir.Code, bool] = {}
 
     def apply(self, decorator: Value, value: Value, frame: Frame, node: ir.Expr | None = None) -> Value:
         """What a decorator makes of a function; the function itself where that is not known."""
@@ -68,7 +72,7 @@ class Decorators:
         return union(results) if results else value
 
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
-        if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or self.transparent.get(decorator):
+        if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or decorator in self._transparent:
             return None
         if isinstance(decorator, Class) and self.interpreter.classes.method(decorator.definition, "__call__") is None:
             return None
@@ -76,9 +80,28 @@ class Decorators:
         made = self.interpreter.calls.call(decorator, Arguments((value,)), None, outside)
         useful = all(isinstance(m, (Function, Bound, Partial, Instance, ExternalObject)) for m in members(made))
         if not useful or made == value:
-            self.transparent[decorator] = True
+            self._transparent[decorator] = made == value
             return None
         return made
+
+    def may_alter_arguments(self, function: Function) -> bool:
+        """Whether a decorator that is not followed may give a function other arguments than those of the call."""
+        code = function.code
+        if code not in self._altered:
+            frame = self.interpreter.names.module_frame(function.module, function.first_line)
+            decorators = (self.interpreter.eval(decorator, frame) for decorator in code.decorators)
+            self._altered[code] = any(map(self._is_unfollowed, chain.from_iterable(map(members, decorators))))
+        return self._altered[code]
+
+    def _is_unfollowed(self, decorator: Value) -> bool:
+        if isinstance(decorator, Partial) and isinstance(decorator.function, External):
+            decorator = decorator.function
+        match decorator:
+            case External(name=name) | ExternalObject(cls=name):
+                return package_of(name) not in _OF_THE_SAME_ARGUMENTS
+            case Function() | Bound() | Partial() | Instance():
+                return not self._transparent.get(decorator, True)
+        return True
 
     def apply_to_class(self, source: str, cls: ClassDefinition, frame: Frame) -> None:
         """Run a class decorator of the project if it assigns to the class that it is given, or stores it somewhere."""

@@ -120,6 +120,11 @@ class Instances:
             return self.call_inherited(instance, found[0], arguments, node, frame)
         return self.interpreter.methods.call(instance, name, arguments, node, frame)
 
+    def called(self, instance: Instance) -> Value | None:
+        """The method of its class that runs where an object is called, bound to nothing."""
+        methods = (self.interpreter.classes.method(instance.cls, name) for name in ("__call__", "forward"))
+        return next((method for method in methods if method is not None), None)
+
     def is_chain(self, cls: str) -> bool:
         """Whether calling an object of a class calls what it holds, one after the other."""
         return self.interpreter.lexicon.containers.get(self.interpreter.catalogue.named(cls)) == "sequential"
