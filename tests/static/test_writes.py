@@ -551,7 +551,7 @@ def measure(use_graph, x: torch.Tensor):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             run()
-        graph.replay()
+        {replayed}
 
 def main(use_graph):
     measure(use_graph, torch.ones(4, device="cuda"))
@@ -560,19 +560,67 @@ def main(use_graph):
 """
 
 
+_READER = """
+import torch
+
+GRAPHS = []
+
+def made(x, size):
+    {before}
+    def run():
+        return x[:size].add_(1)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    GRAPHS.append(graph)
+    {behind}
+    graph.replay()
+
+for size in range(4):
+    made(torch.ones(4, device="cuda"), size)
+"""
+_COUNT = "def count():\n    global ROUNDS\n    ROUNDS += 1\nmain(True)"
+_AGAIN = "for _ in range(3):\n    ROUNDS += 1\n    main(True)"
+
+
 @pytest.mark.parametrize(
-    ("constant", "rounds", "called", "is_told"),
+    ("constant", "rounds", "replayed", "called", "is_told"),
     [
-        ("ROUNDS = 10", "ROUNDS", "main(True)", False),
-        ("", "rounds", "main(True)", False),
-        ("ROUNDS = 0", "ROUNDS", "for _ in range(3):\n    ROUNDS += 1\n    main(True)", True),
+        ("ROUNDS = 10", "ROUNDS", "graph.replay()", "main(True)", False),
+        ("", "rounds", "graph.replay()", "main(True)", False),
+        ("ROUNDS = 0", "ROUNDS", "graph.replay()", _AGAIN, False),
+        ("ROUNDS = 0", "ROUNDS", "timed(lambda: graph.replay(), times=3)", _AGAIN, False),
+        ("ROUNDS = 0", "ROUNDS", "again = graph.replay\n        again()", _AGAIN, False),
+        ("GRAPHS, ROUNDS = [], 0", "ROUNDS", "graph.replay()\n        GRAPHS.append(graph)", _AGAIN, True),
+        (
+            "GRAPHS, ROUNDS = {}, 0",
+            "ROUNDS",
+            "graph.replay()\n        GRAPHS[ROUNDS] = lambda: graph.replay()",
+            _AGAIN,
+            True,
+        ),
+        ("ROUNDS = 0", "ROUNDS", "graph.replay()\n        return graph.replay", _AGAIN, True),
+        ("ROUNDS = 0", "ROUNDS", "graph.replay()\n        Runner(graph)", _AGAIN, True),
+        ("ROUNDS = 0", "ROUNDS", "def again():\n            graph.replay()\n        return again", _AGAIN, True),
+        ("ROUNDS = 0", "ROUNDS", "for _ in range(3):\n            graph.replay()\n            count()", _COUNT, True),
     ],
 )
-def test_what_is_set_before_a_function_that_captures_and_replays_is_set_before_the_capture(
-    tmp_path: Path, constant: str, rounds: str, called: str, is_told: bool
+def test_what_no_replay_of_a_graph_can_miss_is_silent(
+    tmp_path: Path, constant: str, rounds: str, replayed: str, called: str, is_told: bool
 ) -> None:
-    """It replays what it has captured itself, unless a loop comes back to it."""
-    text = _BENCHMARK.format(constant=constant, rounds=rounds, called=called)
+    """A function that drops its graph replays what it has captured itself; one that keeps it may come back to it."""
+    text = _BENCHMARK.format(constant=constant, rounds=rounds, replayed=replayed, called=called)
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)
+
+
+@pytest.mark.parametrize(("before", "behind", "is_told"), [("", "size = 4", True), ("size = 4", "", False)])
+def test_a_variable_that_is_set_before_its_reader_is_made_is_new_with_it(
+    tmp_path: Path, before: str, behind: str, is_told: bool
+) -> None:
+    """Each call of the function around makes another reader, with a variable of its own."""
+    text = _READER.format(before=before, behind=behind)
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)

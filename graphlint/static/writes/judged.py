@@ -15,6 +15,7 @@ from graphlint.static.writes.changes import Changes
 from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
+from graphlint.static.writes.passing import PassingGraphs
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
@@ -46,6 +47,7 @@ class Judged:
         places = [change.place for change in traces.changes.values()]
         self.changed = {(place.function.module, place.line) for place in places}
         self.timing = Timing(evaluator, traces.captured)
+        self.passing = PassingGraphs(evaluator)
         self._late: dict[State, tuple[tuple[Written, When], ...]] = {}
 
     def events(self) -> Iterator[tuple[Place, Event]]:
@@ -58,7 +60,7 @@ class Judged:
         yield from Steps(self.traces, self.timing, self.lexicon).events()
         yield from incomplete_keys(self.traces)
         for read, uses in self._reads().values():
-            late = self.late(read.state) if self._counts(read) else ()
+            late = self._missed(read) if self._counts(read) else ()
             uses = [use for use in uses if not (read.is_tensor and use.kind in _BY_VALUE)]
             if read.is_through:
                 late = tuple(one for one in late if one[1] is When.SURELY and one[0].store.form == "assign")
@@ -114,6 +116,11 @@ class Judged:
                 found.setdefault(key, (read, []))[1].extend(uses.values())
         return found
 
+    def _missed(self, read: Read) -> tuple[tuple[Written, When], ...]:
+        """What is written late, and what a graph that has read it does not see."""
+        late = self.late(read.state)
+        return tuple(o for o in late if not _precedes(o[0], read) and self.passing.may_be_missed(o[0], read.place.sink))
+
     def late(self, state: State) -> tuple[tuple[Written, When], ...]:
         """What writes a piece of state after a capture, the surest first; none where each region sets it anew."""
         if state not in self._late:
@@ -163,6 +170,16 @@ class Judged:
             return "number"
         everywhere = {_kind_of(written.store) for written in self.writers.of(read.state)}
         return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
+
+
+def _precedes(written: Written, read: Read) -> bool:
+    """Whether a variable is written before the function is made that reads it, with each run of the one around it."""
+    function, store = read.place.function, written.store
+    if not isinstance(read.state.owner, Scope) or written.qualname == function.qualname:
+        return False
+    made = function.line_of(function.code)
+    is_around = function.qualname.startswith(f"{written.qualname}.<locals>.")
+    return is_around and store.line < made and not any(first <= made <= last for first, last in store.loops)
 
 
 def _by_region(late: tuple[tuple[Written, When], ...], traces: Traces) -> bool:
