@@ -595,7 +595,7 @@ _AGAIN = "for _ in range(3):\n    ROUNDS += 1\n    main(True)"
         (
             "GRAPHS, ROUNDS = {}, 0",
             "ROUNDS",
-            "graph.replay()\n        GRAPHS[ROUNDS] = lambda: graph.replay()",
+            "graph.replay()\n        GRAPHS[str(x)] = lambda: graph.replay()",
             _AGAIN,
             True,
         ),

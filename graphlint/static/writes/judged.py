@@ -118,8 +118,12 @@ class Judged:
 
     def _missed(self, read: Read) -> tuple[tuple[Written, When], ...]:
         """What is written late, and what a graph that has read it does not see."""
-        late = self.late(read.state)
-        return tuple(o for o in late if not _precedes(o[0], read) and self.passing.may_be_missed(o[0], read.place.sink))
+        return tuple(one for one in self.late(read.state) if self._misses(read, one[0]))
+
+    def _misses(self, read: Read, written: Written) -> bool:
+        if (written.module, written.qualname) in self.traces.captured:
+            return True
+        return not _precedes(written, read) and self.passing.may_be_missed(written, read.place.sink)
 
     def late(self, state: State) -> tuple[tuple[Written, When], ...]:
         """What writes a piece of state after a capture, the surest first; none where each region sets it anew."""
