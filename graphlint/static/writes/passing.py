@@ -6,13 +6,14 @@ A benchmark or a test captures, replays and drops its graph: what others write b
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
 from graphlint.finding import Region
-from graphlint.static.domain.contexts import Context, OpenRegion, reachable
+from graphlint.static.domain.contexts import Context, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module
 from graphlint.static.writes.called import calls_in
@@ -53,26 +54,32 @@ class PassingGraphs:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._passing: list[tuple[PassingGraph, set[Context]]] = []
-        self._others: set[Context] = set()
-        for opened in evaluator.regions.values():
-            graph = self._of(opened)
-            if graph is None:
-                self._others.update(context for context, _ in reachable(opened.context))
-            else:
-                self._passing.append((graph, {context for context, _ in reachable(opened.context)}))
 
     def may_be_missed(self, written: Written, reader: Context) -> bool:
         """Whether a graph that reads somewhere may be there when something is written."""
-        if reader in self._others:
-            return True
-        return any(graph.may_run(written) for graph, contexts in self._passing if reader in contexts)
+        passing, others = self._captured
+        return reader in others or any(graph.may_run(written) for graph, contexts in passing if reader in contexts)
+
+    @functools.cached_property
+    def _captured(self) -> tuple[list[tuple[PassingGraph, set[Context]]], set[Context]]:
+        """Each graph that is dropped, with what it captures; and what other graphs capture."""
+        found = [(self._of(opened), opened.context) for opened in self.evaluator.regions.values()]
+        passing = [(graph, _reached(context)) for graph, context in found if graph is not None]
+        return passing, _reached(*(context for graph, context in found if graph is None))
 
     def _of(self, opened: OpenRegion) -> PassingGraph | None:
         region = opened.region
         if opened.foreign or region.entry is not None:
             return None
         return _passing_graph(self.evaluator.project.module_at(Path(region.path)), region)
+
+
+def _reached(*starts: Context) -> set[Context]:
+    seen, queue = set(starts), list(starts)
+    for context in queue:
+        queue += context.calls.keys() - seen
+        seen |= context.calls.keys()
+    return seen
 
 
 def _passing_graph(module: Module, region: Region) -> PassingGraph | None:
