@@ -47,7 +47,7 @@ class Assumption:
     def is_unfilled(self) -> bool:
         """Whether state that is filled once is not there, or not large enough: `self.x is None`, `not self.ready`,
         `key not in cache`, `key not in state[p]`, `len(state) == 0`, `n > self.size`, a global that is None, what a
-        table was asked for and has not.
+        table was asked for and has not; `self.x is None or self.x.size(0) < n`, too.
         """
         return self.form == FIRST_CALL or self._lacks(self.test, self.outcome)
 
@@ -57,9 +57,11 @@ class Assumption:
                 return not outcome
             case ir.Unary(operator="not"):
                 return self._lacks(test.operand, not outcome)
+            case ir.Boolean(operator="or") if outcome:
+                lacking = [side for side in parts(test) if self._lacks(side, True)]
+                return bool(lacking) and all(s in lacking or self._asks_more(s, lacking) for s in parts(test))
             case ir.Boolean():
-                found = [self._lacks(side, outcome) for side in parts(test)]
-                return all(found) if test.operator == "or" and outcome else any(found)
+                return any(self._lacks(side, outcome) for side in parts(test))
             case ir.Compare(left=ir.Call(func=ir.Name(id="len")), comparisons=(("==", ir.Literal(value=0)),)):
                 return outcome
             case ir.Compare(left=kept, comparisons=(("is" | "is not" as sign, ir.Literal(value=None)),)):
@@ -69,6 +71,13 @@ class Assumption:
             case ir.Compare(comparisons=(("in" | "not in" as sign, ir.Attribute() | ir.Name() | ir.Subscript()),)):
                 return outcome is (sign == "not in")
         return False
+
+    def _asks_more(self, test: ir.Expr, lacking: list[ir.Expr]) -> bool:
+        """Whether a comparison asks if state still fits, once it is there: `or self.x.device != y.device`."""
+        kept = {self.function.source(one.left) for one in lacking if isinstance(one, ir.Compare)}
+        return isinstance(test, ir.Compare) and any(
+            isinstance(part, (ir.Name, ir.Attribute)) and self.function.source(part) in kept for part in walk(test)
+        )
 
     def _lasts(self, kept: ir.Expr) -> bool:
         """Whether something outlives a call: an attribute, a global that is set anew, what a table has under a key."""
