@@ -18,6 +18,7 @@ from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Arguments, Const, ExternalObject, Value
 
 FOREIGN = Const("foreign capture")
+UNLIKELY = Const("behind a condition that nothing speaks for")
 
 
 class Source:
@@ -250,6 +251,11 @@ class Frame:
     def is_foreign(self) -> bool:
         """Whether a capture is open that torch's allocator does not know of."""
         return FOREIGN in self.surroundings
+
+    @property
+    def is_unlikely(self) -> bool:
+        """Whether nothing speaks for getting here: what is written here is written for what follows here alone."""
+        return UNLIKELY in self.around
 
     def kept(self) -> Frame:
         """What a callee sees of this frame, for a call that is made once the function has run."""

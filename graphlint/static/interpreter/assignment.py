@@ -101,7 +101,8 @@ class Assignment:
     def write(self, instance: Instance, name: str, value: Value, target: ir.Expr, frame: Frame) -> None:
         """Assign to an attribute of an object, seen by whoever reads it later; `target` is what says so."""
         frame.env[(instance, name)] = value
-        self.interpreter.heap.write(instance, name, value)
+        if not frame.is_unlikely:
+            self.interpreter.heap.write(instance, name, value)
         if not instance.in_region:
             self._keep(target, value, frame)
 

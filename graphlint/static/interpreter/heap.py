@@ -45,6 +45,7 @@ class Heap:
         self.instances: dict[tuple[ClassDefinition, Arguments | None, bool], Instance] = {}
         self.objects: dict[Instance, dict[str, Value]] = {}
         self.versions: dict[Instance, int] = {}
+        self.written: set[tuple[Instance, str]] = set()  # what was assigned since objects were made
         self.searched: set[tuple[Instance, str]] = set()
         self.assigned: dict[tuple[ClassDefinition, str], int] = {}
         self.assumed: dict[tuple[ClassDefinition, str], Value] = {}  # what a configuration says of attributes
@@ -127,6 +128,19 @@ class Heap:
             return loosened(value)
         return value
 
+    def is_left_out(self, instance: Instance, name: str) -> bool:
+        """Whether an object was made without a field that is None by default, and nothing that was seen set it."""
+        made_with = instance.arguments
+        return (
+            (instance, name) not in self.written
+            and made_with is not None
+            and made_with.star is None
+            and made_with.double_star is None
+            and self.interpreter.classes.method(instance.cls, "__init__") is None
+            and self.interpreter.classes.field_default(instance.cls, name) == NONE
+            and self.attributes(instance).get(name) == loosened(NONE)
+        )
+
     def _times_assigned(self, cls: ClassDefinition, name: str) -> int:
         """At how many places an attribute is assigned, in the files of the class and of its bases.
 
@@ -161,7 +175,8 @@ class Heap:
         attributes = self.attributes(instance)
         known = attributes.get(name)
         joined = value if known is None else limit_depth(join(known, value))
-        if joined != known:
+        if joined != known or (instance, name) not in self.written:
+            self.written.add((instance, name))
             attributes[name] = joined
             self.versions[instance] = self.versions.get(instance, 0) + 1
 

@@ -11,6 +11,7 @@ from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.interpreter import choices
+from graphlint.static.interpreter.names import loosened
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Union, Unknown, Value, members, union
 from graphlint.values.queries import place_of_device, truth
@@ -31,16 +32,36 @@ def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame)
 
 
 def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame) -> bool:
-    """Whether something speaks for an outcome: nothing does for a tensor that a region finds on the host, unless the
-    program has put one there.
+    """Whether something speaks for an outcome in a region.
+
+    Nothing does for a tensor that lies on the host, unless the program has put one there; and for a field that has a
+    value in an object which the program makes without it, unless it is set on the way.
     """
-    if isinstance(test, ir.Unary) and test.operator == "not":
-        return is_likely(interpreter, test.operand, not outcome, frame)
-    asked = _place_asked(test, interpreter.lexicon) if frame.in_region else None
-    if asked is None or (asked[1] is Place.HOST) is not outcome:
-        return True
-    _, value = _held(interpreter, asked[0], frame.env)
-    return value is not None and any(isinstance(m, Tensor) and m.place is Place.HOST for m in members(value))
+    match test:
+        case _ if not frame.in_region:
+            return True
+        case ir.Unary(operator="not"):
+            return is_likely(interpreter, test.operand, not outcome, frame)
+        case ir.Boolean():
+            sides = [is_likely(interpreter, side, outcome, frame) for side in (test.left, test.right)]
+            return all(sides) if (test.operator == "and") is outcome else any(sides)
+    asked = _place_asked(test, interpreter.lexicon)
+    if asked is not None and (asked[1] is Place.HOST) is outcome:
+        _, value = _held(interpreter, asked[0], frame.env)
+        return value is not None and any(isinstance(m, Tensor) and m.place is Place.HOST for m in members(value))
+    return not _is_left_out(interpreter, test, outcome, frame)
+
+
+def _is_left_out(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame) -> bool:
+    match test:
+        case ir.Compare(left=asked, comparisons=[("is" | "is not" as sign, ir.Literal(value=None))]):
+            is_given = (sign == "is not") is outcome
+        case _:
+            asked, is_given = test, outcome
+    key, value = _held(interpreter, asked, frame.env)
+    if not is_given or key is None or isinstance(key, str) or value != loosened(NONE):
+        return False
+    return interpreter.heap.is_left_out(*key)
 
 
 def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame, env: Env) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.assumptions import Assumption, Assumptions
-from graphlint.static.domain.contexts import Env, Frame, Mode
+from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode
 from graphlint.static.interpreter import choices, narrowing
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, TRUE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
@@ -111,22 +111,27 @@ class Statements:
         if outcome is not None and not frame.searches:
             frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
-        before, assumed = frame.env, frame.assumed
+        before, assumed, around = frame.env, frame.assumed, frame.around
         ends: dict[bool, tuple[Env, Assumptions]] = {}
+        likely = {answer: narrowing.is_likely(self.interpreter, node.test, answer, frame) for answer in (True, False)}
         choices.ask(node.test, frame)
         for answer, branch, other in ((True, node.body, node.orelse), (False, node.orelse, node.body)):
             frame.env, frame.assumed = before, assumed
-            is_likely = narrowing.is_likely(self.interpreter, node.test, answer, frame)
+            frame.around = around if likely[answer] else around | {UNLIKELY}
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             if not _fails(other):
-                frame.assume(node.test, answer, is_likely)
+                frame.assume(node.test, answer, likely[answer])
             if self.block(branch, frame):
                 ends[answer] = frame.env, frame.assumed
+        frame.around = around
         if len(ends) == 1:  # what follows is behind the branch that goes on
             ((frame.env, frame.assumed),) = ends.values()
         elif ends:
-            frame.env, frame.assumed = self.interpreter.merge(ends[True][0], ends[False][0]), assumed
-            choices.settle(node.test, {answer: env for answer, (env, _) in ends.items()}, frame.env, frame)
+            envs = {answer: env for answer, (env, _) in ends.items()}
+            # What nothing speaks for leaves nothing behind.
+            frame.env = self.interpreter.merge_all([env for answer, env in envs.items() if likely[answer]])
+            frame.assumed = assumed
+            choices.settle(node.test, envs, frame.env, frame)
         return bool(ends)
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
