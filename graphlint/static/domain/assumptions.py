@@ -46,8 +46,8 @@ class Assumption:
     @property
     def is_unfilled(self) -> bool:
         """Whether state that is filled once is not there, or not large enough: `self.x is None`, `not self.ready`,
-        `key not in cache`, `key not in state[p]`, `len(state) == 0`, `n > self.size`, a global that is None, what a
-        table was asked for and has not; `self.x is None or self.x.size(0) < n`, too.
+        `key not in cache`, `key not in state[p]`, `len(state) == 0`, `n > self.size`, `x.numel() < n`, a global that is
+        None, what a table was asked for and has not; `self.x is None or self.x.device != y.device`, too.
         """
         return self.form == FIRST_CALL or self._lacks(self.test, self.outcome)
 
@@ -67,6 +67,8 @@ class Assumption:
             case ir.Compare(left=kept, comparisons=(("is" | "is not" as sign, ir.Literal(value=None)),)):
                 return outcome is (sign == "is") and self._lasts(kept)
             case ir.Compare(left=ir.Name(), comparisons=((">", ir.Attribute(value=ir.Name(id="self"))),)):
+                return outcome
+            case ir.Compare(left=ir.Call(func=ir.Attribute(attr="numel" | "size")), comparisons=(("<", _),)):
                 return outcome
             case ir.Compare(comparisons=(("in" | "not in" as sign, ir.Attribute() | ir.Name() | ir.Subscript()),)):
                 return outcome is (sign == "not in")

@@ -1,0 +1,92 @@
+"""Caches that a run before the capture has filled are not filled in it; without such a run they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+PROGRAM = """
+import torch
+
+_tables = {{}}
+
+class Layer:
+    def __init__(self):
+        self.scale, self.parts, self.room = None, {{}}, torch.empty(0, device="cuda")
+
+    def __call__(self, x):
+        {body}
+
+def main():
+    layer, x = Layer(), torch.zeros(4, device="cuda")
+    {before}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        layer(x)
+    graph.replay()
+"""
+MADE = "torch.ones(16, device=x.device)"
+FORMS = {
+    "an attribute that is None": f"""
+        if self.scale is None:
+            self.scale = {MADE}
+        return x * self.scale[:4]""",
+    "an attribute that may lie elsewhere": f"""
+        if self.scale is None or self.scale.device != x.device:
+            self.scale = {MADE}
+        return x * self.scale[:4]""",
+    "an attribute that may be too small": f"""
+        if self.scale is None or self.scale.size(0) < x.size(0):
+            self.scale = {MADE}
+        return x * self.scale[:4]""",
+    "room that is too small": f"""
+        if self.room.numel() < x.numel():
+            self.room = {MADE}
+        return x * self.room[:4]""",
+    "a table of an object": f"""
+        if "a" not in self.parts:
+            self.parts["a"] = {MADE}
+        return x * self.parts["a"][:4]""",
+    "a table of a module": f"""
+        if "a" not in _tables:
+            _tables["a"] = {MADE}
+        return x * _tables["a"][:4]""",
+    "a table of a module that is asked": f"""
+        found = _tables.get("a")
+        if found is None:
+            found = _tables["a"] = {MADE}
+        return x * found[:4]""",
+    "a table of a module that is asked for room": f"""
+        found = _tables.get("a")
+        if found is None or found.size(0) < x.size(0):
+            found = {MADE}
+            _tables["a"] = found
+        return x * found[:4]""",
+}
+WARM_UPS = {
+    "a call": "layer(x)",
+    "calls on a side stream": "for _ in range(3):\n        with torch.cuda.stream(torch.cuda.Stream()):\n            layer(x)",
+}
+
+
+@pytest.mark.parametrize("warm_up", WARM_UPS)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_run_before_the_capture_fills_is_silent(tmp_path: Path, form: str, warm_up: str) -> None:
+    """The test comes out the other way in the region."""
+    assert analyse(tmp_path, PROGRAM.format(body=FORMS[form].strip(), before=WARM_UPS[warm_up])).shown == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_the_region_fills_first_is_told(tmp_path: Path, form: str) -> None:
+    """Its memory is that of the graph."""
+    found = analyse(tmp_path, PROGRAM.format(body=FORMS[form].strip(), before="")).shown
+    assert {code for _, _, code in found} in ({"GL501"}, {"GL505"})  # kept, or grown
+
+
+def test_a_test_that_asks_for_something_else_as_well_is_not_settled_by_a_run(tmp_path: Path) -> None:
+    """What else it asks may have changed since."""
+    body = f"if self.scale is None or x.sum() > 0:\n            self.scale = {MADE}\n        return x * self.scale[:4]"
+    found = analyse(tmp_path, PROGRAM.format(body=body, before="layer(x)")).shown
+    assert "GL501" in {code for _, _, code in found}
