@@ -457,6 +457,17 @@ OBJECTS = {
         def step(x):
             return passed_on(x, chosen())
         """,
+    "a function in a namespace": """
+        from types import SimpleNamespace
+        def made():
+            def loud(x):
+                return x.item()  # expect: GL101
+            def other(x):
+                return x.tolist()
+            return SimpleNamespace(loud=loud, other=other)
+        def step(x):
+            return made().loud(x)
+        """,
     "an abstract method": """
         import abc
         class Base(abc.ABC):

@@ -65,10 +65,10 @@ FORMS = {
             _tables["a"] = found
         return x * found[:4]""",
 }
-WARM_UPS = {
-    "a call": "layer(x)",
-    "calls on a side stream": "for _ in range(3):\n        with torch.cuda.stream(torch.cuda.Stream()):\n            layer(x)",
-}
+SIDE_STREAM = """for _ in range(3):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            layer(x)"""
+WARM_UPS = {"a call": "layer(x)", "calls on a side stream": SIDE_STREAM}
 
 
 @pytest.mark.parametrize("warm_up", WARM_UPS)

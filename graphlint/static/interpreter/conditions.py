@@ -111,5 +111,5 @@ class Conditions:
 
 def _with_new_names(before: Env, after: Env) -> Env:
     """The environment before an operand that may not be evaluated, with the names that only `:=` in it binds."""
-    new = {key: value for key, value in after.items() if isinstance(key, str) and key not in before}
+    new: Env = {key: value for key, value in after.items() if isinstance(key, str) and key not in before}
     return {**before, **new} if new else before

@@ -76,6 +76,8 @@ class Methods:
                 return self._call_own_method(receiver, name, arguments, node, frame)
             case Super():
                 return self._call_super(receiver, name, arguments, node, frame)
+            case ExternalObject() if (held := receiver.argument(name)) is not None:
+                return interpreter.calls.call(held, arguments, node, frame)
             case ExternalObject():
                 return interpreter.calls.call_external_method(
                     f"{receiver.cls}.{name}", receiver, arguments, node, frame

@@ -72,6 +72,7 @@ class Builtins:
             "functools.reduce": iterables.reduce, "collections.deque": iterables.queue,
             "itertools.chain": iterables.chain, "itertools.chain.from_iterable": iterables.flattened,
             "itertools.product": iterables.zip, "itertools.zip_longest": iterables.zip,
+            "types.SimpleNamespace": _namespace,
             **dict.fromkeys(_PASSING, iterables.passed), **dict.fromkeys(_GROUPING, iterables.grouped),
         }  # fmt: skip
         self._handlers |= self._told(evaluator.lexicon)
@@ -298,6 +299,11 @@ class Builtins:
             return self.evaluator.decorate(decorator, last, frame)
 
         return make
+
+
+def _namespace(arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+    """Keeps what it is given, and calls nothing of it."""
+    return ExternalObject("types.SimpleNamespace", tuple(arguments.keywords), is_open=True)
 
 
 def _giving(given: Value) -> Handler:
