@@ -102,7 +102,8 @@ class Counted:
 class Context:
     """A function run with certain arguments, or the inside of a region; `applied` are autograd functions.
 
-    `answers` are the reads and parameters that its result comes from; `has_work` tells of work on the device.
+    `answers` are the reads and parameters that its result comes from; `has_work` tells of work on the device, and
+    `raises` that no way through it comes to its end.
     """
 
     function: str
@@ -116,6 +117,7 @@ class Context:
     result: Value = UNKNOWN
     answers: dict[Source, None] = field(default_factory=dict)
     has_work: bool = False
+    raises: bool = False
     left_open: list[OpenRegion] = field(default_factory=list)
     open_at_yield: list[OpenRegion] = field(default_factory=list)
     closes: int = 0
@@ -201,6 +203,7 @@ class Frame:
     before: dict[OpenRegion, int] = field(default_factory=dict)
     sources: dict[object, frozenset[Source]] = field(default_factory=dict)  # of names, of attributes, and of nodes
     answers: list[Source] = field(default_factory=list)  # of what has been called without a node
+    raised: set[ir.Expr] = field(default_factory=set)  # calls that did not come back
     found_before: Collection[RegionKey] | None = None  # the regions that are known, where others are searched for
 
     @property

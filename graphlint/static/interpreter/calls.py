@@ -86,7 +86,9 @@ class Calls:
             functions = ([t for t in functions if self.takes(t, arguments)] or functions)[:MAX_TARGETS]
             callee = node.func if node is not None else None
             each = dispatched(functions, callee, frame, {*interpreter.unnamed, *filter(self._is_for_host, functions)})
-            return union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
+            result = union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN
+            frame.raised.discard(node)
+            return result
         target = targets[0]
         region = interpreter.capture.awaiting(target, frame)
         if isinstance(target, Graphed):
@@ -205,6 +207,8 @@ class Calls:
             frame.sink.reach(context, frame.site(node), frame.assumptions)
             self.interpreter.optimizers.stepped(function, context, node, frame)
             self.interpreter.traces.called(function, context, node, frame)
+            if context.raises and node is not None:
+                frame.raised.add(node)
         if node is not None and context.open_at_yield:
             frame.suspended[node] = context.open_at_yield
         for _ in range(context.closes):

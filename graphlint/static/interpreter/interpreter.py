@@ -32,7 +32,7 @@ from graphlint.static.interpreter.heap import Heap
 from graphlint.static.interpreter.instances import Instances
 from graphlint.static.interpreter.items import Items
 from graphlint.static.interpreter.loops import Loops
-from graphlint.static.interpreter.methods import Methods
+from graphlint.static.interpreter.methods import Methods, is_abstract
 from graphlint.static.interpreter.names import Names
 from graphlint.static.interpreter.optimizers import Optimizers
 from graphlint.static.interpreter.records import Records
@@ -225,6 +225,9 @@ class Interpreter:
         context = frame.context
         if self.block(body, frame):
             frame.returns.append(NONE)
+        context.raises = not frame.returns and not (
+            frame.function.code.is_generator or is_abstract(frame.function.code)
+        )
         context.left_open = frame.regions[:MAX_OPEN]
         if frame.function.code.is_generator:
             context.result = Sequence("iterator", None, union(frame.yields))

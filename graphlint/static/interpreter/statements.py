@@ -10,10 +10,26 @@ from graphlint.static.domain.assumptions import Assumption, Assumptions
 from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode
 from graphlint.static.interpreter import choices, narrowing
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, TRUE, UNKNOWN, Arguments, Const, Host, Tensor, Unknown, Value, members, union
+from graphlint.values import (
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    External,
+    Host,
+    Tensor,
+    Unknown,
+    Value,
+    members,
+    union,
+)
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
+
+
+_CATCHING = frozenset({"contextlib.suppress", "pytest.raises"})  # what ends an exception where its block ends
 
 
 class Statements:
@@ -62,8 +78,9 @@ class Statements:
         return True
 
     def _evaluate(self, node: ir.Evaluate, frame: Frame) -> bool:
+        frame.raised.discard(node.value)
         self.interpreter.eval(node.value, frame)
-        return True
+        return node.value not in frame.raised
 
     def _return(self, node: ir.Return, frame: Frame) -> bool:
         frame.returns.append(NONE if node.value is None else self.interpreter.eval(node.value, frame))
@@ -150,7 +167,12 @@ class Statements:
             self.interpreter.methods.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
             frame.regions, frame.context.closes = outside, closes
         frame.around = around
-        return goes_on
+        return goes_on or any(self._catches(manager, frame) for manager, _ in node.items)
+
+    def _catches(self, manager: ir.Expr, frame: Frame) -> bool:
+        """Whether a context manager ends what is raised inside."""
+        called = members(self.interpreter.eval(manager.func, frame)) if isinstance(manager, ir.Call) else ()
+        return any(isinstance(one, External) and one.name in _CATCHING for one in called)
 
     def _try(self, node: ir.Try, frame: Frame) -> bool:
         before, assumed = dict(frame.env), frame.assumed
