@@ -683,3 +683,42 @@ for _ in range(3):
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+_EITHER_WAY = """
+import torch
+
+class Runner:
+    def __init__(self):
+        self.deep, self.graphs, self.split = True, [], False
+
+    def split_capture(self, x):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            x.mul_(2)
+        return graph
+
+    def timed(self):
+        self.graphs[-1].replay()
+
+    def capture(self, x: torch.Tensor, deep):
+        self.deep = deep
+        for _ in range(3):
+            if self.split:
+                graph = self.split_capture(x)
+            {otherwise}:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    if self.deep:
+                        x.add_(1)
+            self.graphs.append(graph)
+            self.timed()
+"""
+
+
+@pytest.mark.parametrize(("otherwise", "is_told"), [("else", False), ("if x.shape[0] > 1", True)])
+def test_a_capture_on_each_way_comes_before_what_replays(tmp_path: Path, otherwise: str, is_told: bool) -> None:
+    """What is set in front of both is set for both; where neither may happen, an earlier run has captured."""
+    (tmp_path / "program.py").write_text(_EITHER_WAY.format(otherwise=otherwise), encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)

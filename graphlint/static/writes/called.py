@@ -30,10 +30,6 @@ class Called:
     inner: tuple[str, ...]
     branches: Branches = ()
 
-    def comes_with(self, other: Called) -> bool:
-        """Whether it is called wherever another one is, and before that."""
-        return self.line < other.line and other.branches[: len(self.branches)] == self.branches
-
     def excludes(self, branches: Branches, loops: Loops) -> bool:
         """Whether what stands in these branches is left out where this is called, in the same round of all loops."""
         other_ways = {(line, not way) for line, way in self.branches}

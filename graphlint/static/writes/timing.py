@@ -186,7 +186,8 @@ class Timing:
 
     def _replays_earlier(self, call: Called, openings: list[Called], loops: Loops, module: Module) -> bool:
         """Whether a call launches a graph that an earlier run has captured: neither it nor what comes with it does."""
-        if not self.is_replay(call.name, module) or any(one.comes_with(call) for one in openings):
+        earlier = [one.branches for one in openings if one.line < call.line]
+        if not self.is_replay(call.name, module) or _comes_before(earlier, call.branches):
             return False
         return bool(set(call.loops) & set(loops)) or not self.captures.has(call.name, module)
 
@@ -221,6 +222,16 @@ class Timing:
                 for called in calls_in(module.source_of(segment), segment.first - 1):
                     if called.name == name:
                         yield Body(module, definition, called.inner), called.line, called.loops
+
+
+def _comes_before(taken: list[Branches], here: Branches) -> bool:
+    """Whether one of several things that stand in branches has happened here, further down, whichever way was taken."""
+    found = set(taken)
+    while True:
+        both = {way[:-1] for way in found if way and (*way[:-1], (way[-1][0], not way[-1][1])) in found}
+        if both <= found:
+            return any(here[: len(way)] == way for way in found)
+        found |= both
 
 
 def _leads(does: Callable[[str], object], known: Named, module: Module, definition: Definition) -> bool:
