@@ -152,3 +152,27 @@ def test_a_region_is_called_as_it_is_spelt(tmp_path: Path, spelt: str, kind: str
     """A report speaks of the device that the program names."""
     program = f"import torch\ndef main(graph, x: torch.Tensor):\n    with {spelt}:\n        x.item()\n"
     assert [kind] == [region.kind for region in analyse(tmp_path, program).regions]
+
+
+ON_STREAM = """\
+    import torch
+    from cuda.bindings import runtime
+    def main():
+        x = torch.ones(4, device="cuda")
+        _, raw = runtime.cudaStreamCreate()
+        stream = {stream}
+        runtime.cudaStreamBeginCapture(raw, runtime.cudaStreamCaptureMode.cudaStreamCaptureModeGlobal)
+        with torch.cuda.stream(stream):
+            x.mul_(2)
+        _, graph = runtime.cudaStreamEndCapture(raw)
+    """
+
+
+@pytest.mark.parametrize(
+    ("stream", "is_told"), [("torch.cuda.ExternalStream(int(raw))", False), ("torch.cuda.Stream()", True)]
+)
+def test_a_stream_that_others_have_made_may_be_the_one_that_captures(
+    tmp_path: Path, stream: str, is_told: bool
+) -> None:
+    """One that torch makes is another one."""
+    assert is_told is ("GL603" in {code for *_, code in analyse(tmp_path, ON_STREAM.format(stream=stream)).found})

@@ -107,7 +107,7 @@ class Streams(Listener):
         elif self.now is not branch.origin and CALLERS not in (self.now, branch.origin):
             self.misplaced = capture
         for stream, place in branch.outside.items() if not branch.is_guessed else ():
-            if stream is DEFAULT and isinstance(branch.origin, Made) and branch.origin.cls.endswith("ExternalStream"):
+            if stream is DEFAULT and _is_external(branch.origin):
                 self.tell(OutsideDependency("legacy"), place, capture)
             else:
                 self.tell(WorkOutside("default" if stream is DEFAULT else "side"), place, capture)
@@ -147,8 +147,8 @@ class Streams(Listener):
         self.order.work(stream, place)
 
     def _is_known(self, stream: Stream) -> bool:
-        """Whether it is known which stream this is."""
-        return stream in (DEFAULT, CAPTURING) or isinstance(stream, Made)
+        """Whether it is known which stream this is: what others have made may be any, the capturing one too."""
+        return stream in (DEFAULT, CAPTURING) or (isinstance(stream, Made) and not _is_external(stream))
 
     def _read(self, root: Thing, stream: Stream, place: Place) -> None:
         """An operation outside of a capture reads what a graph writes."""
@@ -301,6 +301,10 @@ _ACTS: dict[str, Callable[[Streams, Call], None]] = {
     "__enter__": Streams._sets,
     "__exit__": Streams._unsets,
 }
+
+
+def _is_external(stream: Stream) -> bool:
+    return isinstance(stream, Made) and stream.cls.endswith("ExternalStream")
 
 
 def _orders(node: ir.Node) -> bool:
