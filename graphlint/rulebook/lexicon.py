@@ -81,6 +81,7 @@ class Lexicon:
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]
+        self.device_types = frozenset(name for name, kind in self._types.items() if kind == "device")
         self._namespaces = tuple(f"{namespace}." for namespace in self.modules["namespaces"])
 
     def promised(self, name: str) -> str | None:

@@ -33,7 +33,8 @@ Unsound on purpose, since alarms that are none cost more than misses: what is no
 an unknown condition are run and joined, so two conditions that exclude each other are not seen to, but for a test that
 is asked twice in a function; objects made with the same arguments are one object (the heap is keyed by class and
 arguments); writes through one alias are not seen through another; the order in which methods of one object are called
-is not followed; an exception leaves a `try` from its beginning or its end. A call that cannot be resolved is counted,
+is not followed; an exception leaves a `try` from its beginning or its end; where tensors are made is unknown in all
+that a block of `torch.device` may run, wherever else that is called. A call that cannot be resolved is counted,
 always.
 """
 

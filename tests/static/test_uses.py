@@ -77,6 +77,77 @@ PLACES = {
                 y = x.cuda()  # expect: GL202
                 out[:2] = y[:2]  # expect: GL201
         """,
+    "a caller that says where tensors are made": """
+        class Runner:
+            def __init__(self, device: torch.device):
+                with device:
+                    self.load()
+                    self.capture()
+            def load(self):
+                self.inputs = torch.zeros(4)
+            def capture(self):
+                out = torch.zeros(4)
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    out[:2] = self.inputs[:2].cuda()
+                    y = torch.ones(4, device="cpu").cuda()  # expect: GL202
+        """,
+    "a constructor that is called there": """
+        class Angles(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = torch.linspace(0, 1, 4)
+            def forward(self, x):
+                return x + self.table.cuda() + torch.zeros(4).cuda()  # expect: GL202
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.angles = Angles()
+            def forward(self, x):
+                return self.angles(x)
+        class Runner:
+            def __init__(self):
+                with torch.utils._device.DeviceContext("cuda"):
+                    self.model = Model()
+            def capture(self, x):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    y = self.model(x.cuda())
+        """,
+    "a device that is chosen at the top level": """
+        PLACE = torch.device("cuda")
+        def fill():
+            return torch.zeros(4)
+        def capture():
+            out = fill()
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                out[:2] = torch.ones(2, device="cuda")
+        with PLACE:
+            capture()
+        """,
+    "callers that build on the host, or with sizes alone": """
+        class Runner:
+            def __init__(self):
+                with torch.device("meta"):
+                    self.load()
+                with torch.device("cpu"):
+                    self.capture()
+            def load(self):
+                self.inputs = torch.zeros(4)
+            def capture(self):
+                with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                    y = self.inputs.cuda()  # expect: GL202
+        """,
+    "a caller that says so of something else": """
+        def warm_up(model):
+            with torch.device("cuda"):
+                model(torch.zeros(4))
+        def build():
+            return torch.zeros(4)
+        def capture(model):
+            x = build()
+            warm_up(model)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                y = model(x.cuda())  # expect: GL202
+        """,
     "a module that the region makes": """
         class Basis(nn.Module):
             def __init__(self):

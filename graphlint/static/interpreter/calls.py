@@ -202,7 +202,10 @@ class Calls:
         """The context of a call, tied to the one that makes it; regions that it leaves open stay open here."""
         bound = self.interpreter.signatures.bind(function, arguments)
         depth = frame.depth + (not function.is_nested)
-        context = self.interpreter.run(function, bound, frame.mode, depth, constructing, frame.surroundings)
+        around = frame.surroundings
+        if not frame.in_region:
+            around = self.interpreter.placements.around(function, around)
+        context = self.interpreter.run(function, bound, frame.mode, depth, constructing, around)
         if frame.in_region:
             frame.sink.reach(context, frame.site(node), frame.assumptions)
             self.interpreter.optimizers.stepped(function, context, node, frame)
@@ -232,7 +235,8 @@ class Calls:
         bound = self.interpreter.signatures.bind(function, self._promised(function, receiver))
         context = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
         depth = self.interpreter.max_depth_outside - SKIM_DEPTH
-        frame = Frame(function, context, Mode.OUTSIDE, depth, env=bound, found_before=set(self.interpreter.regions))
+        around = self.interpreter.placements.around(function, frozenset())
+        frame = Frame(function, context, Mode.OUTSIDE, depth, around, bound, found_before=set(self.interpreter.regions))
         self.interpreter.execute(frame, function.code.body)
         return context
 

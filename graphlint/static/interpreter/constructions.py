@@ -87,9 +87,9 @@ class Constructions:
         with self.interpreter.aside(BUDGET):
             for definition in sites:
                 if definition is not None:
-                    self._run(definition)
+                    self.run(definition)
 
-    def _run(self, definition: Definition) -> None:
+    def run(self, definition: Definition) -> None:
         """Run a function or a method, before a region, as its signature promises."""
         interpreter, module = self.interpreter, definition.module
         *path, _ = definition.qualname.split(".")

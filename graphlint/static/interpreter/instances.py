@@ -46,6 +46,8 @@ class Instances:
         if not in_region:
             self.constructions.note(cls, arguments)
         instance = heap.instance(cls, arguments, in_region)
+        if not in_region:
+            self.interpreter.placements.made(instance, frame)
         if in_region and instance not in heap.objects:
             heap.objects[instance] = {}
         if in_region:
@@ -59,6 +61,7 @@ class Instances:
         if frame is None:
             frame = interpreter.names.module_frame(cls.module, cls.segment.first)
             frame.depth = interpreter.max_depth_outside - CONSTRUCTOR_DEPTH
+            frame.around = interpreter.placements.around_constructor(instance)
         arguments = instance.arguments or Arguments((), (), UNKNOWN, UNKNOWN)
         constructor = interpreter.classes.method(cls, "__init__")
         if constructor is None:

@@ -35,6 +35,7 @@ from graphlint.static.interpreter.loops import Loops
 from graphlint.static.interpreter.methods import Methods, is_abstract
 from graphlint.static.interpreter.names import Names
 from graphlint.static.interpreter.optimizers import Optimizers
+from graphlint.static.interpreter.placements import Placements
 from graphlint.static.interpreter.records import Records
 from graphlint.static.interpreter.signatures import Signatures
 from graphlint.static.interpreter.statements import Statements
@@ -82,6 +83,7 @@ class Interpreter:
         self.decorators = Decorators(self)
         self.instances = Instances(self)
         self.records = Records(self)
+        self.placements = Placements(self)
         self.optimizers = Optimizers(self)
         self.methods = Methods(self)
         self.calls = Calls(self)
@@ -150,6 +152,10 @@ class Interpreter:
         self.is_hook = self.traces.is_hook
         self.hooked = self.traces.hooked
         self.consumed = self.traces.consumed
+
+    def anew(self) -> Interpreter:
+        """One for the same program that has run nothing, and reports nothing."""
+        return Interpreter(self.project, self.catalogue, self.lexicon, self.entries, {})
 
     # Functions
 

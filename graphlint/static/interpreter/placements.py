@@ -1,0 +1,119 @@
+"""A program in, out what it may run where a caller says on which device tensors are made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from graphlint.reading.questions import HoldsAny
+from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.program import Function, Instance
+from graphlint.static.index.module import Definition, Module, Segment
+from graphlint.static.index.parts import segments_with
+from graphlint.values import DeviceName, Place, Value
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+BUDGET = 1000  # contexts that what stands around one block may take
+
+
+class Placements:
+    """Knows what runs in `with torch.device(...):`, in whatever function that stands."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.objects: dict[Instance, frozenset[Value]] = {}  # that are made in such a block, and its device
+
+    def around(self, function: Function, around: frozenset[Value]) -> frozenset[Value]:
+        """What is in force in a function: where a caller may have said where tensors are made, nobody knows that."""
+        if _devices(around) or _named(function) not in self._placed:
+            return around
+        return around | {DeviceName(Place.ANYWHERE)}
+
+    def made(self, instance: Instance, frame: Frame) -> None:
+        """An object is made here."""
+        devices = _devices(frame.around)
+        if devices:
+            self.objects.setdefault(instance, devices)
+
+    def around_constructor(self, instance: Instance) -> frozenset[Value]:
+        """What is in force where an object is made."""
+        return self.objects.get(instance, frozenset())
+
+    @cached_property
+    def _placed(self) -> set[tuple[Module, str]]:
+        """The functions that run in such a block; who finds them out keeps nothing else of what it sees on the way."""
+        blocks = [*self._blocks()]
+        if not blocks:
+            return set()
+        scout = self.interpreter.anew()
+        scout.placements = noted = _Noted(scout)
+        for module, definition, segment in blocks:
+            with scout.aside(BUDGET), suppress(RecursionError):  # what nests too deep is told where a region needs it
+                if definition is not None:
+                    scout.instances.constructions.run(definition)
+                else:
+                    scout.block(module.lowered(segment), scout.names.module_frame(module, segment.first))
+                noted.construct()
+        return noted.functions
+
+    def _blocks(self) -> Iterator[tuple[Module, Definition | None, Segment]]:
+        """What may enter a device: one that is made there, or something that may be one by its name."""
+        project, types = self.interpreter.project, sorted(self.interpreter.lexicon.device_types)
+        spelt = _any_of(types)
+        entered = re.compile(rf"\bwith\b(?:[^\n]*?{spelt}\(|[\s(]+(?P<held>[\w.]+)\s*[:,])")
+        for path in project.answering(HoldsAny([*types, *(f"{_last(name)}(" for name in types)], entered.pattern)):
+            module = project.module_at(path)
+            for definition, segment in segments_with(module, "with"):
+                held = [found["held"] for found in entered.finditer(module.source_of(segment))]
+                if not all(name and not _may_be(name, spelt, module.text) for name in held):
+                    yield module, definition, segment
+
+
+class _Noted(Placements):
+    """Notes what runs in such a block, and changes nothing."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        super().__init__(interpreter)
+        self.functions: set[tuple[Module, str]] = set()
+
+    def around(self, function: Function, around: frozenset[Value]) -> frozenset[Value]:
+        if _devices(around) - {DeviceName(Place.HOST)}:
+            self.functions.add(_named(function))
+        return around
+
+    def construct(self) -> None:
+        """Run the constructors of all objects that are made there."""
+        done = 0
+        while made := [*self.objects][done:]:
+            done += len(made)
+            for instance in made:
+                self.interpreter.heap.attributes(instance)
+
+
+def _named(function: Function) -> tuple[Module, str]:
+    return function.module, function.qualname
+
+
+def _devices(around: frozenset[Value]) -> frozenset[Value]:
+    """The device that is in force, if any is."""
+    return frozenset(value for value in around if isinstance(value, DeviceName))
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _any_of(types: Iterable[str]) -> str:
+    """How these types may be spelt: in full, by their last names, or behind another name of their package."""
+    spelt = (rf"{re.escape(name)}|(?<![\w.])(?:\w+\.)?{_last(name)}" for name in types)
+    return rf"(?:{'|'.join(spelt)})\b"
+
+
+def _may_be(name: str, spelt: str, text: str) -> bool:
+    """Whether a name, or an attribute of that name, is given one of these types, or is said to be one."""
+    return re.search(rf"\b{_last(name)}\s*(?::[^\n=,]*{spelt}|=[^\n]*{spelt}\()", text) is not None
