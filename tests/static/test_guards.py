@@ -81,6 +81,43 @@ def test_what_may_be_a_tensor_of_the_device_lies_there(tmp_path: Path, body: str
     assert 1 == len(analyse(tmp_path, in_region(MAYBE.replace("y = x", "y = host") + body)).found)
 
 
+KEPT = """
+asked = False
+if {condition}:
+    with contextlib.suppress(Exception):
+        asked = torch.cuda.is_current_stream_capturing()
+if asked:
+    pass
+elif y.numel() > 0:
+    y.item()
+"""
+
+
+@pytest.mark.parametrize(
+    "condition", ["y.is_cuda", "y.is_cuda and hasattr(torch.cuda, 'is_current_stream_capturing')", "not y.is_cpu"]
+)
+def test_what_is_asked_for_tensors_of_the_device_alone_is_a_guard(tmp_path: Path, condition: str) -> None:
+    """In a region the tensor lies there, so the answer counts, and not what the name held before."""
+    mixed = "y = torch.bfloat16 if unknown else unknown.field if unknown.more else x\n"
+    text = in_region(mixed + KEPT.format(condition=condition), "import contextlib")
+    assert [] == analyse(tmp_path, text).found
+
+
+@pytest.mark.parametrize("condition", ["unknown.debug", "y.is_cuda and unknown.debug", "y.is_cpu"])
+def test_what_is_not_always_asked_there_is_none(tmp_path: Path, condition: str) -> None:
+    """Without the answer, the name holds what it held before."""
+    mixed = "y = torch.bfloat16 if unknown else unknown.field if unknown.more else x\n"
+    text = in_region(mixed + KEPT.format(condition=condition), "import contextlib")
+    assert ["GL101"] == [code for _, _, code in analyse(tmp_path, text).found]
+
+
+def test_a_question_does_not_fail(tmp_path: Path) -> None:
+    """What stands in the `except` behind it does not come about; behind anything else it may."""
+    kept = "try:\n    asked = {}\nexcept RuntimeError:\n    asked = False\nif not asked:\n    x.item()"
+    assert [] == analyse(tmp_path, in_region(kept.format("torch.cuda.is_current_stream_capturing()"))).found
+    assert 1 == len(analyse(tmp_path, in_region(kept.format("unknown.asked()"))).found)
+
+
 def test_a_tensor_of_the_host_is_asked_where_it_lies(tmp_path: Path) -> None:
     """It is known there."""
     analysis = analyse(tmp_path, in_region("if not host.is_cuda:\n    x.item()"))

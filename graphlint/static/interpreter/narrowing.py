@@ -43,7 +43,8 @@ def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Fra
         case ir.Unary(operator="not"):
             return is_likely(interpreter, test.operand, not outcome, frame)
         case ir.Boolean():
-            sides = [is_likely(interpreter, side, outcome, frame) for side in (test.left, test.right)]
+            undecided = [side for side in (test.left, test.right) if frame.known.get(side) is None]
+            sides = [is_likely(interpreter, side, outcome, frame) for side in undecided]
             return all(sides) if (test.operator == "and") is outcome else any(sides)
     asked = _place_asked(test, interpreter.lexicon)
     if asked is not None and (asked[1] is Place.HOST) is outcome:

@@ -185,6 +185,7 @@ class Statements:
         answers = frame.returns[returned:]
         # A body that comes to a constant, as `try: return is_compiling()` does, did not fail on the way.
         settled = not body_goes_on and answers and all(isinstance(answer, Const) for answer in answers)
+        settled = settled or self._asks_guard(node.body)
         for handler in () if settled else node.handlers:
             frame.env = self.interpreter.merge(before, after_body)
             if handler.name is not None:
@@ -196,6 +197,13 @@ class Statements:
         frame.assumed = assumed
         frame.env = self.interpreter.merge_all(ends) if ends else self.interpreter.merge(before, after_body)
         return self.block(node.final, frame) and bool(ends)
+
+    def _asks_guard(self, body: ir.Block) -> bool:
+        """Whether all that a body does is to keep what a guard answers."""
+        match body:
+            case (ir.Assign(value=ir.Call(func=ir.Attribute(attr=name) | ir.Name(id=name))),):
+                return self.interpreter.lexicon.guard(name) is not None
+        return False
 
     def _match(self, node: ir.Match, frame: Frame) -> bool:
         subject = self.interpreter.eval(node.subject, frame)
