@@ -40,6 +40,9 @@ TABLE = """\
 
     [factories]
     "acme.grid" = { rank = 2, dtype = "int128" }
+
+    [presets]
+    "acme.Lock.set_default_checked" = "checked"
 """
 
 
@@ -75,6 +78,7 @@ def load(tmp_path: Path, old: str = "", new: str = "") -> Lexicon:
         ("rank = 2", 'data = "moved"', 22, "`moved` is not one of copied, shared"),
         ('{ rank = 2, dtype = "int128" }', "2", 22, "`acme.grid`: expected a table, found `2`"),
         ('dtype = "int128"', 'dtype = "int129"', 22, "`int129` is not one of bfloat16, bool"),
+        ('= "checked"', "= true", 25, "`acme.Lock.set_default_checked`: expected a string, found a boolean"),
         ("[types]", "[types", 7, "not valid TOML"),
     ],
 )
@@ -96,6 +100,7 @@ def test_a_later_table_adds_and_replaces(tmp_path: Path) -> None:
     assert (TRUE, TRUE, TRUE) == lexicon.guards["acme.is_quiet"]
     assert (NONE, FALSE, Host("bool")) == lexicon.guards["acme.state"]
     assert Factory(rank=2, dtype="int128") == lexicon.factories["acme.grid"]
+    assert "checked" == lexicon.presets["acme.Lock.set_default_checked"]
     assert LEXICON.dtypes.items() <= lexicon.dtypes.items() and LEXICON.guards.items() <= lexicon.guards.items()
 
 
@@ -133,7 +138,7 @@ def test_the_lexicon_speaks_of_operations_under_their_own_names() -> None:
     assert [name for name in told if CATALOGUE.named(name) != name] == []
 
 
-@pytest.mark.parametrize("section", ["factories", "surroundings"])
+@pytest.mark.parametrize("section", ["factories", "presets", "surroundings"])
 def test_a_name_in_torch_is_one_of_the_catalogue(section: str) -> None:
     """What is said of an operation of torch is said of one that there is."""
     names = [name for name in getattr(LEXICON, section) if LEXICON.is_catalogued(name)]

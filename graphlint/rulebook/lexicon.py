@@ -40,7 +40,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "replays", "schedulers", "sweeps",
     ),
 }  # fmt: skip
-SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "factories")
+SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "presets", "factories")
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
 DATA = ("copied", "shared")
 
@@ -65,6 +65,7 @@ class Lexicon:
         self._globs = {re.compile(translate(name)): answers for name, answers in self.guards.items() if "*" in name}
         self.named: Mapping[str, str] = sections["named"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
+        self.presets: Mapping[str, str] = sections["presets"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
         self.tensors, self.modules, self.unknown, self.life, self.libraries = (
             {kind: frozenset(names) for kind, names in sections[section].items()}

@@ -119,3 +119,40 @@ def test_a_tensor_whose_device_keywords_hide_is_anywhere(tmp_path: Path) -> None
     upload = "torch.empty(4{}).to('cuda', non_blocking=True)"
     assert Confidence.HIGH not in told(upload.format(", **more"), "GL202", tmp_path)
     assert told(upload.format(""), "GL202", tmp_path) == [Confidence.HIGH]
+
+
+PRESET = """
+import torch
+from torch.distributions.categorical import Categorical, Distribution
+{before}
+def act(logits):
+    {inside}
+    drawn = Categorical(logits=logits{argument})
+    return drawn.log_prob(torch.ones(4, device="cuda"))
+def capture():
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        y = act(x)
+"""
+SET = "Distribution.set_default_validate_args({})"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "argument", "is_reported"),
+    [
+        (SET.format("False"), "pass", "", False),
+        ("if __debug__:\n    " + SET.format("value=False"), "pass", "", False),
+        ("pass", SET.format("False"), "", False),
+        (SET.format("False"), "pass", ", validate_args=True", True),
+        (SET.format("True"), "pass", "", True),
+        ("pass", "pass", "", True),
+        ("pass", "pass", ", validate_args=False", False),
+        (SET.format("False"), SET.format("True"), "", False),
+    ],
+)
+def test_a_default_is_what_the_module_sets_it_to(
+    tmp_path: Path, before: str, inside: str, argument: str, is_reported: bool
+) -> None:
+    """An argument counts more, and what is set to this and to that is not known."""
+    program = PRESET.format(before=before, inside=inside, argument=argument)
+    assert is_reported is ("GL104" in [code for _, _, code in analyse(tmp_path, program).found])

@@ -19,6 +19,7 @@ from graphlint.static.facts import writes
 from graphlint.static.index.parts import calls_any
 from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
+from graphlint.static.models.presets import left_out
 from graphlint.static.syntax import ir
 from graphlint.static.writes.hyperparameters import with_values_of_groups
 from graphlint.values import (
@@ -130,6 +131,9 @@ class Tensors:
         if operation.returns == "factory" and "device" not in bound:
             hidden = [DeviceName(Place.ANYWHERE)] if arguments.double_star is not None else []
             bound |= [("device", (default,)) for default in hidden or self._default_devices(frame)]
+        if not is_open:
+            presets = left_out(operation, frame.module, self.lexicon)
+            bound |= {name: (value,) for name, value in presets.items() if name not in bound}
         watched = node if frame.in_region else None
         matters = watched is not None and (operation.effects or operation.is_elementwise)
         written = writes.written(operation, watched, receiver) if watched is not None and matters else {}
