@@ -207,3 +207,84 @@ def test_a_switch_that_is_computed_is_unknown(tmp_path: Path) -> None:
     switch = 'optimizer.param_groups[0]["capturable"] = x.device.type == "cuda"'
     found = analyse(tmp_path, HEAD + ADAM.format(params="model.parameters()", switch=switch, mark="")).report.findings
     assert [] == [one for one in found if one.code == "GL701" and one.confidence is Confidence.HIGH]
+
+
+SCHEDULED = """
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+import acme
+{before}
+def main(model, x):
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    schedule = {made}
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        model(x).backward()
+        optimizer.step(){mark}
+    optimizer.zero_grad()
+"""
+EXPECTED = "  # expect: GL404"
+CHANGING = {
+    "one of torch": ("LambdaLR(optimizer, abs)", ""),
+    "one of a library": ("acme.cosine_schedule(optimizer=optimizer)", ""),
+    "one that is given one of several": (
+        "acme.cosine_schedule(optimizers[0])",
+        "optimizers = []\noptimizers[0].step()",
+    ),
+    "a function that makes one": (
+        "cosine_schedule(optimizer)",
+        """
+def cosine_schedule(stepped):
+    return LambdaLR(stepped, abs)
+""",
+    ),
+    "a function that writes into groups": (
+        "cosine_schedule(optimizer)",
+        """
+def cosine_schedule(stepped):
+    rates = [group["lr"] for group in stepped.param_groups]
+    return rates
+""",
+    ),
+    "a class of its own": (
+        "LinearLR(optimizer)",
+        """
+class LinearLR(LRScheduler):
+    def get_lr(self):
+        return [0.1]
+""",
+    ),
+    "something unknown that is given the optimizer": ("model.cosine_schedule(optimizer)", ""),
+}
+CHANGING_NOTHING = {
+    "a function of numbers": (
+        "linear_schedule(1.0, 0.1)",
+        """
+def linear_schedule(first, last):
+    while True:
+        yield first - last
+""",
+    ),
+    "a class of numbers": (
+        "noise_schedule(8)",
+        """
+class noise_schedule:
+    def __init__(self, steps):
+        self.steps = steps
+""",
+    ),
+    "a function of a library": ("acme.noise_schedule(8)", ""),
+    "something unknown": ("model.noise_schedule(8)", ""),
+}
+
+
+@pytest.mark.parametrize(("made", "before"), CHANGING.values(), ids=CHANGING)
+def test_a_schedule_changes_the_rate_of_an_optimizer(tmp_path: Path, made: str, before: str) -> None:
+    """By its name, or since it touches an optimizer."""
+    found = analyse(tmp_path, HEAD + SCHEDULED.format(made=made, before=before, mark=EXPECTED))
+    assert found.found == found.expected
+
+
+@pytest.mark.parametrize(("made", "before"), CHANGING_NOTHING.values(), ids=CHANGING_NOTHING)
+def test_a_schedule_of_something_else_changes_none(tmp_path: Path, made: str, before: str) -> None:
+    """It has such a name, and never sees an optimizer."""
+    found = analyse(tmp_path, HEAD + SCHEDULED.format(made=made, before=before, mark=""))
+    assert found.found == found.expected

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.rule import Event, OptimizerStep
-from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
 from graphlint.static.syntax.remembered import remembered
+from graphlint.static.writes.schedules import GROUPS, Schedules
 from graphlint.static.writes.stores import Store, stores_in, tree_of
 from graphlint.static.writes.timing import Body, Timing, When
 from graphlint.static.writes.traces import Traces
 from graphlint.values import UNKNOWN, Const, ExternalObject, Mapping, Sequence, Tensor, members
 
-_GROUPS = "param_groups"  # the attribute of every optimizer of torch
 _RATE = "lr"
 _SWEPT = "momentum"
 _CYCLES = "cycle_momentum"  # the argument of schedulers that turns it off
@@ -34,10 +33,11 @@ class _Changed:
 class Steps:
     """Looks at the steps that have been traced."""
 
-    def __init__(self, traces: Traces, timing: Timing, lexicon: Lexicon) -> None:
+    def __init__(self, traces: Traces, timing: Timing, schedules: Schedules) -> None:
         self.traces = traces
         self.timing = timing
-        self.lexicon = lexicon
+        self.schedules = schedules
+        self.lexicon = schedules.lexicon
 
     def events(self) -> Iterator[tuple[Place, Event]]:
         """Every step whose optimizer has numbers that something changes."""
@@ -64,12 +64,12 @@ class Steps:
                 when = self.timing.at(Body(module, definition, store.inner), store.line + before, spans)
                 if when is not When.NEVER:
                     yield _Changed(key, f"{module.path.name}:{store.line + before}", when)
-            for name, line, cycles in _made_in(source):
-                place = f"{module.path.name}:{line + before}"
-                if self.lexicon.is_scheduler(name):
+            for name, call in _calls_in(source):
+                if self.schedules.is_made(name, call, module):
+                    place = f"{module.path.name}:{call.lineno + before}"
                     yield _Changed(_RATE, place, When.SURELY)
-                if cycles and self.lexicon.host_state["sweeps"].match(name):
-                    yield _Changed(_SWEPT, place, When.SURELY)
+                    if self.lexicon.host_state["sweeps"].match(name) and not _keeps_momentum(call):
+                        yield _Changed(_SWEPT, place, When.SURELY)
 
 
 def with_values_of_groups(optimizer: ExternalObject, module: Module) -> ExternalObject:
@@ -112,7 +112,7 @@ def _is_tensor(optimizer: ExternalObject, key: str) -> bool:
 def _assigned_in(source: str) -> tuple[tuple[str, Store], ...]:
     """The values of parameter groups that a segment assigns, by key."""
     tree = tree_of(source)
-    if tree is None or _GROUPS not in source:
+    if tree is None or GROUPS not in source:
         return ()
     groups = {
         node.target.id
@@ -137,7 +137,7 @@ def _assigned_in(source: str) -> tuple[tuple[str, Store], ...]:
 
 
 def _is_groups(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == _GROUPS
+    return isinstance(node, ast.Attribute) and node.attr == GROUPS
 
 
 def _is_group(node: ast.expr) -> bool:
@@ -145,16 +145,18 @@ def _is_group(node: ast.expr) -> bool:
 
 
 @remembered
-def _made_in(source: str) -> tuple[tuple[str, int, bool], ...]:
-    """The calls of a segment by their last names, with the lines, and whether momentum is cycled, if that is asked."""
+def _calls_in(source: str) -> tuple[tuple[str, ast.Call], ...]:
+    """The calls of a segment by their last names."""
     tree = tree_of(source)
     found = []
     for node in ast.walk(tree) if tree is not None else ():
         match node:
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), keywords=keywords):
-                off = any(
-                    one.arg == _CYCLES and isinstance(one.value, ast.Constant) and one.value.value is False
-                    for one in keywords
-                )
-                found.append((name, node.lineno, not off))
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                found.append((name, node))
     return tuple(found)
+
+
+def _keeps_momentum(call: ast.Call) -> bool:
+    """Whether a call turns the cycles of momentum off."""
+    off = (one.value for one in call.keywords if one.arg == _CYCLES)
+    return any(isinstance(value, ast.Constant) and value.value is False for value in off)

@@ -16,6 +16,7 @@ from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
 from graphlint.static.writes.passing import PassingGraphs
+from graphlint.static.writes.schedules import Schedules
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
@@ -57,7 +58,7 @@ class Judged:
         yield from Branches(self.evaluator, self.traces).events()
         yield from Changes(self.traces, self.writers).events()
         yield from Kept(self.traces, self.writers).events()
-        yield from Steps(self.traces, self.timing, self.lexicon).events()
+        yield from Steps(self.traces, self.timing, Schedules(self.evaluator)).events()
         yield from incomplete_keys(self.traces)
         for read, uses in self._reads().values():
             late = self._missed(read) if self._counts(read) else ()
