@@ -375,6 +375,55 @@ def test_gradients_that_a_warm_up_leaves_are_added_to(
     assert expected == shown
 
 
+IN_PLACE = "self.model.zero_grad(set_to_none=False)"
+EACH = "for p in self.model.parameters(): p.grad.zero_()"
+IF_ANY = """for p in self.model.parameters():
+            if p.grad is not None:
+                p.grad.zero_()
+"""
+ALL = "torch._foreach_zero_([p.grad for p in self.model.parameters()])"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "each", "mark"),
+    [
+        ("pass", "pass", IN_PLACE, ""),
+        ("pass", "pass", EACH, ""),
+        ("pass", "pass", IF_ANY, ""),
+        ("pass", "pass", ALL, ""),
+        ("pass", "pass", "self.clear()", ""),
+        ("pass", "self.clear()", "pass", ""),
+        ("self.clear()", "pass", "self.graph.replay(); self.clear()", ""),
+        ("self.clear()", "pass", "pass", "  # expect: GL705"),
+        ("pass", "pass", "self.graph.replay(); self.clear()", "  # expect: GL705"),
+        ("pass", "pass", "self.x.zero_()", "  # expect: GL705"),
+        ("pass", "pass", "zeros = torch.zeros_like(self.model.weight.grad)", "  # expect: GL705"),
+    ],
+    ids=[
+        "by the model",
+        "one by one",
+        "each that there is",
+        "all at once",
+        "by a helper",
+        "by a helper in the region",
+        "at first, and after each replay",
+        "at first alone",
+        "after each replay, and not at first",
+        "something else",
+        "something like them",
+    ],
+)
+def test_gradients_that_are_zeroed_in_place_before_each_replay_are_added_to_rightly(
+    tmp_path: Path, before: str, inside: str, each: str, mark: str
+) -> None:
+    """The sum begins at zero again."""
+    helper = "    def clear(self):\n        for p in self.model.parameters():\n            p.grad.zero_()\n"
+    program = TRAINED if "replay" not in each else TRAINED.replace("        self.graph.replay()\n", "")
+    program = program.format(before=before, inside=inside, each=each, mark=mark) + helper
+    expected, shown = of(tmp_path, program, "GL705")
+    assert expected == shown
+
+
 @pytest.mark.parametrize(("zeroed", "told"), [("self.model.zero_grad()", []), ("pass", ["GL705"])])
 def test_a_loss_that_nobody_knows_has_no_gradients(tmp_path: Path, zeroed: str, told: list[str]) -> None:
     """What drops the gradients of a model leaves none behind; without that, there are some."""

@@ -172,7 +172,8 @@ class Access:
                     member = self.of_presumed(owner, name, frame)
                     if member is not None:
                         return member
-                    owner.attributes[name] = Thing(made_in=owner.made_in, source=(owner,), argument=owner.argument)
+                    kind = Tensor if name == "grad" else Thing
+                    owner.attributes[name] = kind(made_in=owner.made_in, source=(owner,), argument=owner.argument)
                 return self.passed(owner, name, owner.attributes[name])
         return MethodOf(owner, name)
 

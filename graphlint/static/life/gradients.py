@@ -8,8 +8,18 @@ from dataclasses import dataclass, field
 from graphlint.rule import GradientDropped, GradientFound, InputReplaced
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Instance, Made, Object, Place, Tensor, Thing, things_in
+from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
+
+
+@dataclass
+class _Found:
+    """A backward that adds to gradients: whose, and whose hold something that the next replay adds to."""
+
+    place: Place
+    owners: set[Thing]
+    left: set[Thing]
 
 
 @dataclass
@@ -19,6 +29,8 @@ class Gradients(Listener):
     tell: Tell
     is_module: Callable[[str], bool]  # whether a class outside of the project is one of modules
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
+    zeroed: set[Thing] = field(default_factory=set)  # of these, whose gradients were zeroed in place
+    found: dict[Capture, _Found] = field(default_factory=dict)
     lost: dict[Capture, Place] = field(default_factory=dict)
     computed: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a region computes
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
@@ -44,13 +56,20 @@ class Gradients(Listener):
         capture = self.ledger.capture
         if capture is not None:
             self.computed.setdefault(capture, set()).update(owners)
-            if self.held & owners and not _handles_gradients(place):
-                self.tell(GradientFound(), place, capture)
+            before = self.held & owners
+            if before and not _handles_gradients(place):
+                self.found.setdefault(capture, _Found(place, before, before - self.zeroed))
+        else:
+            self.zeroed -= owners
         self.held |= owners
 
     def _zeroed(self, owners: set[Thing], to_none: bool, place: Place) -> None:
         if not owners:
             self.held.clear()  # an optimizer of which nothing is known
+        if self.ledger.capture is None and not to_none:
+            self.zeroed |= owners
+            for found in self.found.values():
+                found.left = found.left - owners if owners else set()
         if to_none or self.ledger.capture is not None:
             self.held -= owners
             self.held -= self.models  # who drops some gradients has none where nobody knows: of a loss, say
@@ -58,6 +77,10 @@ class Gradients(Listener):
             for capture in self.ledger.latest.values():
                 if self.computed.get(capture, set()) & owners:
                     self.lost[capture] = place
+
+    def answered(self, call: Call) -> None:
+        if call.last.endswith("zero_") and _zeroes_gradients(call.place.node, call.place):
+            self._zeroed(self._owners((call.owner, *call.given.all())), False, call.place)
 
     def _exchanged(self, owners: set[Thing], place: Place) -> None:
         for capture in self.ledger.latest.values():
@@ -92,10 +115,22 @@ class Gradients(Listener):
         return thing in self.models
 
     def replayed(self, capture: Capture, place: Place) -> None:
+        found = self.found.get(capture)
+        if found is not None:
+            if found.left:
+                self._tell_found(capture)
+            found.left = set(found.owners)
         if capture in self.lost:
             self.tell(GradientDropped(), self.lost.pop(capture), capture)
         if capture in self.exchanged:
             self.tell(InputReplaced("", capture.region.line, True), self.exchanged.pop(capture), capture)
+
+    def finished(self) -> None:
+        for capture in [one for one in self.found if not one.replays and not _handles_gradients(one.place)]:
+            self._tell_found(capture)
+
+    def _tell_found(self, capture: Capture) -> None:
+        self.tell(GradientFound(), self.found[capture].place, capture)
 
 
 def _closure(values: Iterable[Object]) -> set[Thing]:
@@ -112,6 +147,11 @@ def _closure(values: Iterable[Object]) -> set[Thing]:
 
 def _handles_gradients(place: Place) -> bool:
     """Whether a function speaks of gradients by itself, so that it may zero them in a way that is not followed."""
-    calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
-    zeroing = (call for call in calls if "zero" in place.function.source(call.func))
-    return any(isinstance(part, ir.Attribute) and part.attr == "grad" for call in zeroing for part in walk(call))
+    return any(_zeroes_gradients(part, place) for part in walk(place.function.code.body))
+
+
+def _zeroes_gradients(node: object, place: Place) -> bool:
+    """Whether a call zeroes what is spelt as a gradient."""
+    if not isinstance(node, ir.Call) or "zero" not in place.function.source(node.func):
+        return False
+    return any(isinstance(part, ir.Attribute) and part.attr == "grad" for part in walk(node))

@@ -161,8 +161,8 @@ class Operations(Expressions):
             if name in ("shape", "dtype", "device"):
                 owner.attributes[name] = Thing(source=(owner,)) if name == "shape" else Symbol()
                 return owner.attributes[name]
-            return Thing(source=(owner,)) if name == "grad" else Symbol()
-        if name in ("grad", "is_leaf", "grad_fn"):
+            return Tensor(source=(owner,)) if name == "grad" else Symbol()
+        if name in ("is_leaf", "grad_fn"):
             return Thing(source=(owner,))
         return MethodOf(owner, name)
 
