@@ -61,3 +61,57 @@ def test_a_backward_pass_goes_back_to_the_stream_of_its_forward_pass(tmp_path: P
     """A side stream is drawn into the capture, and the default stream cannot be."""
     analysis = analyse(tmp_path, BACKWARD.format(stream=stream, mark=mark))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL602"]
+
+
+CHOSEN = """
+import torch
+
+class Wrapper:
+    def __init__(self, model, graphs=False):
+        self.model, self.graphs, self.graph = model, graphs, None
+        if graphs:
+            self.stream = {chosen}
+        else:
+            self.stream = torch.cuda.default_stream()
+
+    def {name}(self, x):
+        self.x = x.clone()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, stream=self.stream):  {mark}
+            self.y = self.model(self.x)
+
+    def _replay(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y
+
+    def step(self, x):
+        {guard}
+        if self.graph is None:
+            self.{name}(x)
+        return self._replay(x)
+"""
+GUARD = "if not self.graphs: return self.model(x)"
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "guard", "mark"),
+    [
+        ("_capture", "torch.cuda.Stream()", GUARD, ""),
+        ("_capture", "torch.cuda.default_stream()", GUARD, "# expect: GL606"),
+        ("_capture", "torch.cuda.Stream()", "pass", "# expect: GL606"),
+        ("capture", "torch.cuda.Stream()", GUARD, "# expect: GL606"),
+    ],
+    ids=[
+        "by the condition of the capture",
+        "always",
+        "by another condition",
+        "by a condition that a caller need not ask",
+    ],
+)
+def test_a_private_method_captures_under_the_conditions_of_what_leads_to_it(
+    tmp_path: Path, name: str, chosen: str, guard: str, mark: str
+) -> None:
+    """The stream is the default one where nothing is captured; a stranger may call what is public at any time."""
+    analysis = analyse(tmp_path, CHOSEN.format(name=name, chosen=chosen, guard=guard, mark=mark))
+    assert analysis.expected == analysis.shown

@@ -133,6 +133,7 @@ class Ledger:
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
     is_whole: bool = False  # it began with a file, so that nobody else can have called anything before
     decided: int = 0  # conditions that nobody knew
+    is_forced: bool = False  # what runs was called past the conditions that lead to it
     is_cut: bool = False  # it leaves out rounds of a loop, or its end
     _hearing: dict[Callable[..., None], list[Listener]] = field(default_factory=dict)
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity

@@ -1,8 +1,9 @@
 """Which programs are rehearsed: files as scripts, and what captures, used as a stranger would use it.
 
 A class is constructed and its methods are called in the order in which users need them: what captures, if its
-constructor does not, then each method that replays, twice. A function that captures is called with unknown arguments,
-and what it returns is called twice if it is a function.
+constructor does not, then each method that replays, twice. One that captures and is private is called as well by what
+leads to it, which asks its conditions. A function that captures is called with unknown arguments, and what it returns
+is called twice if it is a function.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, 
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
+from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -38,7 +40,7 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in, walk
+from graphlint.static.syntax.traversal import walk
 
 _PAIR = HoldsPair("capture", "replay")
 Program = Callable[[Machine], None]
@@ -46,7 +48,6 @@ MAX_METHODS = 8  # of a class that replay
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
-CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
 _NODE = ir.Literal(ir.NOWHERE, None)
 
 
@@ -91,6 +92,9 @@ class Programs:
             yield partial(self.of_class, owner=owner, name=name)
             for player in self.hooks.players(owner):
                 yield partial(self.of_class, owner=owner, name=name, player=player)
+        inner = (name for name in owner.methods if self._captures(owner, name))
+        for name in dict.fromkeys(entrance_of(owner, one) for one in inner if entrance_of(owner, one) != one):
+            yield partial(self.of_entrance, owner=owner, name=name)
 
     def _users(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
         """The programs that use what opens regions, here or in other files."""
@@ -172,6 +176,14 @@ class Programs:
         if name:
             again(machine, lambda: self._call(machine, made, name, frame))
 
+    def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
+        """Construct an object, and call a method as often as it takes until there is a graph."""
+        frame = outer_frame(machine, owner.module, owner.line)
+        made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
+        for _ in range(MAX_CALLS if isinstance(made, Instance) else 0):
+            if not machine.ledger.captures:
+                self._call(machine, made, name, frame)
+
     def _unknown_arguments(self, machine: Machine, owner: ClassDefinition) -> Arguments:
         method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
         return machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
@@ -185,27 +197,19 @@ class Programs:
 
     def _replays(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method replays a graph, itself or by another method of its class."""
-        seen: set[str] = set()
-        pending = [name]
-        while pending:
-            one = pending.pop()
-            if one in seen or one not in owner.methods:
-                continue
-            seen.add(one)
-            code = owner.methods[one][-1].code
-            for part in calls_in(code) if code is not None else ():
-                if isinstance(part.func, ir.Attribute):
-                    if part.func.attr in self.replays and not part.arguments:
-                        return True
-                    if isinstance(part.func.value, ir.Name) and part.func.value.id == "self":
-                        pending.append(part.func.attr)
-        return False
+        return any(
+            isinstance(call.func, ir.Attribute) and call.func.attr in self.replays and not call.arguments
+            for one in leads_to(owner, name)
+            for call in calls_of(owner, one)
+        )
 
     def _call(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
         method = machine.of_class(made.cls, name, made, frame)
         if isinstance(method, Closure):
             given = machine.unknown_arguments(method.function, skip=1 if method.is_bound else 0)
+            machine.ledger.is_forced = entrance_of(made.cls, name) != name
             call_freely(machine, method, given, frame)
+            machine.ledger.is_forced = False
 
 
 def functions_of(module: Module) -> Iterator[Definition]:

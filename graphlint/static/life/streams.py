@@ -96,7 +96,7 @@ class Streams(Listener):
             self.order.wait_on_host()  # torch.cuda.graph does
             self.current.append(origin or CAPTURING)
         origin = self.now
-        if origin is DEFAULT and len(self.ledger.open) == 1:
+        if origin is DEFAULT and len(self.ledger.open) == 1 and not self.ledger.is_forced:
             self.tell(CaptureMisused("default"), capture.place, capture)
         self.branches[capture] = Branch(origin, self.order.counts(), self.ledger.decided, {origin})
 

@@ -1,0 +1,33 @@
+"""A class and a method in, the methods that it leads to out, and that by which a stranger gets to it."""
+
+from __future__ import annotations
+
+from graphlint.static.index.module import ClassDefinition
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import calls_in
+
+CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
+
+
+def entrance_of(owner: ClassDefinition, name: str) -> str:
+    """The method that a stranger calls to get to a method: the first that leads to one that is private."""
+    if not name.startswith("_"):
+        return name
+    public = (one for one in owner.methods if not one.startswith("_") or one in CALLED)
+    return next((one for one in public if name in leads_to(owner, one)), name)
+
+
+def leads_to(owner: ClassDefinition, name: str) -> list[str]:
+    """A method, and those of its class that it calls, directly or not."""
+    found = [name] if name in owner.methods else []
+    for one in found:
+        called = (call.func for call in calls_of(owner, one) if isinstance(call.func, ir.Attribute))
+        own = (func.attr for func in called if isinstance(func.value, ir.Name) and func.value.id == "self")
+        found += dict.fromkeys(other for other in own if other in owner.methods and other not in found)
+    return found
+
+
+def calls_of(owner: ClassDefinition, name: str) -> tuple[ir.Call, ...]:
+    """The calls that stand in a method."""
+    code = owner.methods[name][-1].code
+    return calls_in(code) if code is not None else ()
