@@ -1,4 +1,4 @@
-"""A tensor that the graph reads belongs to a call that is over, or an output to a graph that is gone."""
+"""A tensor that the graph reads belongs to a call that is over, or an output went with its graph."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from graphlint.rule import Confidence, GraphDropped, Hit, InputFreed
 
 def detect(event: InputFreed | GraphDropped) -> Iterator[Hit]:
     if isinstance(event, GraphDropped):
-        said = "`{operation}` gives the memory of the graph back, and an output that lies in it is read later"
-        yield Hit(Confidence.HIGH, said, "keep the graph as long as its outputs, or copy them first")
+        said = "`{operation}` reads an output of another graph, and both are dropped before a replay reads its memory"
+        yield Hit(Confidence.HIGH, said, "keep the output beside the graph that reads it")
         return
     if event.by:
         said = f"`{{operation}}` keeps the graph, and nothing keeps `{event.by}`, whose tensors the graph reads"

@@ -121,4 +121,4 @@ class Recapture(Event):
 
 @dataclass(frozen=True, slots=True)
 class GraphDropped(Event):
-    """A graph is reset or deleted, and an output of it is read afterwards: its memory is gone with it."""
+    """A graph is reset or deleted, and so is an output of it that another graph reads: its memory is gone with both."""

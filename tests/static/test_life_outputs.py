@@ -233,25 +233,44 @@ def test_an_output_that_is_copied_stays(tmp_path: Path, body: str) -> None:
     assert ([], []) == of(tmp_path, after(body), "GL510")
 
 
-DROPPED = {
-    "its name is deleted": "graph.replay()\ndel graph  # expect: GL507\nz = y.sum()",
-    "it is reset": "graph.replay()\ngraph.reset()  # expect: GL507\nz = y.sum()",
-    "a view is read": "graph.replay()\ntop = y[:2]\ngraph.reset()  # expect: GL507\nz = top + 1",
-}
 HELD = {
-    "its output is copied": "graph.replay()\nz = y.clone()\ndel graph\nw = z.sum()",
+    "its name is deleted": "graph.replay()\ndel graph\nz = y.sum()",
+    "it is reset": "graph.replay()\ngraph.reset()\nz = y.sum()",
+    "a view is read": "graph.replay()\ntop = y[:2]\ngraph.reset()\ndel y\nz = top + 1",
     "another name has it": "graph.replay()\nother = graph\ndel graph\nz = y.sum()",
-    "an object has it": "graph.replay()\nshow.graph, show.x = graph, x\ndel graph\nz = y.sum()",
-    "its output was read before": "graph.replay()\nz = y.sum()\ngraph.reset()",
-    "its output is dropped with it": "graph.replay()\nz = y.sum()\ndel graph, y\nw = z + 1",
-    "another tensor is read": "graph.replay()\ngraph.reset()\nz = x.sum()",
+}
+SECOND = """
+second = torch.cuda.CUDAGraph()
+with torch.cuda.graph(second{pool}):
+    z = y * 3{mark}
+graph.replay()
+{then}
+second.replay()
+"""
+GONE = {
+    "both are deleted": ("del graph, y", "", "  # expect: GL507"),
+    "it is reset, and its output deleted": ("graph.reset()\ndel y", "", "  # expect: GL507"),
+    "its output has another value": ("y = None\ndel graph", "", "  # expect: GL507"),
+    "its output is held": ("del graph", "", ""),
+    "a part of its output is held": ("top = y[:2]\ndel graph, y", "", ""),
+    "a list holds its output": ("kept = [y]\ndel graph, y", "", ""),
+    "the graph is held": ("del y", "", ""),
+    "both graphs share a pool": ("del graph, y", ", pool=graph.pool()", ""),
 }
 
 
-@pytest.mark.parametrize("body", [*DROPPED.values(), *HELD.values()], ids=[*DROPPED, *HELD])
-def test_outputs_live_as_long_as_their_graph(tmp_path: Path, body: str) -> None:
-    """It owns the memory that they lie in."""
-    expected, shown = of(tmp_path, after(body), "GL507")
+@pytest.mark.parametrize("body", HELD.values(), ids=HELD)
+def test_an_output_that_is_held_outlives_its_graph(tmp_path: Path, body: str) -> None:
+    """The pool gives no memory back that a tensor lies in."""
+    assert ([], []) == of(tmp_path, after(body), "GL507")
+
+
+@pytest.mark.parametrize(("then", "pool", "mark"), GONE.values(), ids=GONE)
+def test_an_output_that_another_graph_reads_is_gone_with_its_graph(
+    tmp_path: Path, then: str, pool: str, mark: str
+) -> None:
+    """A graph holds no reference to what it reads."""
+    expected, shown = of(tmp_path, after(SECOND.format(pool=pool, then=then, mark=mark)), "GL507")
     assert expected == shown
 
 

@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from graphlint.rule import GraphDropped, OutputKept, OutputRead, RepeatedState
 from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
-from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.objects import (
+    Capture,
+    Container,
+    Frame,
+    Made,
+    Object,
+    Place,
+    Tensor,
+    Thing,
+    is_tensor,
+    things_in,
+)
 from graphlint.static.life.record import Loop, Write
 from graphlint.static.syntax import ir
 
@@ -22,7 +33,7 @@ class Outputs(Listener):
     collections: list[tuple[Capture, Container, Thing, Place, tuple[Loop, ...]]] = field(default_factory=list)
     given_early: dict[Thing, Place] = field(default_factory=dict)  # outputs, where they were returned before a replay
     names: dict[tuple[Frame, str], tuple[Capture, Thing, Place, int]] = field(default_factory=dict)
-    gone: dict[Capture, Place] = field(default_factory=dict)  # graphs that were dropped
+    gone: set[Capture] = field(default_factory=set)  # whose graphs were dropped
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
     read_early: set[Capture] = field(default_factory=set)  # before a replay
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
@@ -30,21 +41,26 @@ class Outputs(Listener):
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
         capture = self._output_of(thing)
-        if is_sure and capture is not None and capture in self.gone:
-            self.tell(GraphDropped(), self.gone.pop(capture), capture)
         if is_sure and capture is not None and self._is_empty(capture) and capture not in self.read_early:
             self.read_early.add(capture)
             self.tell(OutputRead(isinstance(thing.root, Tensor)), self.given_early.get(thing, place), capture)
 
     def dropped(self, capture: Capture, place: Place) -> None:
-        held = (one for frame in self.ledger.frames for value in frame.env.values() for one in things_in(value))
-        is_reset = isinstance(place.node, ir.Call)
-        if is_reset or all(one is not capture.graph for one in held):
-            self.gone[capture] = place
+        if isinstance(place.node, ir.Call) or capture.graph not in self._held():
+            self.gone.add(capture)
 
-    def began(self, capture: Capture) -> None:
-        for other in [c for c in self.gone if c.graph is capture.graph]:
-            del self.gone[other]
+    def _held(self) -> set[Thing]:
+        """What the names of the functions that run lead to, and the memory of it."""
+        values = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
+        return {held for value in values for one in things_in(value) for held in (one, one.root)}
+
+    def _lost(self, capture: Capture) -> None:
+        """Tell of outputs of other graphs that this one reads, and that went with their graphs."""
+        if _has_pool(capture):
+            return
+        of_gone = [root for root in capture.reads if root.made_in in self.gone and root not in self.ledger.escaped]
+        for root in set(of_gone) - self._held() if of_gone else ():
+            self.tell(GraphDropped(), capture.reads[root], capture)
 
     def _output_of(self, thing: Object) -> Capture | None:
         """The capture that a tensor is an output of."""
@@ -119,6 +135,7 @@ class Outputs(Listener):
     def replayed(self, capture: Capture, place: Place) -> None:
         self._overwritten(capture)
         self._repeated(capture, place)
+        self._lost(capture)
 
     def _overwritten(self, capture: Capture) -> None:
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
@@ -154,6 +171,12 @@ class Outputs(Listener):
             before = [write for write in self.ledger.writes.get(root, ()) if write.moment < capture.began]
             if before and _is_reset(before[-1]) and self.reads.get(root, 0) >= capture.replays[-1]:
                 self.tell(RepeatedState(False), place, capture)
+
+
+def _has_pool(capture: Capture) -> bool:
+    """Whether a capture is given a pool, which may be that of another graph."""
+    given = capture.manager.given if isinstance(capture.manager, Made) else {}
+    return given.get(1, given.get("pool")) is not None
 
 
 def _is_reset(write: Write) -> bool:
