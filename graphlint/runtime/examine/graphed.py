@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import TreeSpec, tree_leaves, tree_structure, tree_unflatten
 
 from graphlint.runtime.compare.ambient import Ambient
 from graphlint.runtime.compare.remembered import GoneError, Recall, remembered
@@ -20,6 +20,7 @@ from graphlint.runtime.trace.capture import Capture
 from graphlint.runtime.trace.frames import local, running
 
 _INPUTS, _COUNT, _OUTPUTS = "static_input_surface", "len_user_args", "static_outputs"
+_ARGUMENTS = "user_args"
 _GRADIENTS, _GIVEN = "static_grad_inputs", "static_grad_outputs"
 
 
@@ -32,10 +33,12 @@ class Forward(Rerun):
     ambient: Ambient
     inputs: list[Recall] = field(default_factory=list)
     count: int = 0
+    structure: TreeSpec | None = None
     results: dict[str, Recall] = field(default_factory=dict)
 
     def given(self) -> Variables:
         variables = _replaying(_OUTPUTS)
+        self.structure = tree_structure(_arguments())
         self.inputs, self.count = [remembered(one) for one in variables[_INPUTS]], variables[_COUNT]
         self.results = _named("output", variables[_OUTPUTS])
         return {"args": variables[_INPUTS][: self.count]}
@@ -44,8 +47,12 @@ class Forward(Rerun):
         return ("module", self.call), *(given | made).items()
 
     def run(self, given: Variables) -> Variables:
-        args: Any = given["args"]
-        return {f"output {number}": one for number, one in enumerate(tree_leaves(self.eager(*args)))}
+        return {f"output {number}": one for number, one in enumerate(self.outputs(given["args"]))}
+
+    def outputs(self, tensors: Any) -> list[Any]:
+        """What eager gives for the tensors that stand in the arguments."""
+        found: list[Any] = tree_leaves(self.eager(*tree_unflatten(tensors, self.structure)))
+        return found
 
 
 @dataclass
@@ -72,7 +79,7 @@ class Backward(Rerun):
         args = [one.detach().clone().requires_grad_(one.requires_grad) for one in inputs[:count]]
         leaves = {number: one for number, one in enumerate((*args, *inputs[count:])) if one.requires_grad}
         with torch.enable_grad():
-            outputs = tree_leaves(self.forward.eager(*args))
+            outputs = self.forward.outputs(args)
         pairs = [(one, given) for one, given in zip(outputs, gradients, strict=True) if given is not None]
         roots, grads = zip(*pairs, strict=True)
         found = torch.autograd.grad(roots, list(leaves.values()), grads, allow_unused=True)
@@ -100,6 +107,14 @@ def _replaying(name: str) -> dict[str, Any]:
         if frame.f_code.co_name in ("forward", "backward") and name in frame.f_code.co_freevars:
             return {one: local(frame, one) for one in frame.f_code.co_freevars}
     raise GoneError
+
+
+def _arguments() -> object:
+    """Those of the callable that is called; torch's own function takes only the tensors in them."""
+    calls = (frame for frame in running() if frame.f_code.co_name == "functionalized")
+    if (frame := next(calls, None)) is None:
+        raise GoneError
+    return local(frame, _ARGUMENTS)
 
 
 def _named(kind: str, tensors: Any) -> dict[str, Recall]:

@@ -88,11 +88,14 @@ class GraphedCallables:
                 one.reused = ()
                 one.calls.append(caller_stack())
                 del one.calls[1:-1]
-                if _needs_a_gradient_that_has_no_place():
-                    said = "an input needs a gradient, and its sample needed none"
-                    yield Trouble("graphed-callable-contract", capture.stack, said)
+                if (node := _node_that_drops_a_gradient()) is not None:
+                    node.register_prehook(functools.partial(self._drops_gradient, capture))
             elif capture is one.backward:
                 yield from _runs_backward(one, self._graphed[number + 1 :])
+
+    def _drops_gradient(self, capture: Capture, _gradients: object) -> None:
+        said = "an input needs a gradient, and its sample needed none"
+        self._tell(capture, Trouble("graphed-callable-contract", capture.stack, said))
 
 
 def _runs_backward(one: Graphed, graphed_later: Sequence[Graphed]) -> Iterator[Trouble]:
@@ -123,11 +126,12 @@ def _is_to_be_differentiated() -> bool:
     return frame is not None and bool(frame.f_locals["create_graph"])
 
 
-def _needs_a_gradient_that_has_no_place() -> bool:
-    """Whether torch's function around the graph, which runs, is asked for a gradient that was not captured."""
+def _node_that_drops_a_gradient() -> Any:
+    """Of autograd, for torch's function around the graph, which runs, where it is asked for one it has no place for."""
     for outer in running():
         if outer.f_code.co_name == "forward" and "static_input_surface" in outer.f_locals:
             context, static = outer.f_locals.get("ctx"), outer.f_locals["static_input_surface"]
             needed = getattr(context, "needs_input_grad", ())
-            return any(need and not one.requires_grad for need, one in zip(needed, static, strict=False))
-    return False
+            is_asked = any(need and not one.requires_grad for need, one in zip(needed, static, strict=False))
+            return context if is_asked else None
+    return None

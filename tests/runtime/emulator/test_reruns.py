@@ -291,6 +291,42 @@ for _ in range(2):
 """
 
 
+NAMED = """
+def block(given):
+    return {{"output": torch.gather(given["x"], 0, given["index"]) * {factor}}}
+
+sample = torch.ones(4, 4, device="cuda", requires_grad={sample_needs})
+index = torch.zeros(4, 4, device="cuda", dtype=torch.int64)
+run = torch.cuda.make_graphed_callables(block, ({{"x": sample, "index": index}},))
+for _ in range(2):
+    x = torch.rand(4, 4, device="cuda", requires_grad=True)
+    y = run({{"x": x, "index": index}})["output"]
+    {then}
+"""
+BACKWARD = "y.sum().backward()"
+
+
+@pytest.mark.parametrize(
+    ("program", "codes"),
+    [
+        (NAMED.format(factor=2, sample_needs=False, then="log.append(y.detach().sum().item())"), set()),
+        (NAMED.format(factor=2, sample_needs=True, then=BACKWARD), set()),
+        (NAMED.format(factor=2, sample_needs=False, then=f"{BACKWARD} if False else None"), set()),
+        (NAMED.format(factor=f"(3 if {CAPTURING} else 4)", sample_needs=True, then=BACKWARD), {"GL405"}),
+        (
+            NAMED.format(factor="given.get('by', 2)", sample_needs=False, then=BACKWARD),
+            {"GL703"},
+        ),
+    ],
+)
+def test_arguments_of_a_graphed_callable_are_what_it_was_called_with(
+    tmp_path: Path, program: str, codes: set[str]
+) -> None:
+    """Tensors in dictionaries as well; that a gradient has no place is told where a backward asks for it."""
+    found, report = verified(tmp_path, program)
+    assert found == codes and report.targets[0].measured["compared"] and report.targets[0].unseen == ""
+
+
 @pytest.mark.parametrize(
     ("program", "codes"),
     [
