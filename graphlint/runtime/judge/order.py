@@ -13,6 +13,7 @@ from graphlint.runtime.trace.capture import Capture, Tell, Trouble
 from graphlint.runtime.trace.operators import Call, storage_key
 from graphlint.runtime.trace.places import Stack, user_stack
 from graphlint.runtime.watch.clocks import Clocks, Moment
+from graphlint.runtime.watch.openings import COMPILED
 
 BEGINNING: Moment = (0, 0)
 
@@ -35,11 +36,14 @@ class Order:
         self._shared: dict[int, Shared] = {}
         self._replay: dict[int, Callable[[], Moment]] = {}
         self._replayed: dict[int, Moment] = {}
+        self._pools: dict[tuple[int, int], list[Capture]] = {}
         self._threads: dict[int, threading.Thread] = {}  # that replayed last; their numbers are used again
 
     def captured(self, capture: Capture) -> None:
         """From now on, look at the memory of this graph."""
         self._replay[id(capture)] = self.clocks.captured()
+        if capture.region.kind != COMPILED and capture.pool is not None:  # trees order theirs themselves
+            self._pools.setdefault(capture.pool, []).append(capture)
         for key in capture.externals:
             self._shared.setdefault(key, Shared()).inputs.append(capture)
         for key, internal in capture.internals.items():
@@ -56,6 +60,7 @@ class Order:
             said = "another thread replayed it, and nothing orders what it reads of that before this replay"
             self.tell(capture, Trouble("overwritten-output", user_stack(sys._getframe()), said))
         self._threads[id(capture)] = thread
+        self._replays_beside(capture)
         moment = self._replay[id(capture)]()
         for key in capture.externals:
             written = self._shared[key].written
@@ -64,6 +69,13 @@ class Order:
                 self.tell(capture, Trouble("uncaptured-dependency", written[1], said))
                 self._shared[key].written = None  # once is enough
         self._replayed[id(capture)] = moment
+
+    def _replays_beside(self, capture: Capture) -> None:
+        """Graphs that share a pool share the memory that each frees on its way."""
+        for other in self._pools.get(capture.pool, ()) if capture.pool is not None else ():
+            if other is not capture and not self.clocks.is_before_stream(self._replayed.get(id(other), BEGINNING)):
+                said = "a graph that shares its pool is replayed on another stream, and nothing orders the two"
+                self.tell(capture, Trouble("overwritten-output", user_stack(sys._getframe()), said))
 
     def ran(self, call: Call, _result: object) -> None:
         """An operator ran outside of every capture."""

@@ -84,6 +84,22 @@ for _ in range(2):
     worker.join()
 """
 
+POOLED = """
+other, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+with torch.cuda.graph(graph):
+    y = (x + 1) * 2
+with torch.cuda.graph(other, pool={pool}):
+    z = (x + 2) * 3
+for _ in range(2):
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        other.replay()
+        {after}
+    graph.replay()
+    torch.cuda.current_stream().wait_stream(side)
+    log.append((y.sum().item(), z.sum().item()))
+"""
+
 AGAIN = """
 graphs = {{}}
 def serve(n):
@@ -138,6 +154,9 @@ def streams(before: str, beside: str, after: str, joined: str, then: str) -> str
         (EXTERNAL.format(record="pass"), {"GL602"}),
         (THREADS.format(wait="torch.cuda.current_stream().synchronize()"), set()),
         (THREADS.format(wait="pass"), {"GL510"}),
+        (POOLED.format(pool="graph.pool()", after="pass"), {"GL510"}),
+        (POOLED.format(pool="graph.pool()", after="side.synchronize()"), set()),
+        (POOLED.format(pool="torch.cuda.graph_pool_handle()", after="pass"), set()),
         (MANY(asks="False", requests=12, sizes=4), set()),
         (MANY(asks="False", requests=12, sizes=12), {"GL505"}),
         (MANY(asks="True", requests=4, sizes=1), set()),
