@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -26,6 +26,10 @@ class Backend(Protocol):
     @property
     def unseen(self) -> str:
         """What is not seen here, in words, for want of something that could be installed; empty where nothing is."""
+
+    @property
+    def guessed(self) -> Collection[str]:
+        """What the program has asked for, in words, that is answered here without knowing."""
 
     def listening(self) -> AbstractContextManager[None]:
         """Inside, pass on what the driver says of calls that it refuses, in the thread that made the call."""

@@ -82,8 +82,8 @@ class _Dice:
     def order(self, size: int) -> Tensor:
         """A permutation that moves something, the same for every tensor of this size."""
         if size not in self.orders:
-            order = torch.randperm(size, generator=self.generator(torch.device("cpu")))
-            self.orders[size] = order.roll(1) if torch.equal(order, torch.arange(size)) else order
+            order = torch.randperm(size, generator=self.generator(torch.device("cpu")), device="cpu")
+            self.orders[size] = order.roll(1) if torch.equal(order, torch.arange(size, device="cpu")) else order
         return self.orders[size]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
+from graphlint.errors import UsageError
 from graphlint.runtime.judge.reporting import Reporting
 from graphlint.runtime.trace.capture import Refusal
 from graphlint.runtime.watch.failures import chain, raised, told, unmodelled
@@ -50,7 +52,16 @@ def run_program(path: Path, watch: Watch, reporting: Reporting) -> None:
         if isinstance(failure, AssertionError):
             reporting.check_failed(cause.said)
         if not findings.explain_failure:
+            if isinstance(failure, AssertionError):
+                _require_known(failure, watch.driver.guessed)
             findings.add("target-failure", cause.stack, operation=type(failure).__name__, said=told(failure))
+
+
+def _require_known(failure: AssertionError, guessed: Collection[str]) -> None:
+    """Raises UsageError where a check of the program may fail by what the device only guesses."""
+    if guessed:
+        said = f"{told(failure)}; this may come of {' and of '.join(guessed)}"
+        raise UsageError(f"{said}, which the emulator does not know; only a GPU can tell")
 
 
 def _run(path: Path) -> None:

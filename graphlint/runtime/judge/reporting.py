@@ -171,7 +171,7 @@ class Reporting:
 
     def check_failed(self, said: str) -> None:
         """A check of the program fails after a replay; nothing is known to be wrong, so what may be is told."""
-        for capture in (one for one in self.watch.captures if one.replays):
+        for capture in (one for one in self.watch.captures if one.replays and one.region.kind != COMPILED):
             if capture.asked:
                 self.tell(capture, Trouble("capture-only-path", branching(capture.asked[0]), said))
             elif stack := self.outside.inputs.left_out(capture):

@@ -24,6 +24,7 @@ from graphlint.runtime.watch.openings import Openings
 from graphlint.runtime.watch.standins import patched
 from graphlint.runtime.watch.trees import Trees, outside
 
+_TREES = "torch._inductor.cudagraph_trees"
 _DYNAMO, _INDUCTOR = "torch._dynamo.convert_frame", "torch._inductor"
 _SKIP = "log_cudagraph_skip_and_bump_counter"  # what Inductor calls, from several modules, where it uses no graph
 _REWRITE = "_recursive_post_grad_passes"  # what changes a graph before kernels are made of it
@@ -89,7 +90,11 @@ class Compiled:
             (handler, "run_end_callbacks", self._ending(handler.run_end_callbacks)),
         ]
         self._patches.enter_context(patched(patches))
-        if "torch._inductor.cudagraph_trees" in sys.modules:
+        self.follow_trees()
+
+    def follow_trees(self) -> None:
+        """Trees are there, or may be later: a program may use them without the compiler."""
+        if _TREES in sys.modules:
             self._follow_graphs()
 
     def _follow_graphs(self) -> None:

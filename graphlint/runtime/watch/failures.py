@@ -30,9 +30,10 @@ def unmodelled(error: BaseException | None) -> UsageError | None:
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether code of the program raised it, and not a library that it calls."""
-    frames = traceback.extract_tb(first_of(error).__traceback__)
-    return bool(frames) and is_user_code(frames[-1].filename)
+    """Whether code of the program raised it, and not a library that it calls; PyTorch's half in C++ has no frames."""
+    error = first_of(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and is_user_code(frames[-1].filename) and type(error).__module__ != "torch"
 
 
 def told(error: BaseException) -> str:

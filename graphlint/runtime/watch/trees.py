@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from graphlint.runtime.trace.frames import running
 from graphlint.runtime.trace.operators import Call, storage_key, tensors
 from graphlint.runtime.trace.places import Stack, caller_stack
 from graphlint.runtime.watch.openings import COMPILED, Openings
@@ -55,12 +56,17 @@ class Trees:
         self.openings = openings
         self.is_followed = False
         self.running = 0  # functions, one inside of the other where a tree begins anew
-        self.is_making_pool = False  # by a capture of nothing, which keeps the pool
+        self._makes_pool: object = None  # the code that does, by a capture of nothing
         self.inputs: list[torch.Tensor] = []  # what replays copy the arguments of the function to that is recorded now
         self.functions: dict[tuple[int, object], Graphed] = {}
         self.replayed: list[Callable[[Any, list[torch.Tensor]], None]] = []
         self.late: list[Callable[[Output], None]] = []
         self._lost: list[Output] = []
+
+    @property
+    def is_making_pool(self) -> bool:
+        """Whether a capture is one of nothing, which keeps the pool of a tree."""
+        return self.is_followed and any(frame.f_code is self._makes_pool for frame in running())
 
     @contextlib.contextmanager
     def following(self) -> Iterator[None]:
@@ -68,8 +74,8 @@ class Trees:
         self.is_followed = True
         trees: Any = importlib.import_module("torch._inductor.cudagraph_trees")
         manager, node = trees.CUDAGraphTreeManager, trees.CUDAGraphNode
+        self._makes_pool = manager.__init__.__code__
         patches = [
-            (manager, "__init__", self._making_pool(manager.__init__)),
             (manager, "_run", self._running(manager._run)),
             (manager, "dealloc_current_path_weakrefs", self._losing(manager.dealloc_current_path_weakrefs)),
             (node, "_record", self.openings.noting(COMPILED, self._recording(node._record))),
@@ -87,17 +93,6 @@ class Trees:
                 self._lost.remove(found)
                 for told in self.late:
                     told(found)
-
-    def _making_pool(self, make: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(make)
-        def made(*args: Any, **kwargs: Any) -> None:
-            self.is_making_pool = True
-            try:
-                make(*args, **kwargs)
-            finally:
-                self.is_making_pool = False
-
-        return made
 
     def _recording(self, record: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(record)

@@ -115,6 +115,8 @@ class Watch:
     def _around_begin(self, begin: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(begin)
         def capture_begin(graph: Any, *args: Any, **kwargs: Any) -> None:
+            if not self._is_ignoring:
+                self.compiled.follow_trees()
             if self._is_ignoring or self.compiled.trees.is_making_pool:
                 begin(graph, *args, **kwargs)
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection
 
 import torch
 
@@ -29,6 +30,10 @@ class CudaDriver(Driver):
     @property
     def unseen(self) -> str:
         return "" if self.binding is not None else UNSEEN
+
+    @property
+    def guessed(self) -> Collection[str]:
+        return ()
 
     def nodes(self, graph: int) -> tuple[Node, ...]:
         return walk(self, graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from graphlint.runtime.device.backend import Heard, TellLeftOut
@@ -25,6 +25,10 @@ class EmulatedDriver:
         self.has_numbers = emulator.has_numbers
         self._refused = refused
         self._recordings: weakref.WeakValueDictionary[int, Recording] = weakref.WeakValueDictionary()
+
+    @property
+    def guessed(self) -> Collection[str]:
+        return self.emulator.guesses.made
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:

@@ -123,7 +123,7 @@ class Collectives:
         """A group was made; one that is told its device is set up at once."""
         if not isinstance(group, dist.ProcessGroup) or _GLOO in (backend or ""):
             return
-        dist.all_reduce(torch.zeros(1), group=group)
+        dist.all_reduce(torch.zeros(1, device="cpu"), group=group)
         self._alone = self._alone or dist.ProcessGroupGloo(dist.HashStore(), 0, 1, timedelta(minutes=1))
         self._groups.add(group.group_name)
         self._ready |= {group.group_name} if is_eager else set()

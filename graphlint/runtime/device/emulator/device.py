@@ -74,7 +74,7 @@ class Device(DispatchMode):
         recording.keep(call)
         result = self._run(call, is_device)
         self.streams.current.launch()
-        recording.add(Call(func, args, _on_cpu(call.kwargs)), result, self._around(call))
+        recording.add(Call(func, args, self._on_cpu(call.kwargs)), result, self._around(call))
         return result
 
     def _run_collective(self, collectives: Collectives, call: Call) -> object:
@@ -181,7 +181,7 @@ class Device(DispatchMode):
             raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
 
     def _run(self, call: Call, is_device: bool) -> object:
-        kwargs = _on_cpu(call.kwargs)
+        kwargs = self._on_cpu(call.kwargs)
         if call.operator.draws:
             with self._around(call)():
                 result = self.kernels.run(call.func, call.args, kwargs, on_device=is_device)
@@ -199,6 +199,13 @@ class Device(DispatchMode):
             for tensor in made:
                 self.residence.place(tensor, Kind.PINNED)
         return result
+
+    def _on_cpu(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of an operator of the device, and what its generator draws from."""
+        here = _on_cpu(kwargs)
+        if here.get("generator") is not None:
+            here["generator"] = self.generators.source(here["generator"])
+        return here
 
     def _around(self, call: Call) -> Callable[[], contextlib.AbstractContextManager[None]]:
         """What to run an operator in, so that it draws from the generator of the device; it must not hold the call."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,11 +25,20 @@ class Generators:
 
     def __init__(self, capturing: Callable[[], Recording | None]) -> None:
         self.capturing = capturing
-        kind: type[Any] = type("Generator", (_Generator,), {"generators": self})
+        kind: type[Any] = type("Generator", (_Generator,), {"generators": self, "__module__": "torch._C"})
         self.kind = kind
+        self._known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # those of the device
         self.default = kind("cuda")
-        self.default.source = _Base(device="cpu")
         self.default.manual_seed(torch.initial_seed())
+
+    def made(self, generator: Any) -> None:
+        """A generator of the device is there."""
+        self._known[generator._cdata] = generator
+
+    def source(self, generator: Any) -> Any:
+        """What a generator draws from; C++ gives another object for it each time."""
+        known = self.default if generator is None else self._known.get(generator._cdata)
+        return generator if known is None else known.source
 
     @contextlib.contextmanager
     def drawing(self, source: Any) -> Iterator[None]:
@@ -44,12 +54,17 @@ class Generators:
 
     def require_registered(self, generator: Any, recording: Recording) -> None:
         """Raises RuntimeError for a generator that a capture does not know."""
-        source = self.default.source if generator is None else generator  # C++ gives another object each time
-        if source._cdata not in recording.generators:
+        if self.source(generator)._cdata not in recording.generators:
             raise RuntimeError(_UNREGISTERED)
 
 
 _Base: Any = torch._C.Generator
+
+
+class _Source(_Base):
+    """The state of a generator of the device, which several may share, and how far it is, as a program was told."""
+
+    offset = 0
 
 
 class _Generator(_Base):
@@ -58,14 +73,16 @@ class _Generator(_Base):
     generators: Generators
     source: Any
     is_device: bool
-    offset: int
+    offset = 0
 
     def __new__(cls, device: Any = "cpu") -> Any:
         made = _Base.__new__(cls, device="cpu")
-        made.source, made.offset = made, 0
         made.is_device = torch.device(device).type == "cuda"
+        made.source = _Source(device="cpu") if made.is_device else made
         if "default" in vars(cls.generators):
             made._refuse("Cannot construct a new CUDAGeneratorImpl")
+        if made.is_device:
+            cls.generators.made(made)
         return made
 
     def __init__(self, device: Any = "cpu") -> None:
@@ -78,7 +95,7 @@ class _Generator(_Base):
     def manual_seed(self, seed: int) -> Any:
         if not self._is_captured:
             _Base.manual_seed(self.source, seed)
-            self.offset = 0
+            self.source.offset = 0
         elif seed != self.initial_seed():
             raise RuntimeError(_OTHER_SEED)
         return self
@@ -107,18 +124,28 @@ class _Generator(_Base):
 
     def get_offset(self) -> int:
         self._refuse("Cannot call CUDAGeneratorImpl::get_offset")
-        return self.offset
+        return int(self.source.offset)
 
     def set_offset(self, offset: int) -> Any:
         self._refuse("Cannot call CUDAGeneratorImpl::set_offset")
-        self.offset = offset
+        self.source.offset = offset
         return self
 
+    def clone_state(self) -> Any:
+        """Another generator, which goes on from the same state by itself."""
+        clone = type(self)(self.device)
+        _Base.set_state(clone.source, _Base.get_state(self.source))
+        clone.source.offset = self.source.offset
+        return clone
+
     def graphsafe_get_state(self) -> Any:
-        return self.source
+        """A generator that shares the state."""
+        shared = type(self)(self.device)
+        shared.source = self.source
+        return shared
 
     def graphsafe_set_state(self, state: Any) -> Any:
-        self.source = state.source if isinstance(state, _Generator) else state
+        self.source = state.source
         return self
 
     @property

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 import threading
+import warnings
 from typing import Any
 
 import torch
 
 from graphlint.runtime.device.emulator.generators import Generators
+from graphlint.runtime.device.emulator.guesses import POOLED, Guesses
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.device.emulator.streams import DEFAULT, Streams
 
+_EMPTY = (
+    "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong device or stream."
+)
 _pools = itertools.count(1)
 
 
@@ -25,6 +30,7 @@ class GraphBase:
 
     streams: Streams
     generators: Generators
+    guesses: Guesses
     kind: type[Recording]
 
     def __new__(cls, *_args: object, **_kwargs: object) -> Any:
@@ -50,6 +56,8 @@ class GraphBase:
         known = {one.source._cdata: one.source for one in (self.generators.default, *self.registered)}
         node = torch._C._current_autograd_node()
         number = node._sequence_nr() if node is not None else -1
+        if pool is not None and any(one.pool == pool for one in Recording.living):
+            self.guesses.made[POOLED] = None
         self.recording = self.kind(
             line.handle, capture_error_mode, pool or new_pool(), known, threading.get_ident(), number
         )
@@ -76,6 +84,8 @@ class GraphBase:
 
     def capture_end_post(self) -> None:
         """There is nothing to let go of."""
+        if self.recording is not None and not self.recording.nodes:
+            warnings.warn(_EMPTY, stacklevel=3)
 
     def replay(self) -> None:
         recording = self.recording

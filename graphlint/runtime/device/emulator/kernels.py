@@ -12,6 +12,7 @@ from torch._library.custom_ops import OPDEFS
 from torch.utils._pytree import tree_map
 
 from graphlint.errors import UsageError
+from graphlint.runtime.device.emulator.memory import out_of_memory
 from graphlint.runtime.trace.operators import COLLECTIVE, operator
 from graphlint.runtime.trace.places import caller_stack
 
@@ -61,6 +62,10 @@ def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         if "not implemented for" in str(error) and not func._schema.is_mutable:
             return _in_wider_type(func, args, kwargs)
         raise not_modelled(f"the emulator has no kernel for `{func}`") from error
+    except RuntimeError as error:
+        if (known := out_of_memory(error)) is not None:
+            raise known from None
+        raise
     if operator(func).namespace == COLLECTIVE:
         wait_for(result)
     return result

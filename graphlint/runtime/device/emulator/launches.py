@@ -116,5 +116,5 @@ class Launches(importlib.abc.MetaPathFinder):
 
 def _placed(tensor: torch.Tensor, storage: Any) -> torch.Tensor:
     """The same tensor in other memory."""
-    empty = torch.empty(0, dtype=tensor.dtype)
+    empty = torch.empty(0, dtype=tensor.dtype, device="cpu")
     return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib
 import pkgutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -18,10 +19,13 @@ from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_catalogue
 from graphlint.rulebook.operations import Catalogue
 from graphlint.runtime.device.emulator import guards, legacy, memory, settings
+from graphlint.runtime.device.emulator.accounts import Accounts
 from graphlint.runtime.device.emulator.autocast import Autocast
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators
 from graphlint.runtime.device.emulator.graph import GraphBase, new_pool
+from graphlint.runtime.device.emulator.guesses import COMPILED, Guesses
+from graphlint.runtime.device.emulator.hardware import PROPERTIES, RUNTIME
 from graphlint.runtime.device.emulator.kernels import Kernels, not_modelled
 from graphlint.runtime.device.emulator.launches import Launches
 from graphlint.runtime.device.emulator.memoryless import Memoryless
@@ -34,36 +38,10 @@ from graphlint.runtime.device.emulator.tensors import Tensors
 from graphlint.runtime.device.emulator.trees import Trees
 
 _C: Any = torch._C
+_TREES = "torch._inductor.cudagraph_trees"
 _CUDA_TYPE = 1  # of a device, as torch counts them
-_MEMORY = 80 << 30  # bytes
-_PROPERTIES = SimpleNamespace(
-    name="graphlint emulator",
-    major=9,
-    minor=0,
-    total_memory=_MEMORY,
-    multi_processor_count=132,
-    warp_size=32,
-    max_threads_per_multi_processor=2048,
-    regs_per_multiprocessor=65536,
-    shared_memory_per_block_optin=232448,
-    shared_memory_per_block=49152,
-    shared_memory_per_multiprocessor=233472,
-    L2_cache_size=50 << 20,
-    is_integrated=False,
-    is_multi_gpu_board=False,
-    gcnArchName="",
-    uuid="",
-)
-
 # Guards of what is compiled hold beside a mode of dispatch from 2.10 on; before, each call compiled anew.
 COMPILES = hasattr(torch._C._dynamo.guards, "set_is_in_mode_without_ignore_compile_internals")
-
-_RUNTIME = SimpleNamespace(
-    cudaError=SimpleNamespace(success=0),
-    cudaProfilerStart=lambda: 0,
-    cudaProfilerStop=lambda: 0,
-    cudaMemGetInfo=lambda _device=None: (_MEMORY, _MEMORY),
-)  # what a program can do without a profiler; nothing else is modelled
 
 
 class Emulator:
@@ -79,16 +57,18 @@ class Emulator:
         self.kernels = Kernels() if has_numbers else self.shapes
         self.device = Device(self.residence, self.streams, self.generators, self.kernels, Refusals(catalogue))
         self.autocast = Autocast(catalogue.families)
+        self.guesses = Guesses()
         self._announced: set[str] = set()
 
     def install(self) -> None:
         """From here on, torch answers as if there were a device; the calling thread and later ones run on it."""
         memory.return_freed()
         kind = Recording if self.has_numbers else Outline
-        parts = {"streams": self.streams, "generators": self.generators, "kind": kind}
+        parts = {"streams": self.streams, "generators": self.generators, "guesses": self.guesses, "kind": kind}
         for name, base in (("_CudaStreamBase", StreamBase), ("_CudaEventBase", EventBase), ("_CUDAGraph", GraphBase)):
             setattr(_C, name, type(name, (base,), parts))
-        for name, value in self._functions().items():
+        functions = self._functions()
+        for name, value in (functions | self.guesses.functions(functions)).items():
             setattr(_C, name, value)
         for name, value in list(settings.unmodelled(_C)):
             setattr(_C, name, value)
@@ -103,7 +83,7 @@ class Emulator:
             for owner, name, value in list(self.device.collectives.patches()):
                 setattr(owner, name, value)
         tensors = Tensors(self.residence, self.device.wait, self.streams.unwaited)
-        for owner, name, value in (*self.autocast.patches(), *tensors.patches()):
+        for owner, name, value in (*self.autocast.patches(), *tensors.patches(), *self.guesses.patches()):
             _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
         if not self.has_numbers:
@@ -136,6 +116,7 @@ class Emulator:
             if not self.has_numbers:
                 return compile_(*args, **{**kwargs, "disable": True})
             if COMPILES:
+                self.guesses.made[COMPILED] = None
                 _prepare(self.device.trees)
             elif compile_.__name__ != "compile":  # it is about to run, and not only declared
                 raise _unknown_compiler("2.10 is the first release whose compiled functions can be followed")
@@ -179,12 +160,19 @@ class Emulator:
             "_cuda_getStreamFromExternal": lambda handle, _device=None: (handle, 0, _CUDA_TYPE),
             "_cuda_canDeviceAccessPeer": lambda _device, _peer: False,
             "_cuda_sleep": lambda _cycles: streams.launch("spin"),
-            "_graph_pool_handle": new_pool,
+            "_graph_pool_handle": self._new_pool,
             "_set_sdp_use_math": _nothing,  # it stays: what a program chooses instead has no kernel of the CPU
             **memory.functions(),
+            **Accounts(self.residence, self.device.trees.is_held).functions(),
             **self.device.trees.functions(),
             **settings.functions(),
         }
+
+    def _new_pool(self) -> tuple[int, int]:
+        """CUDA graph trees begin with a pool, also those that a program uses without the compiler."""
+        if _TREES in sys.modules and self.has_numbers and COMPILES:
+            _prepare(self.device.trees)
+        return new_pool()
 
     def _fill_cuda(self) -> None:
         cuda: Any = torch.cuda
@@ -201,16 +189,16 @@ class Emulator:
             "init": _nothing,
             "_initialized": True,
             "default_generators": (self.generators.default,),
-            "_cudart": _RUNTIME,  # that of a build for CUDA finds no GPU
+            "_cudart": RUNTIME,  # that of a build for CUDA finds no GPU
             "_is_in_bad_fork": lambda: False,  # as every fork of such a build is, once somebody has asked for GPUs
             "_exchange_device": lambda _device: 0,
             "_maybe_exchange_device": lambda _device: 0,
             "is_available": lambda: True,
             "device_count": lambda: 1,
-            "get_device_properties": lambda _device=None: _PROPERTIES,
-            "get_device_capability": lambda _device=None: (_PROPERTIES.major, _PROPERTIES.minor),
-            "get_device_name": lambda _device=None: _PROPERTIES.name,
-            "mem_get_info": lambda _device=None: (_MEMORY, _MEMORY),
+            "get_device_properties": lambda _device=None: PROPERTIES,
+            "get_device_capability": lambda _device=None: (PROPERTIES.major, PROPERTIES.minor),
+            "get_device_name": lambda _device=None: PROPERTIES.name,
+            "mem_get_info": RUNTIME.cudaMemGetInfo,
             "is_bf16_supported": lambda *_, **__: True,
             "MemPool": type("MemPool", (), {"__init__": _nothing}),
             **legacy.types(),

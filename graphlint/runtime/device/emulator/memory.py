@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import re
 from typing import Any
 
+import torch
+
+from graphlint.errors import UsageError
+
+CAPACITY = 80 << 30  # bytes
+_REFUSED = re.compile(r"DefaultCPUAllocator: .*tried to allocate (\d+) bytes")
 _LARGE = 1 << 18  # bytes
 _MMAP_THRESHOLD = -3  # as glibc numbers its parameters
 _addresses = itertools.count(1 << 40, 1 << 20)
-_COUNTED = ("allocation", "segment", "active", "inactive_split")
-_POOLS = ("all", "small_pool", "large_pool")
-_NOTHING = dict.fromkeys(("current", "peak", "allocated", "freed"), 0)
 
 
 def return_freed() -> None:
@@ -21,15 +25,25 @@ def return_freed() -> None:
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
+def out_of_memory(error: RuntimeError) -> Exception | None:
+    """What a device says where the host has no memory: nothing but that, or that the host has less than it would."""
+    found = _REFUSED.search(str(error))
+    if found is None:
+        return None
+    size = int(found[1])
+    if size > CAPACITY:
+        said = f"Tried to allocate {size / 2**30:.2f} GiB. GPU 0 has a total capacity of {CAPACITY / 2**30:.2f} GiB."
+        refused: Exception = torch.OutOfMemoryError(f"CUDA out of memory. {said}")
+        return refused
+    return UsageError(f"this machine has no {size} bytes for a tensor; `--shapes-only` takes none")
+
+
 def functions() -> dict[str, Any]:
     """What the half of torch that is written in C++ has of an allocator."""
     return {
         "_cuda_emptyCache": _nothing,
         "_host_emptyCache": _nothing,
-        "_cuda_memoryStats": lambda _device: _statistics(),
         "_cuda_hostMemoryStats": dict,
-        "_cuda_memorySnapshot": lambda *_: {"segments": []},
-        "_cuda_resetPeakMemoryStats": _nothing,
         "_cuda_resetAccumulatedMemoryStats": _nothing,
         "_cuda_getAllocatorBackend": lambda: "native",
         "_cuda_cudaCachingAllocator_raw_alloc": lambda size, _stream: next(_addresses),
@@ -42,16 +56,6 @@ def functions() -> dict[str, Any]:
         "_cuda_CUDAAllocator_AllocatorState": type("_AllocatorState", (), {}),
         "_cuda_ipc_collect": _nothing,
     }
-
-
-def _statistics() -> dict[str, Any]:
-    counted = (
-        *_COUNTED,
-        *(f"{name}_bytes" for name in ("allocated", "reserved", "active", "inactive_split", "requested")),
-    )
-    zeros = {name: {pool: dict(_NOTHING) for pool in _POOLS} for name in counted}
-    sizes = {name: dict(_NOTHING) for name in ("oversize_allocations", "oversize_segments")}
-    return {**zeros, **sizes, "num_alloc_retries": 0, "num_ooms": 0}
 
 
 def _nothing(*_args: object, **_kwargs: object) -> None:

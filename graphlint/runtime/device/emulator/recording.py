@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_map
 
 from graphlint.runtime.device.emulator.kernels import compute
 from graphlint.runtime.device.emulator.layouts import Build, builder, is_plain, parts
+from graphlint.runtime.device.emulator.residence import CPU
 from graphlint.runtime.trace.nodes import Node
 from graphlint.runtime.trace.operators import Call, operator, storage_key, tensors
 from graphlint.runtime.trace.values import content
@@ -27,13 +28,14 @@ _clone: Any = torch.ops.aten.clone.default
 
 @dataclass(eq=False, slots=True)
 class Memory:
-    """A storage that a graph uses: at `address`, or made by the graph itself if `is_internal`.
+    """A storage that a graph uses: `size` bytes at `address`, or made by the graph itself if `is_internal`.
 
-    `fresh` stands in for one that nobody holds any more, during a replay.
+    `fresh` stands in for one that nobody holds any more: what the graph makes, during a replay; else from then on.
     """
 
     storage: StorageWeakRef
     address: int
+    size: int
     is_internal: bool
     fresh: Any = None
 
@@ -55,13 +57,14 @@ class View:
 
     def tensor(self) -> torch.Tensor:
         """The tensor now; what was freed or has moved holds nothing that means anything."""
-        storage = None
-        if self.memory is not None:
-            storage = self.memory.alive()
-            storage = self.memory.fresh if storage is None else storage
+        if self.memory is None:
+            return torch.empty_strided(self.size, self.stride, dtype=self.dtype, device=CPU)
+        storage = self.memory.alive()
+        storage = self.memory.fresh if storage is None else storage
         if storage is None:
-            return spoiled(torch.empty_strided(self.size, self.stride, dtype=self.dtype))
-        return torch.empty(0, dtype=self.dtype).set_(storage, self.offset, self.size, self.stride)
+            elements = self.memory.size // self.dtype.itemsize
+            storage = self.memory.fresh = spoiled(torch.empty(elements, dtype=self.dtype, device=CPU)).untyped_storage()
+        return torch.empty(0, dtype=self.dtype, device=CPU).set_(storage, self.offset, self.size, self.stride)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +242,7 @@ class Recording:
             address = storage.data_ptr()
             if not address:  # of what torch traces, and never runs
                 return None
-            self._memory[key] = Memory(StorageWeakRef(storage), address, is_internal)
+            self._memory[key] = Memory(StorageWeakRef(storage), address, storage.nbytes(), is_internal)
         return self._memory.get(key)
 
     def _add_node(self, call: Call, results: list[torch.Tensor]) -> None:

@@ -87,6 +87,13 @@ class Residence:
         known = self._kinds.get(storage._cdata)
         return known[1] if known is not None else None
 
+    def of_device(self) -> Iterator[Any]:
+        """All storages that lie there now."""
+        for reference, kind in list(self._kinds.values()):
+            storage = torch.UntypedStorage._new_with_weak_ptr(reference.cdata) if kind is Kind.DEVICE else None
+            if storage is not None:
+                yield storage
+
     def is_device(self, tensor: torch.Tensor) -> bool:
         return self.kind(tensor) is Kind.DEVICE
 

@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_map
 from graphlint.runtime.device.emulator.invented import INVENTED, META
 from graphlint.runtime.device.emulator.kernels import Kernels, is_meta, not_modelled
 from graphlint.runtime.device.emulator.recording import Recording
-from graphlint.runtime.device.emulator.residence import Kind, Residence, real_device
+from graphlint.runtime.device.emulator.residence import CPU, Kind, Residence, real_device
 from graphlint.runtime.trace.operators import Call, operator, tensors
 
 SMALL = 4096  # elements of a tensor of the host, up to which it has numbers: lists of sizes, rates and the like
@@ -75,7 +75,7 @@ class Shapes(Kernels):
 
     def filled(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor of the host of the same shape, full of the invented number; a large one holds it once."""
-        spread = torch.full((), self._number(tensor), dtype=tensor.dtype).expand(tensor.shape)
+        spread = torch.full((), self._number(tensor), dtype=tensor.dtype, device=CPU).expand(tensor.shape)
         return spread.clone() if tensor.numel() <= SMALL else spread
 
     def _shaped(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:

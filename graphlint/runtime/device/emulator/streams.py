@@ -45,6 +45,7 @@ class Streams:
         self.lines: dict[int, Line] = {DEFAULT: Line(DEFAULT)}
         self.refused: Callable[[str], None] = lambda _: None
         self.sync_mode = 0
+        self.times = itertools.count(1)  # a millisecond goes by from one event to the next
         self._numbers = itertools.count(3)  # 1 and 2 name the default stream, of all threads and of one
         self._here = threading.local()
         self._first_nodes: list[tuple[int, int]] = [(0, DEFAULT)]  # where the numbers of a stream begin
@@ -208,12 +209,14 @@ class EventBase:
     def __new__(cls, *_args: object, external: bool = False, **_: object) -> Any:
         event = object.__new__(cls)
         event.is_external, event.is_recorded, event.recording, event.seen = external, False, None, {}
+        event.time = 0
         return event
 
     is_external: bool
     is_recorded: bool
     recording: Recording | None
     seen: dict[int, int]
+    time: int
     device = CUDA
 
     @property
@@ -222,7 +225,7 @@ class EventBase:
 
     def record(self, stream: StreamBase) -> None:
         line = stream.line
-        self.is_recorded = True
+        self.is_recorded, self.time = True, next(self.streams.times)
         if not self.is_external:
             self.recording, self.seen = line.recording, dict(line.seen)
 
@@ -257,7 +260,7 @@ class EventBase:
     def elapsed_time(self, other: EventBase) -> float:
         other._require_uncaptured("cuEventElapsedTime")
         self._require_uncaptured("cuEventElapsedTime")
-        return 0.0
+        return float(other.time - self.time)
 
     def _require_uncaptured(self, called: str) -> None:
         if self.recording is not None and self.recording.is_open:

@@ -166,7 +166,7 @@ class Tensors:
         named = named if isinstance(named, str) else f"{named.__module__}.{named.__name__}"
         if dtype is None:
             return named.replace("torch.", "torch.cuda.") if self.residence.is_device(tensor) else named
-        found = _Base.type(torch.empty(0, dtype=tensor.dtype), named.replace("torch.cuda.", "torch."))
+        found = _Base.type(torch.empty(0, dtype=tensor.dtype, device=CPU), named.replace("torch.cuda.", "torch."))
         return tensor.to("cuda" if ".cuda." in named else "cpu", found.dtype, non_blocking=non_blocking)
 
     def _device_of_storage(self, storage: Any) -> torch.device:

@@ -85,6 +85,12 @@ class Trees:
                 Recording.owners[storage._cdata] = StorageWeakRef(storage), owner
         return storage
 
+    def is_held(self, storage: Any) -> bool:
+        """Whether somebody holds memory of a graph, which holds it as well, or a storage over it."""
+        known = Recording.owners.values()
+        over = any(owner is storage and not reference.expired() for reference, owner in known)
+        return over or self._references(storage._cdata) > 0
+
     def _references(self, storage: int) -> int:
         is_kept = storage in self._kept or any(storage in one.kept for one in Recording.living)
         return _use_count(storage) - is_kept
