@@ -49,6 +49,7 @@ class Replayed:
     `offered` are tensors that could have been a request, `is_fed` says that it ever got one, and `is_astray` that one
     was written to a copy of an input. `left_out` wrote, for an earlier replay, to an input that the last one kept, and
     `unfed` is the last replay, where something was offered and nothing ever written. `rests` were not written for it.
+    `seed` is that of the generator of the device.
     """
 
     offered: Variables = field(default_factory=dict)
@@ -57,6 +58,7 @@ class Replayed:
     left_out: Stack = ()
     unfed: Stack = ()
     rests: list[Rest] = field(default_factory=list)
+    seed: int | None = None
 
 
 class Inputs:
@@ -93,19 +95,20 @@ class Inputs:
         replayed, offered = self._replayed.setdefault(id(capture), Replayed()), self._offered(capture)
         known = {key: one[id(capture)][1] for key, one in self._inputs.items() if id(capture) in one}
         refreshed = known.values()
-        is_new = any(one.written for one in refreshed)
+        is_new, seed = any(one.written for one in refreshed), torch.cuda.initial_seed()
+        is_same = not is_new and not (capture.draws and seed != replayed.seed)
         is_other = any(replayed.offered.get(key, one) != one for key, one in offered.items())
         is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
         # What other threads write is not seen, nor how a compiled function copies what it is called with.
         is_seen = threading.active_count() == 1 and capture.region.kind != COMPILED
-        if is_seen and not is_new and (is_other or (is_awaited and not _changes_itself(capture))):
+        if is_seen and is_same and (is_other or (is_awaited and not _changes_itself(capture))):
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
         left_out = next((one.stack for one in refreshed if is_new and one.reached and not one.written), ())
         is_fed = replayed.is_fed or is_new
         is_own = bool(stack) and any(place.code is stack[0].code for place in capture.stack)  # it fed what it captured
         unfed = stack if offered and not is_fed and not is_own else ()
         rests = [rest for key, one in known.items() if (rest := self._check_rest(capture, key, one)).extents]
-        self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out, unfed=unfed, rests=rests)
+        self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out, unfed=unfed, rests=rests, seed=seed)
         self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}
         for external in capture.externals:
             for other, _ in self._inputs.get(external, {}).values():

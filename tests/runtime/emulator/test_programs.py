@@ -131,6 +131,16 @@ def serve(batch):
 
 assert serve(torch.full((4,), 5.0, device="cuda"))[0].item() == 10
 """
+SAMPLED = """
+with torch.cuda.graph(graph):
+    y = {drawn}
+
+for seed in range(3):
+    torch.cuda.manual_seed({seed})
+    batch = torch.rand(4, device="cuda")
+    graph.replay()
+    print(y.sum().item())
+"""
 THREAD = "one = threading.Thread(target=serve, args=(batch,)); one.start(); one.join()"
 BACK = 'torch.cuda.set_sync_debug_mode("default")'
 
@@ -157,6 +167,9 @@ BACK = 'torch.cuda.set_sync_debug_mode("default")'
         (PARTS.format(read="", before="table[rows:].zero_(); table[:, width:].zero_()"), set()),
         (PARTS.format(read="", before="table[:, width:].zero_()"), {"GL511"}),
         (PARTS.format(read="[:2, :3]", before="pass"), set()),
+        (SAMPLED.format(drawn="torch.bernoulli(x / 2)", seed="seed"), set()),
+        (SAMPLED.format(drawn="torch.bernoulli(x / 2)", seed="0"), {"GL512"}),
+        (SAMPLED.format(drawn="x / 2", seed="seed"), {"GL512"}),
         (SERVES.format(factor=2, copies="pass"), {"GL512"}),
         (SERVES.format(factor=2, copies="x.copy_(batch)"), set()),
         (SERVES.format(factor=3, copies="x.copy_(batch)"), {"GL003"}),
