@@ -115,9 +115,24 @@ assert total.tolist() == [5] * 4
 """
 
 
+# Sums of many small numbers, which half precision would lose.
+HALVES = """
+ones = torch.ones(1, 4096, device="cuda", dtype={dtype})
+small = torch.full((4096, 1), 2 ** -12, device="cuda", dtype={dtype})
+with torch.cuda.graph(graph):
+    y = ones @ small
+    z = torch.nn.functional.conv1d(ones[None], small.view(1, 1, 4096))
+graph.replay()
+assert y.item() == z.item() == (ones @ small).item() == {expected} and y.dtype is z.dtype is {dtype}
+"""
+
+
 @pytest.mark.parametrize(
     ("program", "codes"),
     [
+        (HALVES.format(dtype="torch.float16", expected=1), set()),
+        (HALVES.format(dtype="torch.float32", expected=1), set()),
+        (HALVES.format(dtype="torch.float16", expected=2), {"GL003"}),
         (DEFAULT_DEVICE.format(factor=3), set()),
         (DEFAULT_DEVICE.format(factor="x.sum().item() - 1"), {"GL101"}),
         (GENERATORS.format(first=0), set()),

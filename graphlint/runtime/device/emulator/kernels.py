@@ -12,6 +12,7 @@ from torch._library.custom_ops import OPDEFS
 from torch.utils._pytree import tree_map
 
 from graphlint.errors import UsageError
+from graphlint.rulebook import builtin_catalogue
 from graphlint.runtime.device.emulator.memory import out_of_memory
 from graphlint.runtime.trace.operators import COLLECTIVE, operator
 from graphlint.runtime.trace.places import caller_stack
@@ -57,7 +58,7 @@ class Kernels:
 def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
     """Run an operator; one that lacks its type runs in a wider one. Raises UsageError where neither works."""
     try:
-        result = func(*args, **kwargs)
+        result = _in_wider_type(func, args, kwargs) if _sums_half(func, args) else func(*args, **kwargs)
     except NotImplementedError as error:
         if "not implemented for" in str(error) and not func._schema.is_mutable:
             return _in_wider_type(func, args, kwargs)
@@ -69,6 +70,12 @@ def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
     if operator(func).namespace == COLLECTIVE:
         wait_for(result)
     return result
+
+
+def _sums_half(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether it is a product of matrices in float16: a GPU sums in float32, and a CPU is many times slower."""
+    is_product = operator(func).schema in builtin_catalogue().families["products"] and not func._schema.is_mutable
+    return is_product and getattr(args[0], "dtype", None) is torch.float16
 
 
 def wait_for(result: Any) -> None:
