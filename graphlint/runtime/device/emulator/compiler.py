@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch._dynamo import config as dynamo_config
 from torch._dynamo import convert_frame
+from torch._dynamo.backends import common
 from torch._dynamo.exc import InternalTorchDynamoError
 from torch._functorch import config as functorch_config
 from torch._guards import detect_fake_mode
@@ -27,7 +28,7 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from graphlint.errors import UsageError
 from graphlint.runtime.device.backend import TellLeftOut
 from graphlint.runtime.device.emulator.kernels import not_modelled
-from graphlint.runtime.device.emulator.labels import hidden, name_again
+from graphlint.runtime.device.emulator.labels import goes_backward, hidden, is_hiding, name_again
 from graphlint.runtime.device.emulator.lowering import lower
 from graphlint.runtime.device.emulator.partitions import mutated, reason, refusal, split
 from graphlint.runtime.device.emulator.trees import Trees
@@ -68,6 +69,7 @@ def prepare(trees: Trees) -> None:
     cudagraph_trees._use_cuda_memory_pool_manager = trees.pool
     convert_frame._compile = functools.partial(convert, convert_frame._compile)
     compile_fx.compile_fx = functools.partial(compile_traced, compile_fx.compile_fx)
+    common.aot_module_simplified = functools.partial(trace_ahead, common.aot_module_simplified)
     compile_fx.joint_graph_passes = lambda module, *_: module  # which compute constants on the device
     functorch_config.enable_autograd_cache = False  # of code that there is none of
     dynamo_config.automatic_dynamic_local_pgo = False  # what a run has found is not left to the next one
@@ -90,14 +92,33 @@ def _not_compiled(error: Exception) -> UsageError:
 
 def compile_traced(compiling: Callable[..., Any], module: GraphModule, examples: Sequence[Any], **given: Any) -> Any:
     """What takes the place of the entry of Inductor, `compiling`, and lets it trace what goes backward as well."""
-    goes_backward = any(isinstance(one, torch.Tensor) and one.requires_grad for one in examples)
     try:
-        with hidden(examples) if goes_backward and torch.is_grad_enabled() else contextlib.nullcontext():
+        with hidden(examples) if goes_backward(examples) else contextlib.nullcontext():
             return compiling(module, examples, **({"inner_compile": compile_graph} | given))
     except UsageError:
         raise
     except Exception as error:
         raise _not_compiled(error) from error
+
+
+def trace_ahead(tracing: Callable[..., Any], module: GraphModule, examples: Sequence[Any], **given: Any) -> Any:
+    """What takes the place of the entry of AOTAutograd, `tracing`, which gives other compilers their graphs."""
+    if is_hiding() or not goes_backward(examples):
+        return tracing(module, examples, **given)
+    compilers = {name: _naming(given[name]) for name in ("fw_compiler", "bw_compiler") if given.get(name) is not None}
+    with hidden(examples):
+        return tracing(module, examples, **given | compilers)
+
+
+def _naming(compile_: Callable[..., Any]) -> Callable[..., Any]:
+    """The same compiler, for graphs that name the GPU again."""
+
+    @functools.wraps(compile_)
+    def compiled(module: GraphModule, examples: Sequence[Any]) -> Any:
+        name_again(module)
+        return compile_(module, examples)
+
+    return compiled
 
 
 class Graphed(torch.nn.Module):

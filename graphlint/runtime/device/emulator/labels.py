@@ -18,15 +18,25 @@ from torch.utils._pytree import tree_map
 from graphlint.runtime.device.emulator.residence import CUDA
 
 _STANDS_IN = torch.device("cpu", 0)
+_new: Any = FakeTensor.__new__
+
+
+def goes_backward(examples: Iterable[object]) -> bool:
+    """Whether a graph of these arguments gets a backward pass."""
+    return torch.is_grad_enabled() and any(isinstance(one, torch.Tensor) and one.requires_grad for one in examples)
+
+
+def is_hiding() -> bool:
+    """Whether what is traced now does not name the GPU."""
+    return FakeTensor.__new__ is not _new
 
 
 @contextlib.contextmanager
 def hidden(examples: Iterable[object]) -> Iterator[None]:
     """Inside, no tensor that is traced names the GPU."""
-    new = FakeTensor.__new__
 
     def made(cls: type[FakeTensor], mode: Any, elem: Any, device: Any, *args: Any, **kwargs: Any) -> Any:
-        return new(cls, mode, elem, _hide(device), *args, **kwargs)
+        return _new(cls, mode, elem, _hide(device), *args, **kwargs)
 
     known = [(one, one.fake_device) for one in examples if isinstance(one, FakeTensor)]
     FakeTensor.__new__ = made
@@ -35,7 +45,7 @@ def hidden(examples: Iterable[object]) -> Iterator[None]:
             tensor.fake_device = _hide(device)
         yield
     finally:
-        FakeTensor.__new__ = new
+        FakeTensor.__new__ = _new
         for tensor, device in known:
             tensor.fake_device = device
 
