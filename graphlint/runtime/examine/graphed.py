@@ -14,6 +14,7 @@ import torch
 from torch.utils._pytree import TreeSpec, tree_leaves, tree_structure, tree_unflatten
 
 from graphlint.runtime.compare.ambient import Ambient
+from graphlint.runtime.compare.generators import default_sources, random_state, set_random_state
 from graphlint.runtime.compare.remembered import GoneError, Recall, remembered
 from graphlint.runtime.examine.rerun import Rerun, Roots, Variables
 from graphlint.runtime.trace.capture import Capture
@@ -26,7 +27,10 @@ _GRADIENTS, _GIVEN = "static_grad_inputs", "static_grad_outputs"
 
 @dataclass
 class Forward(Rerun):
-    """Its forward, as torch runs it: no gradient is recorded. `inputs` are those of the last call, and parameters."""
+    """Its forward, as torch runs it: no gradient is recorded.
+
+    `inputs` are those of the last call, and parameters; `states` are those that it found random generators in.
+    """
 
     call: object
     eager: Callable[..., Any]
@@ -34,11 +38,13 @@ class Forward(Rerun):
     inputs: list[Recall] = field(default_factory=list)
     count: int = 0
     structure: TreeSpec | None = None
+    states: list[tuple[Any, Any]] = field(default_factory=list)
     results: dict[str, Recall] = field(default_factory=dict)
 
     def given(self) -> Variables:
         variables = _replaying(_OUTPUTS)
         self.structure = tree_structure(_arguments())
+        self.states = [(source, random_state(source)) for source in default_sources().values()]
         self.inputs, self.count = [remembered(one) for one in variables[_INPUTS]], variables[_COUNT]
         self.results = _named("output", variables[_OUTPUTS])
         return {"args": variables[_INPUTS][: self.count]}
@@ -57,7 +63,7 @@ class Forward(Rerun):
 
 @dataclass
 class Backward(Rerun):
-    """Its backward, for which the forward runs first."""
+    """Its backward, for which the forward runs first, and draws what it drew."""
 
     does_more = True
     forward: Forward
@@ -78,6 +84,8 @@ class Backward(Rerun):
         count = self.forward.count
         args = [one.detach().clone().requires_grad_(one.requires_grad) for one in inputs[:count]]
         leaves = {number: one for number, one in enumerate((*args, *inputs[count:])) if one.requires_grad}
+        for source, state in self.forward.states:
+            set_random_state(source, state)
         with torch.enable_grad():
             outputs = self.forward.outputs(args)
         pairs = [(one, given) for one, given in zip(outputs, gradients, strict=True) if given is not None]

@@ -291,6 +291,28 @@ for _ in range(2):
 """
 
 
+SCALED = """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * {factor}
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        return torch.nn.functional.dropout(Scale.apply(self.linear(x)))
+
+block = torch.cuda.make_graphed_callables(Block().cuda(), (torch.randn(8, 4, device="cuda"),))
+for _ in range(2):
+    block.zero_grad()
+    block(torch.randn(8, 4, device="cuda")).sum().backward()
+"""
+
 NAMED = """
 def block(given):
     return {{"output": torch.gather(given["x"], 0, given["index"]) * {factor}}}
@@ -332,6 +354,8 @@ def test_arguments_of_a_graphed_callable_are_what_it_was_called_with(
     [
         (GRAPHED.format(factor=3, scale=2, is_low=False), set()),
         (GRAPHED.format(factor=3, scale=2, is_low=True), set()),
+        (SCALED.format(factor=2), set()),
+        (SCALED.format(factor=f"(2 if {CAPTURING} else 3)"), {"GL405"}),
         (GRAPHED.format(factor=3, scale=3, is_low=False), {"GL402"}),
         (GRAPHED.format(factor=f"(3 if {CAPTURING} else 4)", scale=2, is_low=False), {"GL405"}),
     ],
