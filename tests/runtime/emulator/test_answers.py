@@ -115,6 +115,18 @@ assert total.tolist() == [5] * 4
 """
 
 
+FAKE = """
+from torch._subclasses import FakeTensorMode
+
+with FakeTensorMode():
+    fake = torch.rand(6, 5, device="cuda")[1:]
+    fake = fake @ fake.t()
+assert (fake.device.type, fake.shape) == ("cuda", (5, 5))
+with torch.cuda.graph(graph):
+    y = x * {factor}
+graph.replay()
+"""
+
 # Sums of many small numbers, which half precision would lose.
 HALVES = """
 ones = torch.ones(1, 4096, device="cuda", dtype={dtype})
@@ -133,6 +145,8 @@ assert y.item() == z.item() == (ones @ small).item() == {expected} and y.dtype i
         (HALVES.format(dtype="torch.float16", expected=1), set()),
         (HALVES.format(dtype="torch.float32", expected=1), set()),
         (HALVES.format(dtype="torch.float16", expected=2), {"GL003"}),
+        (FAKE.format(factor=2), set()),
+        (FAKE.format(factor="x.sum().item()"), {"GL101"}),
         (DEFAULT_DEVICE.format(factor=3), set()),
         (DEFAULT_DEVICE.format(factor="x.sum().item() - 1"), {"GL101"}),
         (GENERATORS.format(first=0), set()),

@@ -22,6 +22,7 @@ from graphlint.runtime.trace.operators import Call, tensors
 if TYPE_CHECKING:
     from graphlint.runtime.device.emulator.collectives import Collectives
 
+_FAKE = torch._C._TorchDispatchModeKey.FAKE
 _PLAIN: Any = torch.Tensor.__torch_dispatch__
 _MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 
@@ -44,6 +45,8 @@ class Device(DispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Sequence[Any], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> object:
+        if torch._C._get_dispatch_mode(_FAKE) is not None:  # a mode of torch that runs nothing, and lies below this one
+            return func(*args, **(kwargs or {}))
         if any(one.__torch_dispatch__ is not _PLAIN for one in types):  # which know what they make of an operator
             return NotImplemented
         call = Call(func, args, kwargs or {})
