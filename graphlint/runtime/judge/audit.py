@@ -39,12 +39,15 @@ def after_capture(capture: Capture) -> Iterator[Trouble]:
             yield Trouble("region-allocation", internal.stack, internal.operator)
 
 
-def before_replay(capture: Capture) -> Iterator[Trouble]:
-    """Memory that the graph is about to use and that is gone, or has moved, since it was captured."""
+def before_replay(capture: Capture, *, is_real: bool) -> Iterator[Trouble]:
+    """Memory that the graph is about to use and that is gone, or has moved, since it was captured.
+
+    Where the device `is_real`, it may lie in the pool of the graph, which else holds what it has made.
+    """
     for external in capture.externals.values():
         operation = capture.operations[external.used]
         if external.storage.expired():
-            if not _is_used(capture, operation, external) or _lies_in_pool(capture, external):
+            if not _is_used(capture, operation, external) or (is_real and _lies_in_pool(capture, external)):
                 continue
             said = f"{operation.operator} uses {_shown(external)}, which was freed"
             effect = "pinned-source" if external.is_host else "freed-memory"
