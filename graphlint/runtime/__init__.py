@@ -30,8 +30,8 @@ whose source is not there, which takes from an iterator, which another thread re
 again is named as not compared, and what it does to files, or to state beyond reach, is not undone. The host is one
 clock, whichever thread waits. Nothing listens to lines where a debugger or a coverage tool does. A difference below
 ten times the noise floor, or of a few units in the last place, is none. The state within reach ends after 100,000
-objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses; where a
-check of the program fails after it has asked for such a thing, that is said, and nothing is said against the program.
+objects. The emulator models order, memory and refusals, and neither parallel streams nor what the allocator reuses;
+where a check of the program fails after it has asked for such a thing, that is said, and nothing against the program.
 """
 
 from __future__ import annotations
