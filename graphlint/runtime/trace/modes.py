@@ -66,8 +66,8 @@ def keep_from_compiler(mode: type[TorchDispatchMode]) -> None:
 def leave_alone() -> None:
     """Torch compiles all that runs below a compiled function; our own code is none of the program's."""
     skip: Callable[[CodeType], object] = importlib.import_module("torch._dynamo.eval_frame").skip_code
-    modules = {name: one for name, one in list(sys.modules.items()) if name.startswith("graphlint.")}
-    new = [(name, vars(modules[name])) for name in modules.keys() - _left_alone]
+    modules = [name for name in list(sys.modules) if name.startswith("graphlint.") and name not in _left_alone]
+    new = [(name, vars(sys.modules[name])) for name in modules]
     _left_alone.update(modules)
     members = [one for name, space in new for one in space.values() if getattr(one, "__module__", "") == name]
     members += [one for kind in members if isinstance(kind, type) for one in vars(kind).values()]
