@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.rule import Event, IncompleteKey
@@ -47,16 +47,17 @@ def keys_in(source: str) -> tuple[Key, ...]:
     tree = tree_of(source)
     if tree is None:
         return ()
-    tables = set(_tables(tree))
+    nodes = list(ast.walk(tree))
+    tables = set(_tables(nodes))
     made = {
         target.id: node
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     found = []
-    for index, is_asked in _indices(tree, tables):
+    for index, is_asked in _indices(nodes, tables):
         origin = made.get(index.id) if isinstance(index, ast.Name) else None
         shown = index if origin is None else origin.value
         names = set(_names(index))
@@ -75,9 +76,9 @@ def _innermost(tree: ast.AST, line: int) -> tuple[int, int] | None:
     return min((span for span in spans if span[0] <= line <= span[1]), key=lambda span: span[1] - span[0], default=None)
 
 
-def _tables(tree: ast.AST) -> Iterator[str]:
+def _tables(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The names of containers that are asked whether they have a key, that are called after graphs, or replayed."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[table]):
                 yield from _last(table)
@@ -89,9 +90,9 @@ def _tables(tree: ast.AST) -> Iterator[str]:
                 yield from _last(table)
 
 
-def _filled(tree: ast.AST) -> Iterator[str]:
+def _filled(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The names of containers that get items, or that are called after graphs."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Subscript(value=table, ctx=ast.Store()):
                 yield from _last(table)
@@ -99,9 +100,9 @@ def _filled(tree: ast.AST) -> Iterator[str]:
                 yield from (name for name in _last(node) if _GRAPH in name.lower())
 
 
-def _indices(tree: ast.AST, tables: set[str]) -> Iterator[tuple[ast.expr, bool]]:
-    filled = set(_filled(tree))
-    for node in ast.walk(tree):
+def _indices(nodes: Iterable[ast.AST], tables: set[str]) -> Iterator[tuple[ast.expr, bool]]:
+    filled = set(_filled(nodes))
+    for node in nodes:
         match node:
             case ast.Subscript(value=table, slice=index) if not isinstance(index, ast.Slice):
                 if tables.intersection(_last(table)):
