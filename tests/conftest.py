@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from functools import partial
@@ -33,6 +34,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     is_alone = option.bless or option.prove or option.collectonly or option.capture == "no" or GPU.exists()
     if is_open and not is_alone and any(Path(given).is_dir() for given in config.args):
         option.numprocesses, option.dist = (os.cpu_count() or 1) + 1, "worksteal"
+
+
+def pytest_configure() -> None:
+    """A search for cycles among all that is old looks at what thousands of tests are made of, and finds little."""
+    gc.set_threshold(*gc.get_threshold()[:2], 100)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

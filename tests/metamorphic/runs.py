@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -104,7 +104,9 @@ def _checked(group: list[Variant], folder: Path) -> Iterator[list[Place]]:
     roots = [variant.write(folder) for variant in group]
     rules = group[0].program.rules
     config = Config(root=folder, select=rules, allocations="strict" if rules else "default")
-    findings = static.check(roots, config, RULEBOOK).findings
+    found: defaultdict[str, list[Place]] = defaultdict(list)
+    for one in static.check(roots, config, RULEBOOK).findings:
+        root, _, path = Path(one.span.path).relative_to(folder).as_posix().partition("/")
+        found[root].append((path, one.span.line, one.code))
     for root in roots:
-        inside = (f for f in findings if Path(f.span.path).is_relative_to(root))
-        yield sorted((Path(f.span.path).relative_to(root).as_posix(), f.span.line, f.code) for f in inside)
+        yield sorted(found[root.name])

@@ -57,7 +57,8 @@ def witnesses() -> dict[Effect, list[Witness]]:
 
 
 def using(catalogue: Catalogue) -> Any:
-    """Let the static half read this catalogue."""
+    """Let the static half read this catalogue; the detectors, which are loaded when they are asked for, stay."""
+    assert RULEBOOK.detectors
     return mock.patch.dict(vars(RULEBOOK), catalogue=catalogue)
 
 

@@ -13,6 +13,7 @@ from graphlint.config import load_config  # noqa: E402
 from graphlint.finding import Report  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
 from graphlint.runtime.examine.target import Runs  # noqa: E402
+from graphlint.runtime.session import isolation  # noqa: E402
 
 LINES = """\
 import os, threading, torch
@@ -132,12 +133,15 @@ def test_a_run_goes_on_after_what_a_capture_refuses(tmp_path: Path) -> None:
     [
         pytest.param("crashing", "return lambda x: os.abort(), inputs", "SIGABRT", id="a crash"),
         pytest.param("leaving", "import os, threading, torch", "ended with status 3", id="an exit"),
-        pytest.param("endless", "while True: x = x + 1", "was not done after 15 seconds", id="an endless loop"),
+        pytest.param("endless", "while True: x = x + 1", "was not done after 6 seconds", id="an endless loop"),
     ],
 )
-def test_how_a_target_ends_is_a_finding(factory: str, line: str, why: str, tmp_path: Path) -> None:
+def test_how_a_target_ends_is_a_finding(
+    factory: str, line: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing hangs; the line is told where the process could still say where it was."""
-    report = look(tmp_path, factory, deadline=15.0)
+    monkeypatch.setattr(isolation, "GRACE", 0.5)
+    report = look(tmp_path, factory, deadline=6.0)
     ((code, found),) = places(report)
     assert code == "GL003" and found in (line, LINES.splitlines()[0])
     assert why in report.findings[0].why
