@@ -228,7 +228,8 @@ class Observer:
 
 
 def seed() -> None:
-    torch.manual_seed(SEED)
+    torch.default_generator.manual_seed(SEED)  # the devices of `torch.manual_seed` that are not there take long
+    torch.cuda.manual_seed_all(SEED)
     np.random.seed(SEED)
     random.seed(SEED)
 
