@@ -27,6 +27,7 @@ ALLOWED = {
     "backend": "a parameter of functions that make process groups",
     "bfloat16": "the method that casts a module",
     "Buffer": "how names of buffers end",
+    "capture_begin": "the method that begins a capture by hand",
     "clone": "the method that copies",
     "cpu": "the method that moves to the host",
     "cudagraph_mark_step_begin": "the call that begins a step of what is compiled",

@@ -135,6 +135,14 @@ def rebound_in(module: Module) -> frozenset[str]:
     return frozenset().union(*(part.writes.shared for part in rebinding(module)))
 
 
+def is_filled_later(module: Module, name: str) -> bool:
+    """Whether a function puts something under a key of a dict that is empty at first: a cache."""
+    return any(
+        part.definition is not None and any(spelling(target) == name for target in part.writes.filled)
+        for part in parts_with(module, name, filled)
+    )
+
+
 def rebinding(module: Module) -> Iterator[Part]:
     """The functions of a module that declare names `global`."""
     return parts_with(module, "global", _begins_statement)

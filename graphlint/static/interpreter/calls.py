@@ -274,7 +274,7 @@ class Calls:
         if handled is None:
             handled = interpreter.tensors.call_operation(name, None, arguments, node, frame)
         if handled is None:
-            if not self._is_familiar(name):
+            if not self.is_familiar(name):
                 self.unresolved(node, frame)
             for argument in arguments.all_values():
                 self._escape(argument, node, frame)
@@ -307,7 +307,7 @@ class Calls:
         if handled is None and isinstance(receiver, ExternalObject):
             if self._is_any_module(receiver):
                 self.unresolved(node, frame, arguments)
-            elif not self._is_familiar(receiver.cls):
+            elif not self.is_familiar(receiver.cls):
                 self.unresolved(node, frame)
         return UNKNOWN if handled is None else handled
 
@@ -333,7 +333,7 @@ class Calls:
         """Whether an annotation promised no more than a module: it is called by what its class is derived from."""
         return target.cls in self.interpreter.lexicon.modules["base"] and not target.arguments
 
-    def _is_familiar(self, name: str) -> bool:
+    def is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""
         return package_of(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)
 

@@ -6,7 +6,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from graphlint.rule import CachedCall
-from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
@@ -26,7 +25,6 @@ _TRANSPARENT_DEPTH = 3  # a decorator may hand its wrapper to helpers; one that 
 METHOD_KINDS = frozenset(
     {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
 )
-_OF_THE_SAME_ARGUMENTS = frozenset({"torch", "builtins", "functools", "contextlib", "typing", "abc"})
 CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 
 
@@ -98,7 +96,7 @@ class Decorators:
             decorator = decorator.function
         match decorator:
             case External(name=name) | ExternalObject(cls=name):
-                return package_of(name) not in _OF_THE_SAME_ARGUMENTS
+                return not self.interpreter.calls.is_familiar(name)
             case Function() | Bound() | Partial() | Instance():
                 return not self._transparent.get(decorator, True)
         return True

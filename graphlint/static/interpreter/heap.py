@@ -1,4 +1,7 @@
-"""Objects of project classes: attributes from the constructor, from methods, from assignments seen on the way."""
+"""Objects of project classes: attributes from the constructor, from methods, from assignments seen on the way.
+
+Long, because what one attribute holds comes from all of these.
+"""
 
 from __future__ import annotations
 

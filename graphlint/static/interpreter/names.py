@@ -10,7 +10,7 @@ from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
 from graphlint.static.index.module import ClassDefinition, Definition, ImportedName, Module, Segment
-from graphlint.static.index.parts import filled, parts_with, rebinding, rebound_in, spelling
+from graphlint.static.index.parts import is_filled_later, rebinding, rebound_in
 from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
@@ -105,7 +105,7 @@ class Names:
             # `try: from x import f` with `except ImportError: f = None` means f where there is one.
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
         value = self.mutated(module, name, union(found))
-        if value == Mapping() and _is_filled_later(module, name):
+        if value == Mapping() and is_filled_later(module, name):
             value = Mapping(other=UNKNOWN)
         if name in rebound_in(module):
             if name in index.functions:
@@ -287,14 +287,6 @@ def _adds_to(block: ir.Block, name: str) -> bool:
     """Whether what a name is given is made of what it had: `NAMES = {**NAMES, ...}`, `NAMES += [...]`."""
     values = (statement.value for statement in block if isinstance(statement, (ir.Assign, ir.AugAssign)))
     return any(isinstance(s, ir.AugAssign) for s in block) or any(name in names_in(value) for value in values)
-
-
-def _is_filled_later(module: Module, name: str) -> bool:
-    """Whether a function puts something under a key of a dict that is empty at first: a cache."""
-    return any(
-        part.definition is not None and any(spelling(target) == name for target in part.writes.filled)
-        for part in parts_with(module, name, filled)
-    )
 
 
 def loosened(value: Value, promised: Value = UNKNOWN) -> Value:
