@@ -64,6 +64,7 @@ def test_an_output_is_read_before_it_is_computed(tmp_path: Path, body: str) -> N
         "z = y\ngraph.replay()\nw = z + 1",
         "def run():\n    graph.replay()\n    return y.clone()\nz = run() + 1",
         "y = torch.ones(4)\nz = y + 1\ngraph.replay()",
+        "is_ready = bool({4: y})\ngraph.replay()",
     ],
     ids=[
         "replayed",
@@ -75,6 +76,7 @@ def test_an_output_is_read_before_it_is_computed(tmp_path: Path, body: str) -> N
         "another name",
         "in a function",
         "another tensor",
+        "what holds it is asked if it is empty",
     ],
 )
 def test_an_output_is_read_after_its_replay(tmp_path: Path, body: str) -> None:

@@ -84,6 +84,8 @@ class Builtins(Captures):
                 with suppress(TypeError, ValueError):
                     return range(*given.positional)
                 return Thing(place)
+            case "bool" if isinstance(first, Container):
+                return Symbol()  # whether it is empty, whatever it holds
             case "len":
                 return len(first.values()) if isinstance(first, Container) and not first.is_open else Symbol()
             case "super":
