@@ -49,7 +49,8 @@ class Block:
         """Run it; its variables at the end."""
         told: list[dict[str, object]] = []
         function(**given, **{_TOLD: told.append})
-        return {name: value for name, value in told[0].items() if name not in (_TOLD, _CLASS, _ROUND)}
+        # They name what tells them: without `pop`, a cycle keeps all of them until a collection.
+        return {name: value for name, value in told.pop().items() if name not in (_TOLD, _CLASS, _ROUND)}
 
 
 def block_of(frames: Iterable[FrameType]) -> tuple[Block, FrameType] | None:
