@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 import torch
@@ -39,15 +39,15 @@ def after_capture(capture: Capture) -> Iterator[Trouble]:
             yield Trouble("region-allocation", internal.stack, internal.operator)
 
 
-def before_replay(capture: Capture, *, is_real: bool) -> Iterator[Trouble]:
+def before_replay(capture: Capture, living_pools: Callable[[], Collection[object]]) -> Iterator[Trouble]:
     """Memory that the graph is about to use and that is gone, or has moved, since it was captured.
 
-    Where the device `is_real`, it may lie in the pool of the graph, which else holds what it has made.
+    What lies in the pool of a living graph is given to nobody but later captures of that pool (see `Kept`).
     """
     for external in capture.externals.values():
         operation = capture.operations[external.used]
         if external.storage.expired():
-            if not _is_used(capture, operation, external) or (is_real and _lies_in_pool(capture, external)):
+            if not _is_used(capture, operation, external) or _lies_in(living_pools(), external):
                 continue
             said = f"{operation.operator} uses {_shown(external)}, which was freed"
             effect = "pinned-source" if external.is_host else "freed-memory"
@@ -61,10 +61,10 @@ def nodes_of(capture: Capture, operation: CapturedOperator) -> Iterator[Node]:
     return flatten(capture.nodes[operation.first : operation.end])
 
 
-def _lies_in_pool(capture: Capture, external: External) -> bool:
-    """Whether memory that no operator allocated belongs to the graph all the same."""
-    block = None if external.is_host else MemorySnapshot.now().find(external.address)
-    return block is not None and block.pool == capture.pool
+def _lies_in(pools: Collection[object], external: External) -> bool:
+    """Whether torch's allocator has it in one of these pools."""
+    block = MemorySnapshot.now().find(external.address) if pools and not external.is_host else None
+    return block is not None and block.pool in pools
 
 
 def _is_used(capture: Capture, operation: CapturedOperator, external: External) -> bool:

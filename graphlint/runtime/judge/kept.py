@@ -7,12 +7,13 @@ import gc
 import weakref
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import count
 
 import torch
 
 from graphlint.finding import Span
-from graphlint.runtime.trace.capture import Capture
+from graphlint.runtime.trace.capture import Capture, External, Internal
 from graphlint.runtime.trace.operators import storage_key
 from graphlint.runtime.trace.places import Place, Stack, source_tree
 
@@ -35,6 +36,9 @@ class Kept:
         self._stretches: list[tuple[Capture, list[int], list[int]]] = []  # where a graph writes: from, to
         self._victims: dict[int, list[tuple[Capture, int]]] = {}  # outputs that lie where a graph writes
         self._spoiled: set[int] = set()  # outputs over which another graph has written, by storage
+        self._makers: dict[int, Capture] = {}  # whose graph writes it, by storage
+        self._turn = count()
+        self._turns: dict[int, int] = {}  # when a capture was replayed last, among all replays
 
     def captured(self, capture: Capture) -> None:
         """Its outputs are what it has made and what is still there."""
@@ -42,10 +46,10 @@ class Kept:
         for other, starts, ends in self._stretches if self._shares_memory else ():
             if other.pool == capture.pool:
                 for key, internal in capture.internals.items():
-                    place = bisect_right(starts, internal.address + internal.size - 1) - 1
-                    if not internal.storage.expired() and place >= 0 and ends[place] > internal.address:
+                    if not internal.storage.expired() and _is_hit(internal, starts, ends):
                         self._victims.setdefault(id(other), []).append((capture, key))
         self._stretches.append((capture, *_merged(capture)))
+        self._makers |= dict.fromkeys(capture.internals, capture)
 
     def gave(self, capture: Capture, outputs: list[torch.Tensor]) -> None:
         """What a replay has given in place of the tensors of the capture."""
@@ -55,11 +59,23 @@ class Kept:
     def replays(self, capture: Capture, stack: Stack) -> None:
         """A graph is about to be replayed, from the line on top of the stack."""
         self._stacks[id(capture)] = stack
+        self._turns[id(capture)] = next(self._turn)
         self._spoiled -= capture.internals.keys()
         self._spoiled |= {key for other, key in self._victims.get(id(capture), ()) if other.replays}
         if self._scans < _SCANS:
             self._scans += 1
             self._held |= _counts([made() for made in self._outputs.get(id(capture), ())])
+
+    def reused_inputs(self, capture: Capture) -> Iterator[External]:
+        """What a graph is about to read of another that was let go, and that the pool has given to a third since."""
+        for key, external in capture.externals.items() if self._shares_memory else ():
+            if external.storage.expired() and (maker := self._makers.get(key)) is not None:
+                turn = self._turns.get(id(maker), -1)
+                for other, starts, ends in self._stretches:
+                    is_later = self._turns.get(id(other), -1) > turn and other.pool == maker.pool
+                    if is_later and _is_hit(external, starts, ends):
+                        yield external
+                        break
 
     def overwritten(self, capture: Capture, tensor: torch.Tensor) -> str:
         """Why an output that is read holds something else than when it was kept; empty where it does not."""
@@ -94,6 +110,12 @@ def _merged(capture: Capture) -> tuple[list[int], list[int]]:
             starts.append(start)
             ends.append(end)
     return starts, ends
+
+
+def _is_hit(memory: Internal | External, starts: list[int], ends: list[int]) -> bool:
+    """Whether one of the stretches reaches into it."""
+    place = bisect_right(starts, memory.address + memory.size - 1) - 1
+    return place >= 0 and ends[place] > memory.address
 
 
 def _counts(outputs: list[torch.Tensor | None]) -> Counts:

@@ -75,6 +75,9 @@ class Outside:
         """A graph is about to be replayed."""
         stack = user_stack(waiting_frame(sys._getframe(1), capture.thread))
         self.inputs.replays(capture, stack, is_read=id(capture) in self._read)
+        for external in self._kept.reused_inputs(capture):
+            said = "a graph of the same pool has written over what was let go there"
+            self.tell(capture, Trouble("overwritten-output", capture.operations[external.used].stack, said))
         self._kept.replays(capture, stack)
         self._read.discard(id(capture))
 

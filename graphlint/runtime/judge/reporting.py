@@ -101,7 +101,7 @@ class Reporting:
     def replay_begins(self, capture: Capture) -> None:
         is_alone = sum(one.region == capture.region for one in self.watch.captures) == 1
         troubles = [
-            *audit.before_replay(capture, is_real=self.watch.driver.is_real),
+            *audit.before_replay(capture, self.watch.living_pools),
             *host.before_replay(capture, is_alone),
             *self.training.replays(capture, self.outside.inputs.touched),
             *(trouble for one in self.graphed for trouble in one.replays(capture)),

@@ -249,6 +249,10 @@ class Watch:
         """Whether somebody holds its graph, and has not reset it."""
         return any(one is capture for one in self._by_graph.values())
 
+    def living_pools(self) -> set[object]:
+        """The private pools that graphs hold; the emulator's own memory lies in none."""
+        return {capture.pool for capture in self._by_graph.values()} if self.driver.is_real else set()
+
     def switched_since(self, capture: Capture) -> Stack:
         """The last line that put a module into another mode after a capture."""
         number = self.captures.index(capture)
