@@ -164,8 +164,10 @@ class Reruns:
         """Inside, what goes wrong is no failure of the program: it is not compared from here on."""
         try:
             yield
-        except GoneError:
+        except GoneError as error:
             self._skip(capture, "what it was captured on, or gives, is not there any more")
+            error.__traceback__ = None
         except Exception as error:
             self._failing.add(id(capture))
             self._skip(capture, f"it fails when it runs again: {told(error)}")
+            error.__traceback__ = None  # its frames hold the graph, and itself, until a collection, be it in a capture

@@ -142,7 +142,7 @@ class Recorder(DispatchMode):
             outside = not _is_capturing()
             result = call.func(*call.args, **call.kwargs)
         except RuntimeError as error:
-            if len(capture.refusals) == before:
+            if all(one.is_from_driver for one in capture.refusals[before:]):  # which alone may have done no harm
                 self.refuse(first_line(error), frame)
             return self._go_on(capture, call, stack)
         finally:

@@ -53,6 +53,21 @@ class Model(Base):
 Model().step(x)
 """
 
+LET_GO = """
+import gc, weakref
+
+def main():
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x + 1
+    del y
+    graph.replay()
+    return weakref.ref(graph)
+
+gc.disable()
+assert main()() is None
+"""
+
 BETWEEN = """
 def record(x):
     with torch.cuda.stream(stream):
@@ -240,6 +255,12 @@ def test_what_is_not_compared_is_told(tmp_path: Path) -> None:
     assert "program.py:12 is not compared with eager, since another thread replays it" in report.targets[0].unseen
     _, report = verified(tmp_path, ASKS.format(captured="x * 1"))
     assert report.targets[0].measured["compared"] == 1 and report.targets[0].unseen == ""
+
+
+def test_a_graph_that_is_not_compared_is_let_go_with_its_last_name(tmp_path: Path) -> None:
+    """A collection may come in the next capture, where a graph cannot be given back."""
+    _, report = verified(tmp_path, LET_GO)
+    assert ("safe", True) == (report.targets[0].verdict, "not there any more" in report.targets[0].unseen)
 
 
 @pytest.mark.parametrize(
