@@ -69,7 +69,8 @@ def code_frame(span: Span, lines: Sequence[str]) -> list[Row]:
 
 def marked(line: str, number: int, span: Span) -> list[Row]:
     """A line of the span, and carets under what the span covers of it."""
-    start = span.column - 1 if number == span.line else len(line) - len(line.lstrip())
+    indent = len(line) - len(line.lstrip())
+    start = max(span.column - 1, indent) if number == span.line else indent
     end = span.end_column - 1 if number == max(span.line, span.end_line) and span.end_column else len(line)
     shown, cut = clip(line, start)
     before = width(shown[: max(start - cut, 0)])

@@ -84,6 +84,29 @@ CHANGES = {
     "a computed item": ("C = [1, 2]\nI = 1\ndef step():\n    C[I] += 1\n", {"4 C"}),
     "a Counter": ("from collections import Counter\nC = Counter()\ndef step():\n    C['a'] += 1\n", {"4 C['a']"}),
     "a list that grows": ("C = []\ndef step():\n    C.append(1)\n", {"3 C"}),
+    "an item of a dictionary that was there before": (
+        "C = {}\ndef fill(d):\n    d['a'] = 1\ndef step():\n    d = {}\n    d = C\n    fill(d)\n",
+        {"3 d['a']", "6 C", "7 d"},
+    ),
+    "an attribute of an object that a function returns": (
+        "import types\nOLD = types.SimpleNamespace(y=0)\ndef old(): return OLD\ndef step():\n    o = old()\n"
+        "    o.y = 1\n",
+        {"6 o.y"},
+    ),
+    "a list that is given an object without a constructor": (
+        "class Out:\n    __slots__ = ('y',)\ndef put(o):\n    o.y = 1\ndef inner(kind):\n    o = kind()\n    put(o)\n"
+        "    return o\nlog = []\ndef step():\n    log.append(inner(Out))\n",
+        {"11 log"},
+    ),
+    "a list that is given a copy": (
+        "import copy, types\nOLD = types.SimpleNamespace(y=0)\nlog = []\ndef inner():\n    o = copy.copy(OLD)\n"
+        "    o.y = 1\n    return o\ndef step():\n    log.append(inner())\n",
+        {"9 log"},
+    ),
+    "a dictionary that becomes an item of another": (
+        "C = {}\ndef step():\n    d = {}\n    d['a'] = 1\n    C['d'] = d\n",
+        {"5 C['d']"},
+    ),
     "a list of an instance": (
         "class M:\n    def __init__(self): self.seen = []\n    def __call__(self):\n        self.seen.append(1)\n"
         "step = M().__call__\n",
@@ -129,6 +152,17 @@ def test_a_change_is_taken_down_at_its_line(load: Load, what: str) -> None:
 SILENT = {
     "a variable of a function": "def inner():\n    n = 0\n    n += 1\n    return n\ndef step(): inner()\n",
     "a list of a function": "def inner():\n    found = []\n    found.append(1)\ndef step(): inner()\n",
+    "an item of a dictionary of a function": "def inner():\n    d = dict()\n    d['a'] = 1\ndef step(): inner()\n",
+    "an item of a dictionary that is given on": (
+        "def fill(d):\n    d['a'] = 1\ndef step():\n    d = {\n        'b': len(''),\n    }\n    fill(d)\n"
+    ),
+    "an item of a dictionary that is given with it": (
+        "def fill(d):\n    d['a'] = 1\ndef new():\n    return {}\ndef step():\n    d = new()\n"
+        "    fill(d)\n    fill({})\n"
+    ),
+    "an item of keyword arguments": (
+        "def inner(**options):\n    options['a'] = 1\n    return 2\ndef step():\n    return inner(b=3)\n"
+    ),
     "a tensor that is written in place": "import torch\nN = torch.zeros(2)\ndef step():\n    N.add_(1)\n    N[0] = 3\n",
     "a value that is set to what it is": "N = 1\ndef step():\n    global N\n    N = 1\n",
     "a constant": "N = 1\ndef step(): return N + 1\n",

@@ -258,7 +258,7 @@ class Examination:
                 torch.cuda.synchronize()
                 taken.graph.replay()
                 torch.cuda.synchronize()
-        found = [replace(one, results=[tensor.clone() for tensor in one.results]) for one in captured]
+        found = [replace(one, results=[tensor.detach().clone() for tensor in one.results]) for one in captured]
         twice = [self._trace(step), self._trace(step)]
         self.reporting.diverged(taken.capture, Divergence(found, *twice), step, difference)
 

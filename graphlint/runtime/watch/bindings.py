@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import gc
 import importlib
+import inspect
 import random
 import sys
 import threading
@@ -25,7 +25,10 @@ from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, Description
 from graphlint.runtime.trace.places import Place, place_of
 from graphlint.runtime.trace.values import content
 from graphlint.runtime.watch.accesses import accesses
+from graphlint.runtime.watch.births import Births
 from graphlint.runtime.watch.lines import Lines
+
+_OWN_REFERENCES = 2  # to a container that nobody else holds: ours, and the one that counts
 
 
 class RecordedBindings(Bindings):
@@ -33,8 +36,9 @@ class RecordedBindings(Bindings):
 
     def __init__(self, opening: CodeType | None) -> None:
         super().__init__(opening)
-        self._born: dict[int, weakref.ref[object]] = {}  # objects that the region has made, by identity
+        self._births = Births(opening)
         self._held: dict[int, object] = {}  # containers by identity, while the region runs
+        self._containers: dict[tuple[Access, CodeType], int] = {}  # behind what was found
         self._random: tuple[object, ...] = ()
         self._threads: dict[int, bool] = {}  # by identity, whether it runs for the region
         self._last: Place | None = None
@@ -61,16 +65,18 @@ class RecordedBindings(Bindings):
         """End, and look at everything once more."""
         if self._lines.stop():
             self._note_draws()
+        self._births.ended()
+        gone = {key for key in self._held if sys.getrefcount(self._held[key]) <= _OWN_REFERENCES}
+        self.found = {at: one for at, one in self.found.items() if self._containers.get(at) not in gone}
         for binding in self.found.values():
             binding.left = binding.look_up()
         self._held.clear()
 
     def _line(self, frame: FrameType, line: int) -> None:
-        code = frame.f_code
         if not self._is_of_region(frame):
             return
-        if code.co_name == "__init__" and code.co_argcount and code is not self.opening:
-            self._note_born(local(frame, code.co_varnames[0]))
+        code = frame.f_code
+        self._births.runs(frame, line)
         self._note_draws()
         self._last = place_of(frame)
         for access in accesses(code).get(line, ()):
@@ -78,15 +84,6 @@ class RecordedBindings(Bindings):
                 binding = self._bind(access, frame)
                 if binding is not None:
                     self.found[access, code] = binding
-
-    def _note_born(self, value: object) -> None:
-        """An object that the region makes is no state of the host: each call makes another one."""
-        with contextlib.suppress(TypeError):  # for what cannot be referred to weakly
-            self._born[id(value)] = weakly(value)
-
-    def _is_born(self, value: object) -> bool:
-        born = self._born.get(id(value))
-        return born is not None and born() is value
 
     def _is_of_region(self, frame: FrameType) -> bool:
         """Whether the capturing thread runs, or one of autograd's that runs hooks for it; another has its own work."""
@@ -108,17 +105,19 @@ class RecordedBindings(Bindings):
     def _bind(self, access: Access, frame: FrameType) -> Binding | None:
         code = frame.f_code
         is_local = access.root in (*code.co_varnames, *code.co_cellvars)
-        if is_local and not access.steps and code is not self.opening:
-            return None  # a local variable of a function lives for one call
+        if is_local and (not access.steps or access.root == _keywords(code)) and code is not self.opening:
+            return None  # a local variable of a function lives for one call, as `**kwargs` do
         if is_local and access.root in ("self", "cls"):
             is_local = False
         root = _root(access.root, frame, self._held)
-        if root is None or self._is_born(root()):
+        if root is None or root() in self._births:
             return None
 
         def look_up() -> Description:
             return describe(follow(root(), access.steps))
 
+        if is_local and (key := id(root())) in self._held:
+            self._containers[access, code] = key
         entered = look_up()
         if not entered and access.how in ("read", "call"):
             return None
@@ -145,6 +144,13 @@ def _root(name: str, frame: FrameType, held: dict[int, object]) -> Callable[[], 
     key = id(value)
     held[key] = value
     return lambda: held[key] if key in held else _local_of_running(name, code)
+
+
+def _keywords(code: CodeType) -> str | None:
+    """The name of the dictionary of all other keyword arguments."""
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        return None
+    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)]
 
 
 def _referred(value: object) -> Callable[[], object]:
