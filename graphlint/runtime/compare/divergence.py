@@ -18,6 +18,11 @@ class Divergence:
     eager: list[Traced]
     again: list[Traced]
 
+    @property
+    def draws_otherwise(self) -> bool:
+        """Whether the graph draws other random numbers than eager: other operators do, or in another order."""
+        return way(self.replayed, draws=True) != way(self.eager, draws=True)
+
     def first(self) -> tuple[Traced, str]:
         """The first operator that differs, and in what: its `path`, `numbers` or `results`; `nothing` differs else."""
         for position, (found, expected) in enumerate(zip(self.replayed, self.eager, strict=False)):
@@ -41,6 +46,11 @@ class Divergence:
         found, expected = self.replayed[position], self.eager[position]
         is_later = any(_stand_alike(expected, one) for one in self.replayed[position:])
         return is_later and not any(_stand_alike(found, one) for one in self.eager[position:])
+
+
+def way(operators: list[Traced], *, draws: bool = False) -> list[tuple[str, tuple[object, ...]]]:
+    """What the host decided about each operator, or only about those that draw random numbers."""
+    return [(one.operator, one.numbers) for one in operators if one.draws or not draws]
 
 
 def _stand_alike(one: Traced, other: Traced) -> bool:

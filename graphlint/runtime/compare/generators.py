@@ -43,3 +43,10 @@ def set_random_state(source: Any, state: Any) -> None:
         source.setstate(state)
     else:
         source.bit_generator.state = state
+
+
+def reseed() -> None:
+    """Let generators of torch draw other numbers."""
+    for source in default_sources().values():
+        if isinstance(source, torch.Generator):
+            source.manual_seed(source.initial_seed() + 1)

@@ -13,8 +13,8 @@ import torch
 
 from graphlint.runtime.compare.ambient import Ambient, Autocast
 from graphlint.runtime.compare.comparison import Difference, first_mismatch, noise_floor
-from graphlint.runtime.compare.divergence import Divergence
-from graphlint.runtime.compare.generators import default_sources
+from graphlint.runtime.compare.divergence import Divergence, way
+from graphlint.runtime.compare.generators import reseed
 from graphlint.runtime.compare.remembered import GoneError
 from graphlint.runtime.compare.state import Snapshot, State, kept, reachable_from
 from graphlint.runtime.examine.arguments import Values, nudge
@@ -36,7 +36,7 @@ class Run:
 
     def differs(self, other: Run) -> bool:
         """Whether the host decides otherwise, or results are others."""
-        is_other_way = _way(self.decisions) != _way(other.decisions)
+        is_other_way = way(self.decisions) != way(other.decisions)
         return is_other_way or first_mismatch([self.values], [other.values], [{}]) is not None
 
 
@@ -106,7 +106,7 @@ class Beside:
     def _matters(self) -> bool:
         """Whether another value changes what the block does: the one of now, or the one that a run of it leaves."""
         for _ in range(_STEPS):
-            if _way(self._run(self.rerun.given()).decisions) != _way(self.run.decisions):
+            if way(self._run(self.rerun.given()).decisions) != way(self.run.decisions):
                 return True
         self._before.restore()
         return self._run(self.rerun.given_now()).differs(self.run)
@@ -153,10 +153,10 @@ class Beside:
         """How far eager is from itself; with other roundings and other draws, where the graph took another way."""
         captured, eager, after, runs = self.capture.decisions, self.run.decisions, self._state.snapshot(), []
         try:
-            for change in (False, True) if _way(captured) != _way(eager) else (False,):
+            for change in (False, True) if way(captured) != way(eager) else (False,):
                 self._before.restore()
-                if _way(captured, draws=True) != _way(eager, draws=True):
-                    _reseed()
+                if way(captured, draws=True) != way(eager, draws=True):
+                    reseed()
                 if change:
                     nudge(reachable_from(self.rerun.roots(self._given, {})).tensors.values())
                 runs.append(self._run(self._given).values)
@@ -164,11 +164,6 @@ class Beside:
             after.restore()
         found = [noise_floor([wanted, {name: run.get(name) for name in wanted}], "") for run in runs]
         return {name: max(one.get(name, 0.0) for one in found) for name in {*found[0], *found[-1]}}
-
-
-def _way(decisions: list[Traced], *, draws: bool = False) -> list[tuple[str, tuple[object, ...]]]:
-    """What the host decided, or only what it `draws`."""
-    return [(one.operator, one.numbers) for one in decisions if one.draws or not draws]
 
 
 def _written(capture: Capture) -> Roots:
@@ -188,10 +183,3 @@ def _has_nan(values: Iterable[object]) -> bool:
     """Whether any is a tensor of a type that knows what is no number, and holds one."""
     tensors = (one for one in values if isinstance(one, torch.Tensor) and one.is_floating_point())
     return any(one.element_size() > 1 and bool(one.isnan().any()) for one in tensors)
-
-
-def _reseed() -> None:
-    """Let generators of torch draw other numbers."""
-    for source in default_sources().values():
-        if isinstance(source, torch.Generator):
-            source.manual_seed(source.initial_seed() + 1)

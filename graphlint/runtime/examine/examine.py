@@ -64,7 +64,7 @@ class Examination:
         self.inputs: list[Arguments] = []
         self._kept: Values = {}  # the state after the last step
         self._taken: CapturedGraph | None = None
-        self._wavers = False  # eager is not even equal to itself
+        self._noise = Noise(self._eager, lambda: iter(()))
         watch.opening = opening_of(target.call)
 
     def run(self) -> dict[str, float]:
@@ -95,7 +95,7 @@ class Examination:
             self.step("search for the first difference")
             self._explain(*mismatch)
             return {}
-        if self._wavers:  # it may be more than rounding
+        if self._noise.wavers:  # it may be more than rounding
             self._follow(taken.capture)
         if not self.watch.driver.is_real:
             return nodes(taken.capture)
@@ -175,10 +175,8 @@ class Examination:
         """The first step in which a replay differs; numbers are kept, and eager runs again, only where bits do."""
         if not self.state.unreadable and self._is_equal(taken):
             return None
-        noise = Noise(self._eager, lambda: self._replays(taken))
-        mismatch = noise.mismatch()
-        self._wavers = noise.wavers
-        return mismatch
+        self._noise = Noise(self._eager, lambda: self._replays(taken))
+        return self._noise.mismatch()
 
     def _is_equal(self, taken: CapturedGraph) -> bool:
         """Whether each replay gives what eager gives, bit by bit."""
@@ -260,7 +258,14 @@ class Examination:
                 torch.cuda.synchronize()
         found = [replace(one, results=[tensor.detach().clone() for tensor in one.results]) for one in captured]
         twice = [self._trace(step), self._trace(step)]
-        self.reporting.diverged(taken.capture, Divergence(found, *twice), step, difference)
+        divergence = Divergence(found, *twice)
+        with self.watch.paused():
+            is_of_draws = divergence.draws_otherwise and self._noise.is_of_draws()
+        if is_of_draws:
+            said = "replays draw other random numbers than eager, which would hide any other difference"
+            self.reporting.unseen.append(said)
+        else:
+            self.reporting.diverged(taken.capture, divergence, step, difference)
 
     def _follow(self, capture: Capture) -> None:
         """Find what eager itself does otherwise in a later step, unless it is the host that reads values."""

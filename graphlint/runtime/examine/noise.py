@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphlint.runtime.compare.comparison import Difference, first_mismatch, noise_floor
+from graphlint.runtime.compare.generators import reseed
 from graphlint.runtime.examine.arguments import Values, nudge
 
 Floors = list[dict[str, float]]  # by step: how far each leaf may be
@@ -19,15 +20,21 @@ class Noise:
     eager: Callable[..., Iterator[Values]]
     replays: Callable[[], Iterator[Values]]
     wavers: bool = False
+    _steps: list[Values] = field(default_factory=list)
 
     def mismatch(self) -> tuple[int, Difference] | None:
         """The position of the first step that differs, and how."""
-        steps = list(self.eager())
+        steps = self._steps = list(self.eager())
         floors = self._apart(steps)
         mismatch = first_mismatch(self.replays(), steps, floors)
         if mismatch is None:
             return None
         return first_mismatch(self.replays(), steps, self._rounded(steps, floors))
+
+    def is_of_draws(self) -> bool:
+        """Whether what differs is no more than what other random numbers change."""
+        drawn = [noise_floor(runs, "") for runs in zip(self._steps, self.eager(lambda _: reseed()), strict=True)]
+        return first_mismatch(self.replays(), self._steps, drawn) is None
 
     def _apart(self, steps: list[Values]) -> Floors:
         """How far two eager runs are apart."""

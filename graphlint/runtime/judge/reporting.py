@@ -45,6 +45,7 @@ class Reporting:
         self.is_trying = False  # what a capture does that goes past refusals is not the program's
         self._held: list[tuple[Capture, Trouble]] = []
         self.graphed: list[GraphedCallables] = []
+        self.unseen: list[str] = []  # what could not be compared, and why
         watch.graphed.append(self.callables_graphed)
         watch.ended.append(self.capture_ended)
         watch.replaying.append(self.replay_begins)

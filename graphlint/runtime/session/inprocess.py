@@ -27,12 +27,12 @@ from graphlint.runtime.session.session import (
     Contracted,
     Measured,
     Send,
-    Unseen,
     contracts_of,
     counts,
     emulate,
     is_emulated,
     tell,
+    unseen,
     watch_for,
     witness,
 )
@@ -90,7 +90,7 @@ def verify(
 def _look(target: Target, where: str, has_contracts: bool, findings: Findings, send: Send) -> None:
     watch, reporting = watch_for(findings, where)
     contracts = contracts_of(watch) if has_contracts else None
-    send(Unseen(watch.driver.unseen))
+    send(unseen(watch, reporting))
 
     from graphlint.runtime.examine.look import look_at
 
@@ -98,6 +98,7 @@ def _look(target: Target, where: str, has_contracts: bool, findings: Findings, s
         _settle(target)
     with watch.watching():
         measured = look_at(lambda: target, watch, reporting, lambda _step: None)
+    send(unseen(watch, reporting))
     send(Measured(measured | counts(watch, reporting)))
     if contracts is not None:
         send(Contracted(contracts.made()))

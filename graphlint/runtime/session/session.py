@@ -115,7 +115,7 @@ class Session:
         where = witness(self.on, shapes_only=self.shapes_only)
         send(Witness("capture" if where == CUDA else where))
         watch, reporting = watch_for(findings, where)
-        send(Unseen(watch.driver.unseen))
+        send(unseen(watch, reporting))
 
         from graphlint.runtime.examine.look import run_target
         from graphlint.runtime.examine.program import run_program
@@ -127,10 +127,11 @@ class Session:
             send(Stage("run"))
             reruns = Reruns(watch, reporting)
             run_program(self.spec.path.resolve(), watch, reporting)
-            send(Unseen("; ".join(filter(None, (watch.driver.unseen, reruns.unseen)))))
+            reporting.unseen += filter(None, [reruns.unseen])
             measured["compared"] = reruns.compared
         else:
             measured = run_target(self.spec, self.runs, watch, reporting, lambda name: send(Stage(name)))
+        send(unseen(watch, reporting))
         send(Measured(measured | counts(watch, reporting)))
         send(Joint(joint(watch)))
         if contracts is not None:
@@ -171,6 +172,11 @@ def counts(watch: Watch, reporting: Reporting) -> dict[str, float]:
     """How often was captured and replayed, and how much of what is compiled is graphed."""
     captured = {"captures": len(watch.captures), "replays": sum(one.replays for one in watch.captures)}
     return captured | reporting.compiled.share
+
+
+def unseen(watch: Watch, reporting: Reporting) -> Unseen:
+    """What could not be seen, as far as it is known by now."""
+    return Unseen("; ".join(filter(None, (watch.driver.unseen, *reporting.unseen))))
 
 
 def watch_for(findings: Findings, where: str) -> tuple[Watch, Reporting]:

@@ -64,7 +64,9 @@ class Recorder(DispatchMode):
             result = self._run_captured(self.capture, call)
         if self._trace is not None:
             stack = user_stack(sys._getframe())
-            self._trace.append(Traced(call.name, stack, call.numbers, tensors(result), call.operator.is_unfilled))
+            self._trace.append(
+                Traced(call.name, stack, call.numbers, tensors(result), call.operator.is_unfilled, call.draws)
+            )
         return result
 
     @contextmanager

@@ -73,6 +73,23 @@ def threaded():
     return step, inputs
 
 
+def drawing(scale):
+    def step(x):
+        if torch.cuda.is_current_stream_capturing():
+            return x * (torch.rand(x.shape[::-1], device="cuda").T < 0.5) * scale
+        return torch.nn.functional.dropout(x)
+
+    return step, inputs
+
+
+def drawing_others():
+    return drawing(2)
+
+
+def drawing_larger():
+    return drawing(200)
+
+
 def recurrent():
     layer = torch.nn.LSTM(8, 4, bidirectional=True).cuda()
     return torch.no_grad()(lambda x: layer(x)[0]), inputs  # its kernel returns less where nothing records gradients
@@ -114,6 +131,13 @@ def test_a_target_that_is_safe_is_silent(factory: str, tmp_path: Path) -> None:
     report = look(tmp_path, factory)
     assert [] == places(report) and report.targets[0].problem == ""
     assert report.witness == "emulator" and report.summary.regions == 1
+
+
+def test_other_random_numbers_are_no_difference_that_counts(tmp_path: Path) -> None:
+    """Another kernel may draw others; what is more than they explain is told."""
+    report = look(tmp_path, "drawing_others")
+    assert [] == places(report) and "other random numbers" in report.targets[0].unseen
+    assert [("GL405", "if torch.cuda.is_current_stream_capturing():")] == places(look(tmp_path, "drawing_larger"))
 
 
 def test_a_number_that_changes_between_calls_is_found_by_comparing(tmp_path: Path) -> None:
