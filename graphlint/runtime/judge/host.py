@@ -31,7 +31,7 @@ def after_capture(capture: Capture, hooks: Container[CodeType]) -> Iterator[Trou
         if effect == "escaping-allocation" and isinstance(step, str) and not is_read(step, binding.place.path):
             continue
         if effect is not None:
-            is_own = (
+            is_own = (effect == "escaping-allocation" and binding.is_given) or (
                 effect == "lost-side-effect"
                 and binding.access.how == "write"
                 and _is_read_by_region_alone(capture, binding)

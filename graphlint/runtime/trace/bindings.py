@@ -34,7 +34,8 @@ class Access:
 class Binding:
     """A name of the host's state that a region read or changed: how to look it up again, and what it held.
 
-    `entered` is what it held before the line ran for the first time, `left` what it held when the region had run.
+    `entered` is what it held before the line ran for the first time, `left` what it held when the region had run. It
+    `is_given` by the region if what it belongs to is.
     """
 
     access: Access
@@ -43,6 +44,7 @@ class Binding:
     entered: Description
     is_local: bool
     left: Description = field(default_factory=dict)
+    is_given: bool = False
 
     @property
     def span(self) -> Span:

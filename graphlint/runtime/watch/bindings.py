@@ -38,7 +38,7 @@ class RecordedBindings(Bindings):
         super().__init__(opening)
         self._births = Births(opening)
         self._held: dict[int, object] = {}  # containers by identity, while the region runs
-        self._containers: dict[tuple[Access, CodeType], int] = {}  # behind what was found
+        self._roots: dict[tuple[Access, CodeType], Callable[[], object]] = {}  # what the name of an access stands for
         self._random: tuple[object, ...] = ()
         self._threads: dict[int, bool] = {}  # by identity, whether it runs for the region
         self._last: Place | None = None
@@ -67,9 +67,15 @@ class RecordedBindings(Bindings):
             self._note_draws()
         self._births.ended()
         gone = {key for key in self._held if sys.getrefcount(self._held[key]) <= _OWN_REFERENCES}
-        self.found = {at: one for at, one in self.found.items() if self._containers.get(at) not in gone}
-        for binding in self.found.values():
-            binding.left = binding.look_up()
+        given = {id(_local_of_running(one.root, code)) for one, code in self.found if self._is_result(one, code)}
+        for at, root in self._roots.items():
+            owner = id(root())
+            if owner in gone:
+                del self.found[at]
+                continue
+            self.found[at].left = self.found[at].look_up()
+            self.found[at].is_given = bool(at[0].steps) and owner in given
+        self._roots.clear()
         self._held.clear()
 
     def _line(self, frame: FrameType, line: int) -> None:
@@ -84,6 +90,10 @@ class RecordedBindings(Bindings):
                 binding = self._bind(access, frame)
                 if binding is not None:
                     self.found[access, code] = binding
+
+    def _is_result(self, access: Access, code: CodeType) -> bool:
+        """Whether the code that opens the region gives a variable something there."""
+        return code is self.opening and access.how == "write" and not access.steps
 
     def _is_of_region(self, frame: FrameType) -> bool:
         """Whether the capturing thread runs, or one of autograd's that runs hooks for it; another has its own work."""
@@ -116,11 +126,10 @@ class RecordedBindings(Bindings):
         def look_up() -> Description:
             return describe(follow(root(), access.steps))
 
-        if is_local and (key := id(root())) in self._held:
-            self._containers[access, code] = key
         entered = look_up()
         if not entered and access.how in ("read", "call"):
             return None
+        self._roots[access, code] = root
         return Binding(access, place_of(frame), look_up, entered, is_local)
 
 

@@ -68,6 +68,24 @@ gc.disable()
 assert main()() is None
 """
 
+TABLE = """
+class Table(dict):
+    def put(self, key, value):
+        self[key] = value
+
+def policy(table):
+    {step}
+    return table
+
+table = Table(x=x)
+with torch.cuda.graph(graph):
+    out = policy(table)
+for value in (2.0, 3.0, 4.0):
+    x.fill_(value)
+    graph.replay()
+    log.append(out["y"].sum().item())
+"""
+
 BETWEEN = """
 def record(x):
     with torch.cuda.stream(stream):
@@ -227,6 +245,8 @@ CAPTURING = "torch.cuda.is_current_stream_capturing()"
         (KEEPS.format(), set()),
         (DRAWS.format(asked="True"), set()),
         (DRAWS.format(asked=CAPTURING), set()),
+        (TABLE.format(step="table.put('y', table['x'] * 2)"), set()),
+        (TABLE.format(step="'y' in table or table.put('y', x * 0); table['y'].add_(table['x'])"), {"GL402"}),
         (TAKES.format(iterator="iter([2, 3, 4])", value="next(numbers)"), {"GL402"}),
         (TAKES.format(iterator="(one for one in (2, 3))", value="next(numbers)"), {"GL402"}),
         (TAKES.format(iterator="itertools.count(2)", value="next(numbers)"), {"GL402"}),
