@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,25 @@ def test_methods_of_modules_are_those_of_the_catalogue() -> None:
     """What a method does to a module is said of one that every module has."""
     (base,) = LEXICON.modules["base"]
     assert [name for name in LEXICON.methods if CATALOGUE.find(f"{base}.{name}") is None] == []
+
+
+def test_modules_that_hold_parameters_are_known_by_their_names() -> None:
+    """Each class of torch that comes with some, when it is made of small numbers."""
+    torch = pytest.importorskip("torch")
+    classes = [one for one in vars(torch.nn).values() if isinstance(one, type) and issubclass(one, torch.nn.Module)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what some of them say of these numbers
+        with_parameters = [one for one in classes if any(_has_parameters(one, *[2] * count) for count in range(1, 4))]
+    assert len(with_parameters) > 40
+    assert [one for one in with_parameters if not LEXICON.is_trained(f"torch.nn.{one.__name__}")] == []
+    assert not any(map(LEXICON.is_trained, ("torch.nn.MSELoss", "torch.nn.ReLU", "torch.nn.modules.dropout.Dropout")))
+
+
+def _has_parameters(cls: type, *sizes: int) -> bool:
+    try:
+        return any(True for _ in cls(*sizes).parameters())  # type: ignore[attr-defined]
+    except (AssertionError, AttributeError, NotImplementedError, TypeError, ValueError):
+        return False
 
 
 @pytest.mark.parametrize(("group", "is_attribute"), [("attributes", True), ("methods", False)])

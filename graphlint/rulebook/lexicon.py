@@ -22,7 +22,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "devices": ("device", "host", "neither"),
     "callables": ("applied", "called", "branches", "backward", "default_device"),
     "containers": ("dict", "list", "sequential"),
-    "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps"),
+    "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps", "trained"),
     "methods": (
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
         "registers", "registers_tensors", "states", "trains",
@@ -83,6 +83,7 @@ class Lexicon:
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]
         self.device_types = frozenset(name for name, kind in self._types.items() if kind == "device")
+        self._trained = re.compile("|".join(map(translate, self.modules["trained"])))
         self._namespaces = tuple(f"{namespace}." for namespace in self.modules["namespaces"])
 
     def promised(self, name: str) -> str | None:
@@ -111,6 +112,10 @@ class Lexicon:
     def is_module(self, cls: str) -> bool:
         """Whether a class is one of modules, to judge by where it stands."""
         return cls.startswith(self._namespaces)
+
+    def is_trained(self, cls: str) -> bool:
+        """Whether a class is one of modules that may hold parameters, to judge by its name."""
+        return self.is_module(cls) and self._trained.match(cls) is not None
 
     def is_optimizer(self, cls: str) -> bool:
         """Whether a class is one of torch's optimizers, to judge by where it stands."""

@@ -465,6 +465,53 @@ def test_a_loss_that_nobody_knows_has_no_gradients(tmp_path: Path, zeroed: str, 
     assert told == [code for _, _, code in analyse(tmp_path, program).shown if code == "GL705"]
 
 
+LOSS = """
+import torch
+
+class Loss(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.activation = 2.0, torch.nn.Sigmoid()
+        {own}
+
+    def forward(self, x):
+        return (self.activation(x) * self.scale).sum()
+
+model, criterion = torch.nn.Linear(4, 1).cuda(), {criterion}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.ones(2, 4, device="cuda")
+
+def step():
+    optimizer.zero_grad()
+    loss = criterion({given})
+    loss.backward(){mark}
+
+step()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    step()
+for _ in range(3):
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("criterion", "given", "own", "mark"),
+    [
+        ("torch.nn.MSELoss()", "model(x), x", "pass", ""),
+        ("Loss()", "model(x)", "pass", ""),
+        ("Loss()", "model(x)", "self.scale = torch.nn.Parameter(torch.ones(1))", "  # expect: GL705"),
+        ("torch.nn.PReLU().cuda()", "model(x)", "pass", "  # expect: GL705"),
+    ],
+)
+def test_a_loss_without_parameters_has_no_gradients(
+    tmp_path: Path, criterion: str, given: str, own: str, mark: str
+) -> None:
+    """The optimizer, which does not know of it, drops all that there are."""
+    expected, shown = of(tmp_path, LOSS.format(criterion=criterion, given=given, own=own, mark=mark), "GL705")
+    assert expected == shown
+
+
 @pytest.mark.parametrize(
     "each",
     [

@@ -27,7 +27,7 @@ class Gradients(Listener):
     """Follows one run. Gradients are known by what owns their parameters: modules, and tensors that are leaves."""
 
     tell: Tell
-    is_module: Callable[[str], bool]  # whether a class outside of the project is one of modules
+    is_trained: Callable[[str], bool]  # whether a class outside of the project is one of modules with parameters
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
     zeroed: set[Thing] = field(default_factory=set)  # of these, whose gradients were zeroed in place
     found: dict[Capture, _Found] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Gradients(Listener):
             case Instance():
                 return thing.is_module and not thing.state.get("frozen")
             case Made():
-                return not thing.state.get("frozen") and self.is_module(thing.cls)
+                return not thing.state.get("frozen") and self.is_trained(thing.cls)
         return thing in self.models
 
     def replayed(self, capture: Capture, place: Place) -> None:

@@ -99,7 +99,7 @@ class Rehearsal:
             Inputs(self._tell, life["unfilled"]),
             Outputs(self._tell, replays),
             Borrowed(self._tell),
-            Gradients(self._tell, self.interpreter.lexicon.is_module),
+            Gradients(self._tell, self.interpreter.lexicon.is_trained),
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
