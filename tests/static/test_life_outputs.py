@@ -465,6 +465,57 @@ def test_a_loss_that_nobody_knows_has_no_gradients(tmp_path: Path, zeroed: str, 
     assert told == [code for _, _, code in analyse(tmp_path, program).shown if code == "GL705"]
 
 
+GATHERED = """
+import sys, torch
+
+steps = int(sys.argv[1])
+
+model = torch.nn.Linear(4, 1).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), capturable=True)
+x = torch.ones(2, 4, device="cuda")
+
+def gather():
+    model(x).sum().backward(){mark}
+
+def update():
+    optimizer.step()
+    {zeroed}
+
+gather()
+optimizer.zero_grad(set_to_none=False)
+gathering, updating = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+with torch.cuda.graph(gathering):
+    gather()
+with torch.cuda.graph(updating):
+    update()
+
+def train():
+    for number in range(steps):
+        gathering.replay()
+        gathering.replay()
+        updating.replay()
+        {after}
+
+train()
+"""
+ZEROED = "optimizer.zero_grad(set_to_none=False)"
+
+
+@pytest.mark.parametrize(
+    ("zeroed", "after", "mark"),
+    [
+        (ZEROED, "pass", ""),
+        ("pass", ZEROED, ""),
+        ("pass", f"if number % 2: {ZEROED}", ""),
+        ("pass", "pass", "  # expect: GL705"),
+    ],
+)
+def test_gradients_that_something_sets_to_zero_are_gathered(tmp_path: Path, zeroed: str, after: str, mark: str) -> None:
+    """Another graph, or what runs behind replays, begins them anew; in between, they add up on purpose."""
+    expected, shown = of(tmp_path, GATHERED.format(zeroed=zeroed, after=after, mark=mark), "GL705")
+    assert expected == shown
+
+
 LOSS = """
 import torch
 

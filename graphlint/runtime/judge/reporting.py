@@ -104,7 +104,7 @@ class Reporting:
         troubles = [
             *audit.before_replay(capture, self.watch.living_pools),
             *host.before_replay(capture, is_alone),
-            *self.training.replays(capture, self.outside.inputs.touched),
+            *self.training.replays(capture),
             *(trouble for one in self.graphed for trouble in one.replays(capture)),
         ]
         for trouble in troubles if capture.region.kind != COMPILED else ():
@@ -124,7 +124,7 @@ class Reporting:
         self.compiled.ended()
         if not has_failed:
             self._tell_unused()
-            for one in self.growth.ended():
+            for one in (*self.growth.ended(), *self.training.ended(self.outside.inputs.touched)):
                 self.tell(*one)
         for trouble in self.watch.process.left() if self.watch.captures else ():
             self.findings.add(trouble.effect, trouble.stack, said=trouble.said)

@@ -28,6 +28,10 @@ class Training:
     def __init__(self, accumulating: Container[str | None]) -> None:
         self._accumulating = accumulating
         self._gradients: dict[int, list[Gradient]] = {}
+        self._grown: dict[int, Capture] = {}  # gradients to which more than one replay has added
+        self._overwritten: set[int] = (
+            set()
+        )  # memory that a graph writes whatever it held: of gradients, it begins them anew
 
     def captured(self, capture: Capture) -> Iterator[Trouble]:
         """A step was captured: state that it made itself is made anew by each replay."""
@@ -48,6 +52,9 @@ class Training:
             if key in capture.internals or (external is not None and external.is_written):
                 grows = external is not None and external.written_by in self._accumulating
                 found.append(Gradient(weakref.ref(leaf), key, grows))
+        for key, external in capture.externals.items():
+            if set(external.writes) - set(external.reads):
+                self._overwritten.add(key)
         capture.leaves.clear()
         self._gradients[id(capture)] = found
 
@@ -58,13 +65,20 @@ class Training:
             if parameter is not None and gradient.memory in capture.internals:
                 parameter.grad = None
 
-    def replays(self, capture: Capture, touched: set[int]) -> Iterator[Trouble]:
-        """A step is about to be replayed; `touched` is memory that was written outside since the capture."""
+    def replays(self, capture: Capture) -> Iterator[Trouble]:
+        """A step is about to be replayed."""
         for gradient in self._gradients.get(id(capture), ()):
             parameter = gradient.parameter()
             if parameter is None or not capture.backward:
                 continue
             if parameter.grad is None or storage_key(parameter.grad) != gradient.memory:
                 yield Trouble("lost-gradient", capture.backward, "`.grad` is not what the graph writes")
-            elif gradient.grows and gradient.memory not in touched:
-                yield Trouble("accumulated-gradient", capture.backward, "nothing sets it to zero between replays")
+            elif gradient.grows and capture.replays:
+                self._grown[gradient.memory] = capture
+
+    def ended(self, touched: set[int]) -> Iterator[tuple[Capture, Trouble]]:
+        """The program has run: gradients to which replays have added, and that nothing has ever begun anew."""
+        for memory, capture in self._grown.items():
+            if memory not in touched | self._overwritten:
+                said = "nothing sets it to zero between replays"
+                yield capture, Trouble("accumulated-gradient", capture.backward, said)

@@ -15,11 +15,17 @@ from graphlint.static.syntax.traversal import walk
 
 @dataclass
 class _Found:
-    """A backward that adds to gradients: whose, and whose hold something that the next replay adds to."""
+    """A backward that adds to gradients: whose, and whose hold something that the next replay adds to.
+
+    Replays that follow each other may gather gradients on purpose, until something outside of the graph zeroes them.
+    """
 
     place: Place
     owners: set[Thing]
     left: set[Thing]
+    is_replayed: bool = False
+    adds_up: bool = False
+    is_gathering: bool = False
 
 
 @dataclass
@@ -31,6 +37,7 @@ class Gradients(Listener):
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
     zeroed: set[Thing] = field(default_factory=set)  # of these, whose gradients were zeroed in place
     found: dict[Capture, _Found] = field(default_factory=dict)
+    cleared: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a graph sets to zero in place
     lost: dict[Capture, Place] = field(default_factory=dict)
     computed: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a region computes
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
@@ -70,6 +77,9 @@ class Gradients(Listener):
             self.zeroed |= owners
             for found in self.found.values():
                 found.left = found.left - owners if owners else set()
+                found.is_gathering |= found.is_replayed and not found.left
+        if self.ledger.capture is not None and not to_none:
+            self.cleared.setdefault(self.ledger.capture, set()).update(owners)
         if to_none or self.ledger.capture is not None:
             self.held -= owners
             self.held -= self.models  # who drops some gradients has none where nobody knows: of a loss, say
@@ -117,20 +127,27 @@ class Gradients(Listener):
     def replayed(self, capture: Capture, place: Place) -> None:
         found = self.found.get(capture)
         if found is not None:
-            if found.left:
+            if found.left and not found.is_replayed:
                 self._tell_found(capture)
-            found.left = set(found.owners)
+            found.adds_up |= bool(found.left)
+            found.is_gathering |= found.is_replayed and _may_begin_anew(place)
+            found.is_replayed, found.left = True, set(found.owners)
         if capture in self.lost:
             self.tell(GradientDropped(), self.lost.pop(capture), capture)
         if capture in self.exchanged:
             self.tell(InputReplaced("", capture.region.line, True), self.exchanged.pop(capture), capture)
 
     def finished(self) -> None:
-        for capture in [one for one in self.found if not one.replays and not _handles_gradients(one.place)]:
-            self._tell_found(capture)
+        for capture, found in self.found.items():
+            is_unknown = not capture.replays and not _handles_gradients(capture.place)
+            if is_unknown or (found.adds_up and not found.is_gathering):
+                self._tell_found(capture)
 
     def _tell_found(self, capture: Capture) -> None:
-        self.tell(GradientFound(), self.found[capture].place, capture)
+        found = self.found[capture]
+        others = (owners for one, owners in self.cleared.items() if one is not capture)
+        if not found.owners <= set().union(*others):  # else it gathers what several replays give, on purpose
+            self.tell(GradientFound(), found.place, capture)
 
 
 def _closure(values: Iterable[Object]) -> set[Thing]:
@@ -148,6 +165,20 @@ def _closure(values: Iterable[Object]) -> set[Thing]:
 def _handles_gradients(place: Place) -> bool:
     """Whether a function speaks of gradients by itself, so that it may zero them in a way that is not followed."""
     return any(_zeroes_gradients(part, place) for part in walk(place.function.code.body))
+
+
+def _may_begin_anew(place: Place) -> bool:
+    """Whether a function zeroes gradients in place, be it under a condition that nobody knows."""
+    calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
+    return _handles_gradients(place) or any(_zeroes_in_place(call) for call in calls)
+
+
+def _zeroes_in_place(call: ir.Call) -> bool:
+    settings = {one.keyword: one.value for one in call.arguments}
+    match call.func, settings.get("set_to_none"):
+        case ir.Attribute(attr="zero_grad"), ir.Literal(value=False):
+            return True
+    return False
 
 
 def _zeroes_gradients(node: object, place: Place) -> bool:

@@ -120,6 +120,23 @@ for number in range(5):
     graph.replay()
 """
 
+GATHERS = """
+optimizer = torch.optim.SGD([w], lr=0.1)
+(w * x).sum().backward()
+optimizer.zero_grad(set_to_none=False)
+with torch.cuda.graph(graph):
+    (w * x).sum().backward()
+update = torch.cuda.CUDAGraph()
+with torch.cuda.graph(update):
+    optimizer.step()
+    {inside}
+for _ in range(3):
+    graph.replay()
+    graph.replay()
+    update.replay()
+    {behind}
+"""
+
 KEEPS = """
 class Runner:
     def __init__(self):
@@ -242,6 +259,9 @@ CAPTURING = "torch.cuda.is_current_stream_capturing()"
         (TRAINS.format(optimizer="SGD", options="momentum=0.9", zero="pass"), set()),
         (TRAINS.format(optimizer="Adam", options="capturable=True", zero="pass"), set()),
         (TRAINS.format(optimizer="Adam", options="capturable=True", zero="optimizer.zero_grad()"), set()),
+        (GATHERS.format(inside="optimizer.zero_grad(set_to_none=False)", behind="pass"), set()),
+        (GATHERS.format(inside="pass", behind="optimizer.zero_grad(set_to_none=False)"), set()),
+        (GATHERS.format(inside="w.grad.mul_(0.5)", behind="pass"), {"GL705"}),
         (KEEPS.format(), set()),
         (DRAWS.format(asked="True"), set()),
         (DRAWS.format(asked=CAPTURING), set()),
