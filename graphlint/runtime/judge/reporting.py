@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from torch import Tensor
+
 from graphlint.rule import Hit
 from graphlint.runtime.compare.comparison import Difference
 from graphlint.runtime.compare.divergence import Divergence
@@ -40,7 +42,7 @@ class Reporting:
         self.order = Order(self.tell, watch.clocks)
         self.growth = Growth()
         self.compiled = CompiledFunctions(watch, findings)
-        self.training = Training(causes.catalogue.families["accumulating"])
+        self.training = Training(causes.catalogue.families["accumulating"], self._is_zero)
         self.undecided: frozenset[str] = frozenset()  # effects that a comparison is to decide
         self.is_trying = False  # what a capture does that goes past refusals is not the program's
         self._held: list[tuple[Capture, Trouble]] = []
@@ -104,13 +106,17 @@ class Reporting:
         troubles = [
             *audit.before_replay(capture, self.watch.living_pools),
             *host.before_replay(capture, is_alone),
-            *self.training.replays(capture),
+            *self.training.replays(capture, self.outside.inputs.touched),
             *(trouble for one in self.graphed for trouble in one.replays(capture)),
         ]
         for trouble in troubles if capture.region.kind != COMPILED else ():
             self.tell(capture, trouble)
         self.outside.replays(capture)
         self.order.replays(capture)
+
+    def _is_zero(self, tensor: Tensor) -> bool:
+        with self.watch.ignoring():
+            return self.watch.driver.has_numbers and not bool(tensor.any())
 
     def groups_destroyed(self, stack: Stack) -> None:
         """Ranks part while graphs may still send something."""
@@ -124,8 +130,10 @@ class Reporting:
         self.compiled.ended()
         if not has_failed:
             self._tell_unused()
-            for one in (*self.growth.ended(), *self.training.ended(self.outside.inputs.touched)):
+            for one in self.growth.ended():
                 self.tell(*one)
+        for one in self.training.ended(self.outside.inputs.touched):
+            self.tell(*one)
         for trouble in self.watch.process.left() if self.watch.captures else ():
             self.findings.add(trouble.effect, trouble.stack, said=trouble.said)
         for operator, stack in self.watch.recorder.strays:

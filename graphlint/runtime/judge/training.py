@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -23,10 +23,14 @@ class Gradient:
 
 
 class Training:
-    """Follows the gradients and the optimizers of captured steps; operators `accumulating` gradients add to them."""
+    """Follows the gradients and the optimizers of captured steps; operators `accumulating` gradients add to them.
 
-    def __init__(self, accumulating: Container[str | None]) -> None:
+    `is_zero` tells whether a tensor is, as far as its numbers are known.
+    """
+
+    def __init__(self, accumulating: Container[str | None], is_zero: Callable[[torch.Tensor], bool]) -> None:
         self._accumulating = accumulating
+        self._is_zero = is_zero
         self._gradients: dict[int, list[Gradient]] = {}
         self._grown: dict[int, Capture] = {}  # gradients to which more than one replay has added
         self._overwritten: set[int] = (
@@ -65,8 +69,8 @@ class Training:
             if parameter is not None and gradient.memory in capture.internals:
                 parameter.grad = None
 
-    def replays(self, capture: Capture) -> Iterator[Trouble]:
-        """A step is about to be replayed."""
+    def replays(self, capture: Capture, touched: set[int]) -> Iterator[Trouble]:
+        """A step is about to be replayed; `touched` is memory that was written outside since the capture."""
         for gradient in self._gradients.get(id(capture), ()):
             parameter = gradient.parameter()
             if parameter is None or not capture.backward:
@@ -75,6 +79,8 @@ class Training:
                 yield Trouble("lost-gradient", capture.backward, "`.grad` is not what the graph writes")
             elif gradient.grows and capture.replays:
                 self._grown[gradient.memory] = capture
+            elif gradient.grows and gradient.memory not in touched and not self._is_zero(parameter.grad):
+                yield Trouble("accumulated-gradient", capture.backward, "it holds something before the first replay")
 
     def ended(self, touched: set[int]) -> Iterator[tuple[Capture, Trouble]]:
         """The program has run: gradients to which replays have added, and that nothing has ever begun anew."""

@@ -130,7 +130,7 @@ class Gradients(Listener):
             if found.left and not found.is_replayed:
                 self._tell_found(capture)
             found.adds_up |= bool(found.left)
-            found.is_gathering |= found.is_replayed and _may_begin_anew(place)
+            found.is_gathering |= found.is_replayed and _may_begin_anew(place, capture.place)
             found.is_replayed, found.left = True, set(found.owners)
         if capture in self.lost:
             self.tell(GradientDropped(), self.lost.pop(capture), capture)
@@ -167,18 +167,20 @@ def _handles_gradients(place: Place) -> bool:
     return any(_zeroes_gradients(part, place) for part in walk(place.function.code.body))
 
 
-def _may_begin_anew(place: Place) -> bool:
-    """Whether a function zeroes gradients in place, be it under a condition that nobody knows."""
-    calls = (part for part in walk(place.function.code.body) if isinstance(part, ir.Call))
-    return _handles_gradients(place) or any(_zeroes_in_place(call) for call in calls)
+def _may_begin_anew(place: Place, captured: Place) -> bool:
+    """Whether a function that replays zeroes gradients in place, be it under a condition that nobody knows."""
+    function = place.function
+    calls = [part for part in walk(function.code.body) if isinstance(part, ir.Call) and _zeroes_in_place(part, place)]
+    is_home = function.code is captured.function.code
+    return any(not is_home or function.line_of(call) > captured.line for call in calls)
 
 
-def _zeroes_in_place(call: ir.Call) -> bool:
+def _zeroes_in_place(call: ir.Call, place: Place) -> bool:
     settings = {one.keyword: one.value for one in call.arguments}
     match call.func, settings.get("set_to_none"):
         case ir.Attribute(attr="zero_grad"), ir.Literal(value=False):
             return True
-    return False
+    return _zeroes_gradients(call, place)
 
 
 def _zeroes_gradients(node: object, place: Place) -> bool:
