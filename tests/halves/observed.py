@@ -26,8 +26,6 @@ LOADED = (
     "torch",
     "graphlint.runtime.session.isolation",
     "graphlint.runtime.session.preloaded",
-    "graphlint.runtime.device.emulator.backend",
-    "graphlint.runtime.examine.look",
     "tests.runtime.torchvision_operators",
     "torch._dynamo",
     "torch.distributed.optim",  # compiles by TorchScript when it is imported, which fails where torch is emulated

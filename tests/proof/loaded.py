@@ -1,17 +1,13 @@
-"""What the processes of targets find loaded: the steps, the tables that they read, and what programs import."""
+"""What the processes of targets find loaded besides what `verify` loads for them: what programs import."""
 
 import importlib
 
+from proof.pages import use_large_pages
+
 NEEDED = (
-    "graphlint.runtime.device.emulator.backend",
     "graphlint.runtime.device.emulator.collectives",
-    "graphlint.runtime.examine.graphed",
-    "graphlint.runtime.examine.look",
-    "graphlint.runtime.examine.program",
-    "graphlint.runtime.examine.reruns",
-    "graphlint.runtime.judge.calls",
     "graphlint.runtime.session.isolation",
-    "graphlint.runtime.session.preloaded",  # the rules and their tables
+    "graphlint.runtime.session.preloaded",
     "proof.verdicts",  # a process loads what asks for it
     "torch._dynamo",  # optimizers import it
     "torch._subclasses.schema_check_mode",
@@ -22,3 +18,4 @@ for name in NEEDED:
     importlib.import_module(name)
 
 importlib.import_module("graphlint.runtime.trace.modes").leave_alone()
+use_large_pages()

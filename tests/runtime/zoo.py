@@ -38,7 +38,7 @@ LIBRARIES = ("transformers", "timm")
 LOADED = (
     "torch",
     "graphlint.runtime.session.isolation",
-    "graphlint.runtime.device.emulator.backend",
+    "graphlint.runtime.session.preloaded",
     "tests.runtime.zoo_libraries",
 )
 

@@ -44,13 +44,12 @@ def witnesses() -> dict[Effect, list[Witness]]:
     catalogue._found = {}  # what was looked up before
     found: dict[Effect, list[Witness]] = defaultdict(list)
     with using(catalogue):
-        for judged in judge(statements(), everything=True):
-            if not judged.record["captures"]:
-                for label in labels.keys() & {f.message for f in judged.findings if f.code in judged.breaking}:
-                    found[labels[label]].append(judged.record)
+        for judged in judge((one for one in statements() if not one["captures"]), everything=True):
+            for label in labels.keys() & {f.message for f in judged.findings if f.code in judged.breaking}:
+                found[labels[label]].append(judged.record)
         for program in all_programs():
             asked = expected(program)
-            for finding in findings(program):
+            for finding in findings(program) if asked else ():
                 if finding.message in labels and (finding.span.path, finding.span.line, finding.code) in asked:
                     found[labels[finding.message]].append(program)
     return found

@@ -31,11 +31,13 @@ def _sum(tensor: Tensor) -> Tensor:
     """Its numbers, each times one of its place, added up with what overflows left out."""
     total = torch.zeros((), dtype=torch.int64, device=tensor.device)
     for part in bits(tensor).reshape(-1).split(_STRETCH):
-        total = total * _FACTOR + (part.long() * _weights(tensor.device)[: part.numel()]).sum()
+        count = part.numel()
+        weights = _weights(tensor.device, 1 << (count - 1).bit_length())
+        total = total * _FACTOR + (part.long() * weights[:count]).sum()
     return total
 
 
 @functools.cache
-def _weights(device: torch.device) -> Tensor:
-    mixed = torch.arange(1, _STRETCH + 1, device=device) * _FACTOR
+def _weights(device: torch.device, count: int) -> Tensor:
+    mixed = torch.arange(1, count + 1, device=device) * _FACTOR
     return (mixed ^ (mixed >> 31)) * _FACTOR | 1

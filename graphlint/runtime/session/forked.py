@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.errors import UsageError
-from graphlint.rulebook import builtin_catalogue
 from graphlint.runtime.session.guard import Ending
 from graphlint.runtime.session.isolation import Work, require_fork, run_isolated
 from graphlint.runtime.session.session import Send, emulate
@@ -31,12 +30,9 @@ def run_forked(work: Work, deadline: float, heard: Callable[[Any], None]) -> End
             "this process uses a GPU already, so that no fork of it can be emulated; "
             "take a process that does not, or `graphlint verify --on emulator`"
         )
-    # Loaded here, once, and not in each fork.
-    import graphlint.runtime.device.emulator.backend
-    import graphlint.runtime.examine.look  # noqa: F401
+    import graphlint.runtime.session.preloaded  # noqa: F401 - here, once, and not in each fork
     from graphlint.runtime.device.emulator.names import taken
 
-    builtin_catalogue()
     emulated = functools.partial(_emulated, work, taken())
     return run_isolated(multiprocessing.get_context("fork"), emulated, deadline, heard)
 

@@ -33,9 +33,13 @@ def server() -> Any:
     """
     require_fork()
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["torch", "graphlint.runtime.session.isolation", "graphlint.runtime.session.preloaded"]
-    )
+    names = [
+        "torch",
+        "graphlint.cli",  # each process runs the script of the command again, as far as it is not the main one
+        "graphlint.runtime.session.isolation",
+        "graphlint.runtime.session.preloaded",
+    ]
+    context.set_forkserver_preload(names)
     return context
 
 

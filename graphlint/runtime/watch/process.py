@@ -92,6 +92,7 @@ def _known_as(owner: Any, name: str) -> str:
     return str(owner.__name__) if name == "__init__" else name
 
 
+@functools.cache
 def _sets_back(code: CodeType, setter: str) -> bool:
     """Whether a function calls a setter more than once, as who sets a state for a while does."""
     if code.co_name == "<module>":

@@ -97,14 +97,14 @@ class Judged:
             yield draw.place, HostDraw(draw.kind, _best(made).kind)
 
     def _counts(self, read: Read) -> bool:
-        """Whether a change of state is not answered by another graph, and is not how a capture is told apart."""
+        """Whether what is read computes something, and is not how a capture is told apart."""
         if read.place.is_soft:
             return False
         name = read.state.name
         looks = self.lexicon.host_state["looks"]
         if looks.match(name) and looks.match(read.place.function.code.name):
             return False  # who logs or dumps computes nothing
-        return name not in self.timing.keys and self.lexicon.guard(name.lower().lstrip("_")) is None
+        return self.lexicon.guard(name.lower().lstrip("_")) is None
 
     def _reads(self) -> dict[tuple[object, ...], tuple[Read, list[Use]]]:
         """The reads that decide something: the first of a piece of state on a line stands for all of them."""
@@ -118,8 +118,11 @@ class Judged:
         return found
 
     def _missed(self, read: Read) -> tuple[tuple[Written, When], ...]:
-        """What is written late, and what a graph that has read it does not see."""
-        return tuple(one for one in self.late(read.state) if self._misses(read, one[0]))
+        """What is written late, and what a graph that has read it does not see; another graph may answer a change."""
+        late = self.late(read.state)
+        if not late or read.state.name in self.timing.keys:
+            return ()
+        return tuple(one for one in late if self._misses(read, one[0]))
 
     def _misses(self, read: Read, written: Written) -> bool:
         if (written.module, written.qualname) in self.traces.captured:

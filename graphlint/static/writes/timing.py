@@ -9,7 +9,7 @@ import ast
 import enum
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.static.domain.evaluator import Evaluator
@@ -98,10 +98,26 @@ class Timing:
             if opened.region.entry is None:
                 self.places.setdefault(Path(opened.region.path), set()).add(opened.region.line)
         self.homes = [evaluator.project.module_at(path) for path in self.places]
-        self.opening = Named(self.homes, lambda module, definition: self._opens(module, definition.segment))
-        self.captures = self._calling(lambda name: False, self.opening)
-        self.replays = self._calling(self.replaying.match)
-        self.keys = frozenset(name for key in self._keys() for name in key.names)
+
+    @cached_property
+    def opening(self) -> Named:
+        """The functions that open a region."""
+        return Named(self.homes, lambda module, definition: self._opens(module, definition.segment))
+
+    @cached_property
+    def captures(self) -> Named:
+        """Those, and the functions that lead to them."""
+        return self._calling(lambda name: False, self.opening)
+
+    @cached_property
+    def replays(self) -> Named:
+        """The functions that lead to a replay."""
+        return self._calling(self.replaying.match)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The names that are part of a key by which a graph is picked."""
+        return frozenset(name for key in self._keys() for name in key.names)
 
     def _calling(self, does: Callable[[str], object], known: Named | None = None) -> Named:
         """The functions of the files that open regions which call what does something, and those that call them."""

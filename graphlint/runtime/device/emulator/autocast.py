@@ -28,7 +28,8 @@ class Autocast:
     def __init__(self, families: Mapping[str, Container[str]]) -> None:
         self.families = families
         self._own = threading.local()  # the type that the CPU's has while the device's is off
-        self._library = torch.library.Library("aten", "IMPL")  # what it implements lives as long as it does
+        self._implementing = threading.Lock()
+        self._library: Any = None  # what it implements lives as long as it does
 
     def patches(self) -> list[tuple[Any, str, Any]]:
         """What stands in place of what: the owner, the name, the stand-in."""
@@ -41,6 +42,7 @@ class Autocast:
             device, value = given if len(given) > 1 else (CUDA.type, *given)
             if device == CUDA.type and value is not was_enabled:
                 if value:
+                    self._implement()
                     self._own.dtype = torch.get_autocast_dtype(CPU.type)
                 enable(CPU.type, value)
                 choose(CPU.type, torch.get_autocast_dtype(CUDA.type) if value else self._own.dtype)
@@ -53,12 +55,16 @@ class Autocast:
 
         return [(torch, "set_autocast_enabled", enable_both), (torch, "set_autocast_dtype", choose_both)]
 
-    def implement(self) -> None:
-        """From here on, autocast for the CPU casts what that for a GPU does."""
-        for name in _left_alone():
-            schema, _, overload = name.partition(".")
-            operator = getattr(getattr(torch.ops.aten, schema.removeprefix("aten::")), overload or "default")
-            self._library.impl(name, functools.partial(_run, operator, self._target(schema)), _KEY)
+    def _implement(self) -> None:
+        """From here on, autocast for the CPU casts what that for a GPU does; most programs never get here."""
+        with self._implementing:
+            if self._library is not None:
+                return
+            self._library = torch.library.Library("aten", "IMPL")
+            for name in _left_alone():
+                schema, _, overload = name.partition(".")
+                operator = getattr(getattr(torch.ops.aten, schema.removeprefix("aten::")), overload or "default")
+                self._library.impl(name, functools.partial(_run, operator, self._target(schema)), _KEY)
 
     def _target(self, schema: str) -> Callable[[set[torch.dtype]], torch.dtype]:
         """The type to which an operator is cast that is given some types."""

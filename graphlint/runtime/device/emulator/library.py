@@ -76,7 +76,6 @@ class Emulator:
         self._fill_cuda()
         self._fill_accelerator()
         self._fill_unseen(self.device.refusals.catalogue)
-        self.autocast.implement()
         if torch.distributed.is_available():
             collectives: Any = importlib.import_module("graphlint.runtime.device.emulator.collectives")
             self.device.collectives = collectives.Collectives(self.streams, has_numbers=self.has_numbers)
