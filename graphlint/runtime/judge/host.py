@@ -82,8 +82,11 @@ def _is_owned(tensor: torch.Tensor, cache: object) -> bool:
     return any(hasattr(one, "__dict__") or (isinstance(one, dict) and "__name__" not in one) for one in holders)
 
 
-def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
-    """State that the region read and that holds something else now; `is_alone` is this region's only capture."""
+def before_replay(capture: Capture, is_alone: bool, touched: Container[int]) -> Iterator[Trouble]:
+    """State that the region read and that holds something else now; `is_alone` is this region's only capture.
+
+    Memory that was `touched` since the capture is filled from whatever a name holds.
+    """
     yield from changed_hyperparameters(capture)
     for binding in capture.bindings.found.values():
         if binding.access.how not in ("read", "call") or (binding.is_local and not is_alone):
@@ -97,7 +100,8 @@ def before_replay(capture: Capture, is_alone: bool) -> Iterator[Trouble]:
                 if not binding.access.steps and after == binding.left.get(key, before):
                     continue  # the region itself gives the name another tensor, at capture as in eager
                 is_state = bool(binding.access.steps) and not binding.is_local
-                yield from _moved(capture, before, after, is_state)
+                if before.key not in touched:
+                    yield from _moved(capture, before, after, is_state)
             elif isinstance(after, TensorMemory) or binding.access.how == "call":
                 continue
             elif after != binding.left.get(key, before):

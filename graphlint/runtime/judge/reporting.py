@@ -102,11 +102,12 @@ class Reporting:
         self.graphed.append(GraphedCallables(callables, captures, self.tell))
 
     def replay_begins(self, capture: Capture) -> None:
+        touched = self.outside.inputs.touched
         is_alone = sum(one.region == capture.region for one in self.watch.captures) == 1
         troubles = [
             *audit.before_replay(capture, self.watch.living_pools),
-            *host.before_replay(capture, is_alone),
-            *self.training.replays(capture, self.outside.inputs.touched),
+            *host.before_replay(capture, is_alone, touched),
+            *self.training.replays(capture, touched),
             *(trouble for one in self.graphed for trouble in one.replays(capture)),
         ]
         for trouble in troubles if capture.region.kind != COMPILED else ():

@@ -120,6 +120,28 @@ for number in range(5):
     graph.replay()
 """
 
+AROUND = """
+class Context:
+    def __init__(self, scale): self.scale = scale
+context = None
+def use(scale):
+    global context
+    context = Context(scale)
+def step():
+    return x * context.scale
+
+scale = torch.ones(4, device="cuda")
+use(scale)
+with torch.cuda.graph(graph):
+    y = step()
+for number in range(3):
+    use(torch.full((4,), float(number), device="cuda"))
+    {filled}
+    x.add_(1)
+    graph.replay()
+    log.append(y.sum().item())
+"""
+
 GATHERS = """
 optimizer = torch.optim.SGD([w], lr=0.1)
 (w * x).sum().backward()
@@ -259,6 +281,8 @@ CAPTURING = "torch.cuda.is_current_stream_capturing()"
         (TRAINS.format(optimizer="SGD", options="momentum=0.9", zero="pass"), set()),
         (TRAINS.format(optimizer="Adam", options="capturable=True", zero="pass"), set()),
         (TRAINS.format(optimizer="Adam", options="capturable=True", zero="optimizer.zero_grad()"), set()),
+        (AROUND.format(filled="scale.copy_(context.scale)"), set()),
+        (AROUND.format(filled="pass"), {"GL508"}),
         (GATHERS.format(inside="optimizer.zero_grad(set_to_none=False)", behind="pass"), set()),
         (GATHERS.format(inside="pass", behind="optimizer.zero_grad(set_to_none=False)"), set()),
         (GATHERS.format(inside="w.grad.mul_(0.5)", behind="pass"), {"GL705"}),
