@@ -54,6 +54,9 @@ class Evaluator(Protocol):
     def decorate(self, decorator: Value, value: Value, frame: Frame) -> Value:
         """What a decorator makes of a function."""
 
+    def changed_copy(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """What a call of `dataclasses.replace` makes."""
+
     def named_tuple(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """The class that a call of `namedtuple` makes."""
 

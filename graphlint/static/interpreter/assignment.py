@@ -90,6 +90,8 @@ class Assignment:
             match member, target:
                 case Instance(), _:
                     self.write(member, target.attr, value, target, frame)
+                    if member is receiver:
+                        self._settle(member, target.attr, value, frame)
                 case Class(), _:
                     self.interpreter.classes.patch(member.definition, target.attr, value)
                 case Tensor(), ir.Attribute(value=ir.Name(id=name), attr="data"):
@@ -105,6 +107,11 @@ class Assignment:
             self.interpreter.heap.write(instance, name, value)
         if not instance.in_region:
             self._keep(target, value, frame)
+
+    def _settle(self, instance: Instance, name: str, value: Value, frame: Frame) -> None:
+        """Before a region, an object that is made on the way holds what it was given last."""
+        if not (frame.in_region or frame.is_unlikely or frame.constructing):
+            self.interpreter.heap.recent.assign(instance, name, value)
 
     def settle_moved(self, target: ir.Attribute, call: ir.Call, value: Value, frame: Frame) -> None:
         """`self.table = self.table.to(x.device)` before a region: from then on it lies there."""

@@ -47,7 +47,8 @@ class Conditions:
                 continue
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             frame.assume(node.test, answer)
-            results.append(self.interpreter.eval(branch, frame))
+            with self.interpreter.heap.recent.perhaps():
+                results.append(self.interpreter.eval(branch, frame))
             if device_tensor(results[-1]) is not None:
                 self.interpreter.used("branch", node.test, TRUE, frame)
             frame.assumed = assumed
@@ -105,7 +106,8 @@ class Conditions:
         if frame.known.get(node.left) is None and isinstance(node.left, ir.Compare):
             says_kind = node.left.comparisons[0][0] in ("is", "is not")
             frame.doubtful = doubtful or not says_kind or names_in(node.left).isdisjoint(names_in(node.right))
-        yield
+        with self.interpreter.heap.recent.perhaps():
+            yield
         frame.env, frame.assumed, frame.doubtful = _with_new_names(before, frame.env), assumed, doubtful
 
 

@@ -14,6 +14,7 @@ from graphlint.static.domain.program import ANY, Bound, Class, Function, Instanc
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import is_word, parts_with, rebound_in, stores
 from graphlint.static.interpreter.names import loosened
+from graphlint.static.interpreter.recent import Recent
 from graphlint.static.models import results
 from graphlint.values import (
     NONE,
@@ -52,6 +53,7 @@ class Heap:
         self.searched: set[tuple[Instance, str]] = set()
         self.assigned: dict[tuple[ClassDefinition, str], int] = {}
         self.assumed: dict[tuple[ClassDefinition, str], Value] = {}  # what a configuration says of attributes
+        self.recent = Recent(self.objects, self.replace)
 
     def instance(self, cls: ClassDefinition, arguments: Arguments | None, in_region: bool) -> Instance:
         key = (cls, arguments, in_region)

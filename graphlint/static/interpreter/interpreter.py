@@ -129,6 +129,7 @@ class Interpreter:
         self.run_backward = self.calls.run_backward
         self.unresolved = self.calls.unresolved
         self.named_tuple = self.records.define
+        self.changed_copy = self.records.changed_copy
         self.decorate = self.decorators.apply
         self.element = self.expressions.element
         self.attribute = self.attributes.load
@@ -163,6 +164,7 @@ class Interpreter:
         """What runs from now on is what runs before the regions that one function or script opens."""
         self.outside = 0
         self.ran_outside.clear()
+        self.heap.recent.begin()
 
     @contextmanager
     def aside(self, budget: int) -> Iterator[None]:
@@ -228,9 +230,11 @@ class Interpreter:
 
     def execute(self, frame: Frame, body: ir.Block) -> None:
         """Run the body and settle what the frame's context says about it."""
-        context = frame.context
+        context, given = frame.context, self.heap.recent.count
         if self.block(body, frame):
             frame.returns.append(NONE)
+        if len(frame.returns) > 1 or frame.function.code.is_generator:  # it may end before it comes to all that it does
+            self.heap.recent.leave_open(given)
         context.raises = not frame.returns and not (
             frame.function.code.is_generator or is_abstract(frame.function.code)
         )

@@ -77,7 +77,8 @@ class Loops:
             frame.assumed = assumed
             self._store(node, element, frame)
             loop.continues.clear()
-            goes_on = self.interpreter.block(node.body, frame)
+            with self.interpreter.heap.recent.perhaps():
+                goes_on = self.interpreter.block(node.body, frame)
             ends = [*([frame.env] if goes_on else []), *loop.continues]
             goes_on = bool(ends)
             if not ends:
@@ -121,7 +122,9 @@ class Loops:
             if not enter():
                 break
             loop.continues.clear()
-            ends = [env, *([frame.env] if self.interpreter.block(node.body, frame) else []), *loop.continues]
+            with self.interpreter.heap.recent.perhaps():
+                goes_on = self.interpreter.block(node.body, frame)
+            ends = [env, *([frame.env] if goes_on else []), *loop.continues]
             merged = {key: limit_depth(value) for key, value in self.interpreter.merge_all(ends).items()}
             if merged == env:
                 break

@@ -1,4 +1,4 @@
-"""Named tuples: the class that `namedtuple` makes, and what an object of one holds, in order."""
+"""Records: the class that `namedtuple` makes, what an object of one holds, in order, and copies with other fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.index.module import ClassDefinition, Module, Segment
 from graphlint.static.syntax import ir
-from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Sequence, Value
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, Host, Mapping, Sequence, Value, join, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -68,6 +68,40 @@ class Records:
             return self.interpreter.heap.promised(instance.cls)
         changed = Arguments((), tuple((values | dict(arguments.keywords)).items()))
         return self.interpreter.call(Class(instance.cls), changed, None, frame)
+
+    def changed_copy(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """`dataclasses.replace(batch, size=4)`: an object of the class of each that it may be."""
+        held = arguments.positional[0] if arguments.positional else UNKNOWN
+        return union(
+            self._changed(one, arguments, node, frame) if isinstance(one, Instance) else UNKNOWN
+            for one in members(held)
+        )
+
+    def _changed(self, instance: Instance, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        heap = self.interpreter.heap
+        if instance.arguments is None:
+            return heap.promised(instance.cls)
+        order = [base for base in self.interpreter.classes.order(instance.cls) if isinstance(base, ClassDefinition)]
+        names = dict.fromkeys(name for base in reversed(order) for name in base.annotations)
+        fields = {name: heap.load(instance, name, frame) for name in names}
+        if arguments.double_star is not None:
+            fields = {name: _perhaps(value, arguments.double_star) for name, value in fields.items()}
+        made = Arguments((), tuple((fields | dict(arguments.keywords)).items()))
+        copy = self.interpreter.call(Class(instance.cls), made, node, frame)
+        if isinstance(copy, Instance):
+            heap.written |= {(copy, name) for name in fields if (instance, name) in heap.written}
+        return copy
+
+
+def _perhaps(value: Value, given: Value) -> Value:
+    """What a field holds that may be given something else; where that is a number or a flag, no tensor."""
+    if all(_is_plain(one) for one in members(value)) and not any(_is_plain(one) for one in members(given)):
+        return value
+    return join(value, given)
+
+
+def _is_plain(value: Value) -> bool:
+    return isinstance(value, (Const, Host)) and value != NONE
 
 
 def _names(fields: Value) -> tuple[str, ...] | None:

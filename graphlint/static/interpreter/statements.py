@@ -138,7 +138,9 @@ class Statements:
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             if not _fails(other):
                 frame.assume(node.test, answer, likely[answer])
-            if self.block(branch, frame):
+            with self.interpreter.heap.recent.perhaps():
+                goes_on = self.block(branch, frame)
+            if goes_on:
                 ends[answer] = frame.env, frame.assumed
         frame.around = around
         if len(ends) == 1:  # what follows is behind the branch that goes on
@@ -177,7 +179,8 @@ class Statements:
     def _try(self, node: ir.Try, frame: Frame) -> bool:
         before, assumed = dict(frame.env), frame.assumed
         returned = len(frame.returns)
-        body_goes_on = self.block(node.body, frame)
+        with self.interpreter.heap.recent.perhaps():
+            body_goes_on = self.block(node.body, frame)
         after_body = frame.env
         ends: list[Env] = []
         if body_goes_on and self.block(node.orelse, frame):
@@ -192,7 +195,9 @@ class Statements:
                 frame.env = {**frame.env, handler.name: Host("object")}
             if handler.kind is not None:
                 frame.assumed = (*assumed, Assumption(frame.function, handler.kind, form="except {}"))
-            if self.block(handler.body, frame):
+            with self.interpreter.heap.recent.perhaps():
+                goes_on = self.block(handler.body, frame)
+            if goes_on:
                 ends.append(frame.env)
         frame.assumed = assumed
         frame.env = self.interpreter.merge_all(ends) if ends else self.interpreter.merge(before, after_body)
@@ -226,7 +231,9 @@ class Statements:
             if case.guard is not None:
                 self.interpreter.conditions.condition(case.guard, frame)
                 frame.assume(case.guard, True)
-            if self.block(case.body, frame):
+            with self.interpreter.heap.recent.perhaps():
+                goes_on = self.block(case.body, frame)
+            if goes_on:
                 ends.append(frame.env)
             exhausted = exhausted or (case.guard is None and isinstance(case.target, ir.Name))
         frame.assumed = assumed

@@ -69,6 +69,7 @@ class Builtins:
             "functools.lru_cache": self._cache("functools.lru_cache"),
             "functools.cache": self._cache("functools.cache"), "importlib.import_module": self._import_module,
             "collections.namedtuple": self._named_tuple, "typing.NamedTuple": self._named_tuple,
+            **dict.fromkeys(("dataclasses.replace", "copy.replace"), self._changed_copy),
             "functools.reduce": iterables.reduce, "collections.deque": iterables.queue,
             "itertools.chain": iterables.chain, "itertools.chain.from_iterable": iterables.flattened,
             "itertools.product": iterables.zip, "itertools.zip_longest": iterables.zip,
@@ -244,6 +245,9 @@ class Builtins:
         if not texts.is_text(name):
             return UNKNOWN
         return union(self.evaluator.module_value(str(m.value)) for m in members(name) if isinstance(m, Const))
+
+    def _changed_copy(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        return self.evaluator.changed_copy(arguments, node, frame)
 
     def _named_tuple(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         return self.evaluator.named_tuple(arguments, node, frame)
