@@ -31,10 +31,11 @@ be parsed is told (GL001).
 
 Unsound on purpose, since alarms that are none cost more than misses: what is not known has no effect; both branches of
 an unknown condition are run and joined, so two conditions that exclude each other are not seen to, but for a test that
-is asked twice in a function; objects made with the same arguments are one object (the heap is keyed by class and
-arguments); writes through one alias are not seen through another; the order in which methods of one object are called
-is not followed; an exception leaves a `try` from its beginning or its end; where tensors are made is unknown in all
-that a block of `torch.device` may run, wherever else that is called. A call that cannot be resolved is counted,
+is asked twice in a function, and what is said of such a way is told in a low voice (`findings.origins`); objects made
+with the same arguments are one object (the heap is keyed by class and arguments); writes through one alias are not seen
+through another; the order in which methods of one object are called is not followed, but for one that is made on the
+way (`interpreter.recent`); an exception leaves a `try` from its beginning or its end; where tensors are made is unknown
+in all that a block of `torch.device` may run, wherever else that is called. A call that cannot be resolved is counted,
 always.
 """
 
@@ -230,7 +231,7 @@ def _followed(interpreter: Interpreter, targets: Targets) -> _Part:
     for path in {Path(one.region.path) for one in opened}:
         interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
     interpreter.settle()
-    reached = gather(opened)
+    reached = gather(opened, interpreter.classes.order)
     reached.followed = set(targets.followed)
     reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}
     return _Part(reached, interpreter.project.problems())

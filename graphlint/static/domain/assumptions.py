@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -41,7 +41,17 @@ class Assumption:
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """The same for a report, without what is known."""
-        return tuple(self._conditions(self.test, self.outcome))
+        return tuple(self._condition(test, outcome) for test, outcome in self.asked)
+
+    @cached_property
+    def asked(self) -> tuple[tuple[ir.Expr, bool], ...]:
+        """The tests that it is made of, each with what it came to, without what is known."""
+        return tuple(self._asked(self.test, self.outcome))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is about the truth of the test, and not about what that is."""
+        return self.form == _AS_IT_IS
 
     @property
     def is_unfilled(self) -> bool:
@@ -87,21 +97,23 @@ class Assumption:
             return kept.id in rebound_in(self.function.module) or _is_looked_up(kept.id, self.function)
         return isinstance(kept, ir.Attribute)
 
-    def _conditions(self, test: ir.Expr, outcome: bool) -> Iterator[Condition]:
-        function = self.function
+    def _asked(self, test: ir.Expr, outcome: bool) -> Iterator[tuple[ir.Expr, bool]]:
         sides = [side for side in parts(test) if side not in self.known]
         if isinstance(test, ir.Unary) and test.operator == "not":
-            yield from self._conditions(test.operand, not outcome)
+            yield from self._asked(test.operand, not outcome)
         elif isinstance(test, ir.Boolean) and ((test.operator == "and") is outcome or len(sides) == 1):
             for side in sides:
-                yield from self._conditions(side, outcome)
+                yield from self._asked(side, outcome)
         else:
-            words = self.form.format(_said(function, test, outcome))
-            line = function.first_line + test.pos[0]
-            is_test = self.form == _AS_IT_IS
-            is_default = self.is_named and (not is_test or by_default(function, test) in (None, outcome))
-            opposite = _said(function, test, not outcome) if is_test else ""
-            yield Condition(words, str(function.module.path), line, is_default, opposite)
+            yield test, outcome
+
+    def _condition(self, test: ir.Expr, outcome: bool) -> Condition:
+        function = self.function
+        words = self.form.format(_said(function, test, outcome))
+        line = function.first_line + test.pos[0]
+        is_default = self.is_named and (not self.is_plain or by_default(function, test) in (None, outcome))
+        opposite = _said(function, test, not outcome) if self.is_plain else ""
+        return Condition(words, str(function.module.path), line, is_default, opposite)
 
 
 def _is_looked_up(name: str, function: Function) -> bool:
@@ -127,6 +139,12 @@ def assume(
         return ()
     told = {part: answer for part in _within(test) if (answer := known.get(part)) is not None}
     return (Assumption(function, test, outcome, known=told, is_named=is_likely),)
+
+
+def agreed(one: Assumptions, other: Assumptions) -> Assumptions:
+    """What is assumed at one time or another, without what comes out in both ways."""
+    both = dict.fromkeys((*one, *other))
+    return tuple(a for a in both if replace(a, outcome=not a.outcome) not in both)
 
 
 def parts(test: ir.Expr) -> tuple[ir.Expr, ...]:

@@ -145,7 +145,8 @@ def _doubt(occurrence: Occurrence) -> tuple[int, int]:
 class OpenRegion:
     """A capture region that has begun: what it is, and the context that collects what happens inside.
 
-    `warm` are the functions that ran before it; where `warms_up`, what it runs ran before, whatever that is.
+    `warm` are the functions that ran before it; where `warms_up`, what it runs ran before, whatever that is. `assumed`
+    is what is assumed in the function that opens it, where it does.
     """
 
     region: Region
@@ -154,6 +155,7 @@ class OpenRegion:
     foreign: bool = False
     warm: frozenset[Function] = frozenset()
     warms_up: bool = False
+    assumed: Assumptions = ()
 
 
 RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared

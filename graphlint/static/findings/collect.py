@@ -9,6 +9,7 @@ from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region,
 from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion
+from graphlint.static.findings.origins import Order
 from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more; of findings that do, few could happen.
@@ -74,9 +75,11 @@ class Reached:
                     known = ways.joined(known, ways.on(way, occurrence.assumed))
                 places[alike] = occurrence, context.function, known
         for (key, _), (occurrence, function, known) in places.items():
-            chain = tuple(site.hop for site in known[0].sites)
-            when = ways.conditions(known[0], opened)
-            told = replace(occurrence, assumed=())
+            way, can_be = ways.likeliest(known, opened)
+            chain = tuple(site.hop for site in way.sites)
+            when = ways.conditions(way, opened)
+            sure = occurrence.confidence if can_be else Confidence.LOW
+            told = replace(occurrence, assumed=(), confidence=sure)
             self._add(key, _Placed(told, function, chain, when, opened.region, {opened.region}))
 
     def around(self, occurrence: Occurrence, function: str, region: Region) -> None:
@@ -111,9 +114,9 @@ class Reached:
         self.places[key] = best
 
 
-def gather(regions: Iterable[OpenRegion]) -> Reached:
-    """What all of these regions reach."""
-    reached, ways = Reached(), Ways()
+def gather(regions: Iterable[OpenRegion], order: Order) -> Reached:
+    """What all of these regions reach; `order` are a class and its bases."""
+    reached, ways = Reached(), Ways(order)
     for opened in regions:
         reached.add(opened, ways)
     return reached

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
+from graphlint.static.findings.origins import Order, contradicts
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
@@ -32,7 +33,8 @@ class Way:
 class Ways:
     """The ways to what regions reach, those of the fewest assumptions."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: Order) -> None:
+        self._order = order
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
 
@@ -79,6 +81,14 @@ class Ways:
         if len(ways) >= MAX_WAYS and way.length >= ways[-1].length:
             return ways
         return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
+
+    def likeliest(self, ways: list[Way], opened: OpenRegion) -> tuple[Way, bool]:
+        """The best way on which nothing contradicts what else is assumed, if there is one; and whether there is."""
+        for way in ways:
+            assumed = [self._assumptions[number] for number in way.assumed]
+            if not contradicts(assumed, way.sites, opened, self._order):
+                return way, True
+        return ways[0], False
 
     def conditions(self, way: Way, opened: OpenRegion) -> tuple[Condition, ...]:
         """What has to hold on a way from a region, before which some functions ran, for a report."""

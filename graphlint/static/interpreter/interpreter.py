@@ -16,6 +16,7 @@ from graphlint.rulebook.detectors import Detectors
 from graphlint.rulebook.entries import Entries
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import Catalogue
+from graphlint.static.domain.assumptions import agreed
 from graphlint.static.domain.contexts import Context, Env, Frame, Mode, Occurrence, OpenRegion, RegionKey
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.domain.sources import Place
@@ -261,6 +262,7 @@ class Interpreter:
             region = OpenRegion(described, inside, mode, foreign, warm)
             self.regions.setdefault(key, region)
             self.places_of_regions.add((path, line))
+        region.assumed = agreed(region.assumed, frame.assumed)
         if frame.in_region:
             frame.sink.reach(region.context, frame.site(node), frame.assumptions)
         frame.enter((region,))

@@ -1,0 +1,212 @@
+"""Conditions of one way that cannot hold together, though they are spelt in different words.
+
+`counts is None` speaks of `self.ranks > 1` where the caller has handed in `make() if self.ranks > 1 else None`, and
+that of `config.parallel.size > 1` where a property or the only assignment says so. What is handed on under a name
+before a region, as in `set_context(slices=slices)`, is read under that name in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from graphlint.static.domain.assumptions import Assumption
+from graphlint.static.domain.contexts import OpenRegion, Site
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
+from graphlint.static.index.parts import stores
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import calls_in, walk
+
+Order: TypeAlias = Callable[[ClassDefinition], Iterable[ClassDefinition | str]]
+
+_POSITIVE = {"!=": "==", "is not": "is", ">=": "<", "<=": ">", "not in": "in"}
+_HANDED = "<handed on>"  # the holder of what was handed on under a name
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is compared with a literal, or asked for its truth: a name, and the one in front of its dot."""
+
+    name: str
+    holder: str
+    sign: str = ""
+    literal: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An expression where it stands, with the calls on the way there."""
+
+    node: ir.Expr
+    function: Function
+    sites: tuple[Site, ...] = ()
+
+
+def contradicts(assumed: Iterable[Assumption], sites: tuple[Site, ...], opened: OpenRegion, order: Order) -> bool:
+    """Whether what is assumed on a way contradicts itself, or what is assumed where its region opens."""
+    said = {pair for one in assumed for pair in _facts_of(one, sites, order) if pair[0].holder not in ("", "self")}
+    handed = {pair for one in opened.assumed for pair in _handed_on(one, sites, order)}
+    named = {(replace(fact, holder=_HANDED), holds) for fact, holds in said}
+    return any((fact, not holds) in said for fact, holds in said) or any((f, not holds) in named for f, holds in handed)
+
+
+def _facts_of(assumption: Assumption, sites: tuple[Site, ...], order: Order) -> Iterator[tuple[Fact, bool]]:
+    for test, outcome in assumption.asked if assumption.is_plain else ():
+        yield from _facts(_Asked(test, assumption.function, sites), outcome, order)
+
+
+def _handed_on(assumption: Assumption, sites: tuple[Site, ...], order: Order) -> Iterator[tuple[Fact, bool]]:
+    """What is assumed in front of a region of local names, under those that they are handed on by."""
+    for fact, holds in _facts_of(assumption, (), order):
+        if not fact.holder:
+            for call in calls_in(assumption.function.code):
+                for argument in call.arguments:
+                    is_it = isinstance(argument.value, ir.Name) and argument.value.id == fact.name
+                    if is_it and argument.keyword is not None and all(call is not site.node for site in sites):
+                        yield replace(fact, name=argument.keyword, holder=_HANDED), holds
+
+
+def _facts(asked: _Asked, outcome: bool, order: Order) -> Iterator[tuple[Fact, bool]]:
+    """What a test says by its outcome of things that have names."""
+    match asked.node:
+        case ir.Unary(operator="not", operand=test):
+            yield from _facts(replace(asked, node=test), not outcome, order)
+        case ir.Boolean(operator=operator, left=left, right=right):
+            for test in (left, right) if (operator == "and") is outcome else ():
+                yield from _facts(replace(asked, node=test), outcome, order)
+        case ir.Compare(left=left, comparisons=[(sign, ir.Literal(value=literal))]):
+            origin, holds = _origin(replace(asked, node=left), order), outcome is (sign not in _POSITIVE)
+            sign = _POSITIVE.get(sign, sign)
+            chosen = _chosen_by(origin.node) if sign == "is" and literal is None else None
+            if chosen is not None:
+                test, is_none = chosen
+                yield from _facts(replace(origin, node=test), holds is is_none, order)
+            for named in dict.fromkeys((left, origin.node)):
+                yield from ((fact, holds) for fact in _named(named, sign, literal))
+        case ir.Name() | ir.Attribute():
+            yield from ((fact, outcome) for fact in _named(_origin(asked, order).node))
+
+
+def _named(node: ir.Expr, sign: str = "", literal: object = None) -> Iterator[Fact]:
+    match node:
+        case ir.Name(id=name):
+            yield Fact(name, "", sign, literal)
+        case ir.Attribute(attr=name, value=ir.Name(id=holder) | ir.Attribute(attr=holder)):
+            yield Fact(name, holder, sign, literal)
+
+
+def _chosen_by(node: ir.Expr) -> tuple[ir.Expr, bool] | None:
+    """The test that decides whether a value is None, and the outcome for which it is; None if no test does."""
+    if not isinstance(node, ir.Conditional):
+        return None
+    is_none = [isinstance(branch, ir.Literal) and branch.value is None for branch in (node.body, node.orelse)]
+    return (node.test, is_none[0]) if any(is_none) and not all(is_none) else None
+
+
+def _origin(asked: _Asked, order: Order) -> _Asked:
+    """Where a value comes from: what a call on the way handed in, or an attribute or a name that is given one value."""
+    match asked.node:
+        case ir.Name(id=name):
+            handed = _handed_in(asked, name)
+            if handed is not None:
+                return _origin(handed, order)
+            made = _made(asked.function, name)
+            return asked if made is None else replace(asked, node=made)
+        case ir.Attribute(value=ir.Name(id="self"), attr=name):
+            given = _given(asked.function, name, order)
+            return asked if given is None else _origin(given, order)
+    return asked
+
+
+def _handed_in(asked: _Asked, name: str) -> _Asked | None:
+    """What the call on the way gives a parameter, which nothing has replaced so far."""
+    code = asked.function.code
+    names = [parameter.name for parameter in code.parameters]
+    if name not in names or any(_stands_before(one, asked.node) for one in _assignments(code, name)):
+        return None
+    callers = [site.function.code for site in asked.sites]
+    index = callers.index(code) if code in callers else len(callers)
+    call = asked.sites[index - 1].node if index else None
+    if not isinstance(call, ir.Call) or any(argument.star for argument in call.arguments):
+        return None
+    is_method = names[0] in ("self", "cls")
+    match call.func:
+        case ir.Name(id=called) | ir.Attribute(attr=called) if called == code.name:
+            given = dict(zip(names[is_method:], (a.value for a in call.arguments if a.keyword is None), strict=False))
+            given |= {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
+            if name in given:
+                return _Asked(given[name], asked.sites[index - 1].function, asked.sites[: index - 1])
+    return None
+
+
+def _stands_before(one: ir.Node, other: ir.Node) -> bool:
+    return one.pos[:2] < other.pos[:2]
+
+
+@remembered
+def _assignments(code: ir.Code, name: str) -> tuple[ir.Assign, ...]:
+    """The statements of a function, and of those inside it, that assign to a name."""
+    found = (part for part in walk(code.body) if isinstance(part, ir.Assign))
+    return tuple(one for one in found if any(part == name for target in one.targets for part in _bound(target)))
+
+
+def _bound(target: ir.Expr) -> Iterator[str]:
+    parts = target.elements if isinstance(target, ir.Display) else (target,)
+    yield from (part.id for part in parts if isinstance(part, ir.Name))
+
+
+def _made(function: Function, name: str) -> ir.Conditional | None:
+    """The choice that a local name is given, in a function or in one around it: by an expression or a statement."""
+    code = _outermost(function.module, function.first_line)
+    if code is None:
+        return None
+    match _assignments(code, name):
+        case [ir.Assign(value=ir.Conditional() as made)]:
+            return made
+        case [ir.Assign(value=ir.Literal(value=None) as nothing), ir.Assign(value=ir.Call() as made) as second]:
+            for part in walk(code.body):
+                if isinstance(part, ir.If) and second in part.body:
+                    return ir.Conditional(part.mark, part.test, made, nothing)
+    return None
+
+
+@remembered
+def _outermost(module: Module, first_line: int) -> ir.Code | None:
+    """The function of a module or class that begins there."""
+    found = (one for one in module.index.all_functions() if one.segment.first == first_line)
+    return next((one.code for one in found), None)
+
+
+def _given(function: Function, name: str, order: Order) -> _Asked | None:
+    """What a property of an object returns, or the one assignment to its attribute gives it."""
+    owner = function.owner or nested_class(function.module.index.classes, function.qualname.split(".")[:1])
+    bases = [base for base in order(owner) if isinstance(base, ClassDefinition)] if owner is not None else []
+    for definition in (one for base in bases for one in base.methods.get(name, ())):
+        match definition.code:
+            case ir.Code(decorators=[ir.Name(id="property")], body=[*_, ir.Return(value=ir.Attribute() as returned)]):
+                return _in(definition, returned, owner)
+    methods = {definition for base in bases for found in base.methods.values() for definition in found}
+    given = {
+        (part.definition, part.place(store))
+        for module in {base.module for base in bases}
+        for part, store in stores(module, name)
+        if part.definition in methods and part.is_own(store)
+    }
+    for definition, _ in given if len(given) == 1 else ():
+        code = definition.code if definition is not None else None
+        for part in walk(code.body) if code is not None else ():
+            match part:
+                case ir.Assign(targets=[ir.Attribute(value=ir.Name(id="self"), attr=attr)]) if attr == name:
+                    return _in(definition, part.value, owner)
+    return None
+
+
+def _in(definition: Definition | None, node: ir.Expr | None, owner: ClassDefinition | None) -> _Asked | None:
+    """An expression of a method, called by nobody in particular."""
+    code = definition.code if definition is not None else None
+    if definition is None or code is None or node is None:
+        return None
+    return _Asked(node, Function(code, definition.module, definition.qualname, definition.segment.first, owner))
