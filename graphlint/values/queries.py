@@ -10,6 +10,7 @@ from graphlint.values import (
     NONE,
     Const,
     DeviceName,
+    External,
     Host,
     Mapping,
     Place,
@@ -18,6 +19,7 @@ from graphlint.values import (
     Union,
     Unknown,
     Value,
+    join,
     members,
     union,
 )
@@ -109,6 +111,23 @@ def is_doubtful(value: Value) -> bool:
 def certainty(value: Value, tensor: Tensor) -> Confidence:
     """How sure it is that a value is that tensor: less so if it can be a host value."""
     return Confidence.LOW if is_doubtful(value) else tensor.sure
+
+
+def is_plain(value: Value) -> bool:
+    """Whether a value can only be something of the host that no tensor is put in the place of: a number, a dtype."""
+    return all(isinstance(m, (Const, DeviceName, External, Host)) and m != NONE for m in members(value))
+
+
+def perhaps(value: Value, given: Value) -> Value:
+    """What one of several places holds, after something was put in one of them: a tensor takes no number's place."""
+    return union((value, *(m for m in members(given) if is_plain(m)))) if is_plain(value) else join(value, given)
+
+
+def doubted(value: Value) -> Value:
+    """One of several things, of which nobody knows which: a tensor is hardly meant where others are among them."""
+    if not any(isinstance(m, Unknown) or is_plain(m) for m in members(value)):
+        return value
+    return union(replace(m, sure=Confidence.LOW) if isinstance(m, Tensor) else m for m in members(value))
 
 
 def truth(value: Value) -> bool | None:

@@ -310,6 +310,7 @@ def test_only_a_table_that_is_filled_there_may_hold_graphs(
     assert is_told is bool(report.findings)
 
 
+@pytest.mark.parametrize("given", ["x * 2", "given"])
 @pytest.mark.parametrize(
     ("test", "is_told"),
     [
@@ -320,17 +321,19 @@ def test_only_a_table_that_is_filled_there_may_hold_graphs(
         ("device != 0", True),
     ],
 )
-def test_what_lies_on_another_device_than_the_rest_lies_on_the_host(tmp_path: Path, test: str, is_told: bool) -> None:
+def test_what_lies_on_another_device_than_the_rest_lies_on_the_host(
+    tmp_path: Path, test: str, is_told: bool, given: str
+) -> None:
     """Behind that test nothing of it has to be read from the accelerator."""
     program = f"""
         import torch
         def step(x, sizes, device):
             if {test}:
                 sizes.tolist()
-        def main(device):
+        def main(device, given: torch.Tensor):
             x = torch.ones(4, device="cuda")
             with torch.cuda.graph(torch.cuda.CUDAGraph()):
-                step(x, x * 2, device)
+                step(x, {given}, device)
         """
     assert is_told is bool(analyse(tmp_path, program).shown)
 

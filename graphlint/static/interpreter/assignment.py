@@ -25,7 +25,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import fresh_tensor
+from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -74,7 +74,7 @@ class Assignment:
                 return []
             starred = Sequence("list", value.elements[star:middle])
             return [*value.elements[:star], starred, *value.elements[middle:]]
-        rest = self.interpreter.expressions.element(value)
+        rest = doubted(self.interpreter.expressions.element(value))
         columns = [rest] * count
         if isinstance(value, Sequence):
             known = value.prefix[: count if star is None else star]
@@ -192,4 +192,5 @@ def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:
         if -len(elements) <= index.value < len(elements):
             elements[index.value] = value
         return Sequence(sequence.kind, tuple(elements))
-    return Sequence(sequence.kind, tuple(join(element, value) for element in elements))
+    put = join if all(map(is_plain, elements)) else perhaps
+    return Sequence(sequence.kind, tuple(put(element, value) for element in elements))

@@ -207,11 +207,9 @@ class Heap:
         if assigned is not None:
             return assigned
         attributes = self.attributes(instance)
-        if name in attributes:
-            found = attributes[name]
-            if frame.in_region and instance.arguments is None:
-                found = self.interpreter.instances.constructions.told(instance.cls, name, found)
-            return self._moved(instance, name, found, frame.function) if frame.in_region else found
+        found = self.held(instance, name, frame)
+        if found is not None:
+            return found
         value = self.member(instance, name, frame)
         if value is not None:
             return value
@@ -219,9 +217,19 @@ class Heap:
         if (instance, name) not in self.searched and not skims:
             self.searched.add((instance, name))
             self._search_methods(instance, name)
-            if name in attributes:
-                return attributes[name]
+            found = self.held(instance, name, frame)
+            if found is not None:
+                return found
         return attributes.get(ANY, UNKNOWN)
+
+    def held(self, instance: Instance, name: str, frame: Frame) -> Value | None:
+        """What an attribute was given so far, as a region reads it; None if nothing gave it a value."""
+        value = self.objects.get(instance, {}).get(name)
+        if value is None or not frame.in_region:
+            return value
+        if instance.arguments is None:
+            value = self.interpreter.instances.constructions.told(instance.cls, name, value)
+        return self._moved(instance, name, value, frame.function)
 
     def called(self, instance: Instance, name: str, frame: Frame) -> Value:
         """An attribute that is called: in a region, what is None at first has been set by a method since."""

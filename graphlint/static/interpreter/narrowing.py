@@ -48,7 +48,7 @@ def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Fra
             return all(sides) if (test.operator == "and") is outcome else any(sides)
     asked = _place_asked(test, interpreter.lexicon)
     if asked is not None and (asked[1] is Place.HOST) is outcome:
-        _, value = _held(interpreter, asked[0], frame.env)
+        _, value = _held(interpreter, asked[0], frame, frame.env)
         return value is not None and any(isinstance(m, Tensor) and m.place is Place.HOST for m in members(value))
     return not _is_left_out(interpreter, test, outcome, frame)
 
@@ -59,7 +59,7 @@ def _is_left_out(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: 
             is_given = (sign == "is not") is outcome
         case _:
             asked, is_given = test, outcome
-    key, value = _held(interpreter, asked, frame.env)
+    key, value = _held(interpreter, asked, frame, frame.env)
     if not is_given or key is None or isinstance(key, str) or value != loosened(NONE):
         return False
     return interpreter.heap.is_left_out(*key)
@@ -70,15 +70,15 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
     asked = _place_asked(test, interpreter.lexicon)
     if asked is not None:
         node, place = asked
-        _place(interpreter, node, place if outcome else _OTHER[place], env)
+        _place(interpreter, node, place if outcome else _OTHER[place], frame, env)
     match test:
         case ir.Compare(left=ir.Attribute(value=node, attr="device"), comparisons=[("==" | "!=" as sign, other)]):
             named = place_of_device(interpreter.eval(other, frame))
             if named is not None and named in _OTHER:
                 there = named if (sign == "==") is outcome else _OTHER[named]
-                _place(interpreter, node, there, env, also_unknown=False)
+                _place(interpreter, node, there, frame, env, also_unknown=False)
             if (sign == "==") is not outcome and named is not Place.HOST:
-                _doubt(interpreter, node, env)
+                _doubt(interpreter, node, frame, env)
         case ir.Unary(operator="not"):
             _apply(interpreter, test.operand, not outcome, frame, env)
         case ir.Boolean() if (test.operator == "and") is outcome:
@@ -90,13 +90,13 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
                 if frame.known.get(side) is (test.operator == "and"):
                     _apply(interpreter, other, outcome, frame, env)
         case ir.Compare(comparisons=[("is" | "is not" | "==" | "!=" as sign, ir.Literal(value=None))]):
-            _restrict(interpreter, test.left, env, none=(sign in ("is", "==")) is outcome)
+            _restrict(interpreter, test.left, frame, env, none=(sign in ("is", "==")) is outcome)
         case ir.Call():
             _narrow_call(interpreter, test, outcome, frame, env)
         case ir.Walrus():
             _apply(interpreter, test.target, outcome, frame, env)
         case ir.Name() | ir.Attribute():
-            key, value = _held(interpreter, test, env)
+            key, value = _held(interpreter, test, frame, env)
             if key is not None and value is not None:
                 kept = [m for m in members(value) if truth(m) is not (not outcome)]
                 if kept and len(kept) < len(list(members(value))):
@@ -118,13 +118,15 @@ def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | Non
     return None
 
 
-def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env, also_unknown: bool = True) -> None:
+def _place(
+    interpreter: Interpreter, node: ir.Expr, place: Place, frame: Frame, env: Env, also_unknown: bool = True
+) -> None:
     """Keep only what may lie there; of what is not known, only a tensor on the host is worth knowing.
 
     That one lies on the host is asked of tensors that nothing in the source puts there: where both ways meet again,
     the condition is gone, and what is left must not speak for itself.
     """
-    key, value = _held(interpreter, node, env)
+    key, value = _held(interpreter, node, frame, env)
     if key is None or value is None:
         return
     kept: list[Value] = []
@@ -142,12 +144,12 @@ def _place(interpreter: Interpreter, node: ir.Expr, place: Place, env: Env, also
         env[key] = union(kept)
 
 
-def _doubt(interpreter: Interpreter, node: ir.Expr, env: Env) -> None:
+def _doubt(interpreter: Interpreter, node: ir.Expr, frame: Frame, env: Env) -> None:
     """A tensor that lies on another device than what a region computes with is hardly one of the accelerator."""
-    key, value = _held(interpreter, node, env)
+    key, value = _held(interpreter, node, frame, env)
     if key is not None and value is not None:
         env[key] = union(
-            replace(m, sure=Confidence.LOW) if isinstance(m, Tensor) and m.place is Place.DEVICE else m
+            replace(m, sure=Confidence.LOW) if isinstance(m, Tensor) and m.place is not Place.HOST else m
             for m in members(value)
         )
 
@@ -164,7 +166,7 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
     if name != "isinstance" and name not in interpreter.lexicon.tensor_tests:
         _ask(interpreter, test, outcome, frame, env)
         return
-    key, value = _held(interpreter, test.arguments[0].value, env)
+    key, value = _held(interpreter, test.arguments[0].value, frame, env)
     if key is None or value is None:
         return
     classes: tuple[Value, ...] = (External(TENSOR),)
@@ -227,9 +229,9 @@ def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
     return UNKNOWN
 
 
-def _restrict(interpreter: Interpreter, node: ir.Expr, env: Env, none: bool) -> None:
+def _restrict(interpreter: Interpreter, node: ir.Expr, frame: Frame, env: Env, none: bool) -> None:
     """Keep only None, or everything else."""
-    key, value = _held(interpreter, node, env)
+    key, value = _held(interpreter, node, frame, env)
     if key is None or value is None:
         return
     if none:
@@ -241,7 +243,7 @@ def _restrict(interpreter: Interpreter, node: ir.Expr, env: Env, none: bool) -> 
             env[key] = union(kept)
 
 
-def _held(interpreter: Interpreter, node: ir.Expr, env: Env) -> tuple[Key | None, Value | None]:
+def _held(interpreter: Interpreter, node: ir.Expr, frame: Frame, env: Env) -> tuple[Key | None, Value | None]:
     """The key under which a name or an object's attribute stands in the environment, and its value."""
     match node:
         case ir.Walrus(target=ir.Name(id=name)) | ir.Name(id=name):
@@ -251,6 +253,6 @@ def _held(interpreter: Interpreter, node: ir.Expr, env: Env) -> tuple[Key | None
             if isinstance(receiver, Instance):
                 held = env.get((receiver, node.attr))
                 if held is None:
-                    held = interpreter.heap.objects.get(receiver, {}).get(node.attr)
+                    held = interpreter.heap.held(receiver, node.attr, frame)
                 return (receiver, node.attr), held
     return None, None

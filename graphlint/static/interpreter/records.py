@@ -8,7 +8,8 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Instance
 from graphlint.static.index.module import ClassDefinition, Module, Segment
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, UNKNOWN, Arguments, Const, Host, Mapping, Sequence, Value, join, members, union
+from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Sequence, Value, members, union
+from graphlint.values.queries import perhaps
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -85,23 +86,12 @@ class Records:
         names = dict.fromkeys(name for base in reversed(order) for name in base.annotations)
         fields = {name: heap.load(instance, name, frame) for name in names}
         if arguments.double_star is not None:
-            fields = {name: _perhaps(value, arguments.double_star) for name, value in fields.items()}
+            fields = {name: perhaps(value, arguments.double_star) for name, value in fields.items()}
         made = Arguments((), tuple((fields | dict(arguments.keywords)).items()))
         copy = self.interpreter.call(Class(instance.cls), made, node, frame)
         if isinstance(copy, Instance):
             heap.written |= {(copy, name) for name in fields if (instance, name) in heap.written}
         return copy
-
-
-def _perhaps(value: Value, given: Value) -> Value:
-    """What a field holds that may be given something else; where that is a number or a flag, no tensor."""
-    if all(_is_plain(one) for one in members(value)) and not any(_is_plain(one) for one in members(given)):
-        return value
-    return join(value, given)
-
-
-def _is_plain(value: Value) -> bool:
-    return isinstance(value, (Const, Host)) and value != NONE
 
 
 def _names(fields: Value) -> tuple[str, ...] | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, Instance
 from graphlint.static.syntax import ir
 from graphlint.values import (
+    NONE,
     UNKNOWN,
     Arguments,
     Const,
@@ -16,11 +17,13 @@ from graphlint.values import (
     Mapping,
     Place,
     Sequence,
+    Tensor,
+    Unknown,
     Value,
     members,
     union,
 )
-from graphlint.values.queries import placed_by_name
+from graphlint.values.queries import is_number, placed_by_name
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -99,6 +102,8 @@ class Signatures:
 
     def refine(self, value: Value, parameter: ir.Parameter, function: Function) -> Value:
         """An unknown argument with what its annotation, or the convention for its name, promises."""
+        if parameter.annotation is not None and any(isinstance(member, Tensor) for member in members(value)):
+            value = _told(value, self.interpreter.annotations.promised(parameter.annotation, function.module))
         if UNKNOWN not in members(value):
             return value
         promised: Value = UNKNOWN
@@ -113,6 +118,27 @@ class Signatures:
         if promised == UNKNOWN:
             return value
         return placed_by_name(union([promised, *(m for m in members(value) if m != UNKNOWN)]), parameter.name)
+
+
+def _told(value: Value, promised: Value) -> Value:
+    """What may be a tensor, where an annotation says what it is: on its way through containers it has become one.
+
+    It is none where a dtype or a table is promised, nor where an object is, if it may be one.
+    """
+    kept = [member for member in members(value) if not isinstance(member, Tensor)]
+    if promised == NONE or not all(_is_no_tensor(member, kept) for member in members(promised)):
+        return value
+    return union(kept) if kept else promised
+
+
+def _is_no_tensor(promised: Value, given: list[Value]) -> bool:
+    """Whether nobody gives a tensor where this is promised, as one may where a number or a sequence is."""
+    match promised:
+        case Instance():
+            return any(isinstance(member, (Instance, Unknown)) for member in given)
+        case Host():
+            return not is_number(promised)
+    return promised == NONE or isinstance(promised, (DeviceName, Mapping))
 
 
 def _kind_of(default: object) -> Value:

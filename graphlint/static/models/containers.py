@@ -29,7 +29,7 @@ from graphlint.values import (
     union,
 )
 from graphlint.values.bounds import MAX_TEXT, is_narrow, is_small
-from graphlint.values.queries import fresh_tensor
+from graphlint.values.queries import fresh_tensor, is_plain, perhaps
 
 _STRINGS = frozenset({"split", "rsplit", "splitlines", "partition", "rpartition"})
 _PURE = frozenset({
@@ -214,7 +214,8 @@ def put(items: dict[Value, Value], other: Value | None, key: Value, value: Value
     if isinstance(key, (Const, External)):
         items[key] = value
     elif isinstance(key, Union) and all(isinstance(member, Const) for member in key.members):  # any one of these
-        items |= {one: join(items.get(one, value), value) for one in key.members}
+        put_one = join if all(is_plain(items.get(one, value)) for one in key.members) else perhaps
+        items |= {one: put_one(items.get(one, value), value) for one in key.members}
     else:
         return value if other is None else union((other, value))
     return other
