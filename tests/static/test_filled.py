@@ -90,3 +90,47 @@ def test_a_test_that_asks_for_something_else_as_well_is_not_settled_by_a_run(tmp
     body = f"if self.scale is None or x.sum() > 0:\n            self.scale = {MADE}\n        return x * self.scale[:4]"
     found = analyse(tmp_path, PROGRAM.format(body=body, before="layer(x)")).shown
     assert "GL501" in {code for _, _, code in found}
+
+
+_BESIDE = """
+import torch
+
+class Runner:
+    def __call__(self, x, room):
+        if room.numel() < 2 * x.numel():
+            room.resize_(2 * x.numel())
+        return x + 1
+
+class Other(Runner):
+    pass
+
+def profile(runner, other, x, room, times):
+    def measure():
+        def run():
+            for _ in range(times):
+                runner(x, room)
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            run()
+    {before}
+    measure()
+    {behind}
+
+def main(times):
+    profile(Runner(), Other(), torch.zeros(4, device="cuda"), torch.zeros(2, device="cuda"), times)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "is_told"),
+    [
+        ("for _ in range(times): runner(x, room)", "pass", False),
+        ("runner(x, room)", "pass", False),
+        ("pass", "pass", True),
+        ("pass", "runner(x, room)", True),
+        ("other(x)", "pass", True),
+    ],
+)
+def test_the_function_around_warms_up_for_those_inside(tmp_path: Path, before: str, behind: str, is_told: bool) -> None:
+    """Where one of them captures what the other calls, the same call in front of the first has made the room."""
+    text = _BESIDE.format(before=before, behind=behind)
+    assert is_told is ("GL505" in {one.code for one in analyse(tmp_path, text).report.findings})

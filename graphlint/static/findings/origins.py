@@ -14,8 +14,8 @@ from typing import TypeAlias
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import OpenRegion, Site
 from graphlint.static.domain.program import Function
-from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
-from graphlint.static.index.parts import stores
+from graphlint.static.index.module import ClassDefinition, Definition, nested_class
+from graphlint.static.index.parts import function_at, stores
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import calls_in, walk
@@ -160,7 +160,8 @@ def _bound(target: ir.Expr) -> Iterator[str]:
 
 def _made(function: Function, name: str) -> ir.Conditional | None:
     """The choice that a local name is given, in a function or in one around it: by an expression or a statement."""
-    code = _outermost(function.module, function.first_line)
+    definition = function_at(function.module, function.first_line)
+    code = definition.code if definition is not None else None
     if code is None:
         return None
     match _assignments(code, name):
@@ -171,13 +172,6 @@ def _made(function: Function, name: str) -> ir.Conditional | None:
                 if isinstance(part, ir.If) and second in part.body:
                     return ir.Conditional(part.mark, part.test, made, nothing)
     return None
-
-
-@remembered
-def _outermost(module: Module, first_line: int) -> ir.Code | None:
-    """The function of a module or class that begins there."""
-    found = (one for one in module.index.all_functions() if one.segment.first == first_line)
-    return next((one.code for one in found), None)
 
 
 def _given(function: Function, name: str, order: Order) -> _Asked | None:

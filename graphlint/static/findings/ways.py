@@ -10,7 +10,7 @@ from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.findings.origins import Order, contradicts
-from graphlint.static.index.parts import called, segments_with
+from graphlint.static.index.parts import called, function_at, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import calls_in, walk, words_in
@@ -112,7 +112,7 @@ def _is_warm(way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
     """
     functions = (assumption.function, *(site.function for site in way.sites[1:]))
     # A new tensor is a new key of what is cached.
-    is_own = (opened.warms_up or any(map(_runs_before, way.sites[:1]))) and assumption.form != FIRST_CALL
+    is_own = (opened.warms_up or _run_before(way.sites)) and assumption.form != FIRST_CALL
     warm = opened.warm.union(functions) if is_own else opened.warm
     if not any(function in warm for function in functions):
         return False
@@ -131,6 +131,32 @@ def _attributes_asked(test: ir.Expr) -> Iterator[str]:
         yield from _attributes_asked(part)
     if isinstance(test, ir.Compare) and test.comparisons[0][0] in ("is", "is not", ">"):
         yield from (one.attr for one in (test.left, test.comparisons[0][1]) if isinstance(one, ir.Attribute))
+
+
+def _run_before(sites: tuple[Site, ...]) -> bool:
+    """Whether the first call on a way from a region is made before it as well, or what a function beside it calls."""
+    return any(map(_runs_before, sites[:1])) or any(_stands_around(site, sites[0]) for site in sites[1:2])
+
+
+@remembered
+def _stands_around(site: Site, first: Site) -> bool:
+    """Whether the function that two functions stand in makes the call of the one before it calls the other one.
+
+    `for _ in range(3): step(x)` comes before `measure()`, which captures `run()`, and that calls `step(x)`.
+    """
+    opener, call = first.function, site.node
+    definition = function_at(opener.module, opener.first_line)
+    if definition is None or definition.code is None or not isinstance(call, ir.Call):
+        return False
+    inside = {*calls_in(opener.code), *calls_in(site.function.code)}
+    is_nested = site.function.is_nested and function_at(site.function.module, site.function.first_line) is definition
+    outside = [other for other in calls_in(definition.code) if other not in inside]
+    opening = [other for other in outside if isinstance(other.func, ir.Name) and other.func.id == opener.code.name]
+    return is_nested and any(
+        words_in(other.func) == words_in(call.func) and _stands_before(other, last)
+        for last in opening[-1:]
+        for other in outside
+    )
 
 
 @remembered

@@ -106,6 +106,12 @@ def segments_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[
             yield None, segment
 
 
+@remembered
+def function_at(module: Module, first_line: int) -> Definition | None:
+    """The function of a module or class that begins on a line."""
+    return next((one for one in module.index.all_functions() if one.segment.first == first_line), None)
+
+
 def parts_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[Part]:
     """The parts of a module in which a name may stand, with what they write."""
     for definition, segment in segments_with(module, name, fits):
