@@ -143,3 +143,37 @@ ASKED = {
 def test_a_short_function_says_what_its_argument_is(tmp_path: Path, body: str) -> None:
     found = analyse(tmp_path, in_region(body, TESTS))
     assert found.found == found.expected
+
+
+_MADE = """
+import torch
+from dataclasses import dataclass, field
+
+class Options:
+    def __init__(self):
+        self.names = []
+
+    def has(self, name):
+        return name in self.names
+
+@dataclass
+class Config:
+    size: int
+    options: Options = field(default_factory=Options)
+
+    def __post_init__(self):
+        self.options.names.append("none")
+
+OPTIONS = Options()
+
+def capture(x: torch.Tensor, n):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        config = Config({given})
+        y = x + 1 if config.options.has("none") else x
+"""
+
+
+@pytest.mark.parametrize(("given", "found"), [("n", set()), ("n, OPTIONS", {"GL401", "GL402"})])
+def test_what_a_field_makes_by_default_is_made_with_its_object(tmp_path: Path, given: str, found: set[str]) -> None:
+    """In a region, too: what is done to it is lost with it, and to nobody's harm."""
+    assert {one.code for one in analyse(tmp_path, _MADE.format(given=given)).report.findings} == found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function
 from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.syntax import ir
@@ -213,7 +213,7 @@ class Classes:
             return _general(value)
         return value
 
-    def field_default(self, cls: ClassDefinition, name: str) -> Value | None:
+    def field_default(self, cls: ClassDefinition, name: str, mode: Mode = Mode.OUTSIDE) -> Value | None:
         """What an annotated field holds where its object is made without it; None if it has no default."""
         found = self.find(cls, name)
         owner = found[0] if found is not None else None
@@ -221,6 +221,7 @@ class Classes:
             return None
         for segment in owner.assignments.get(name, ()):
             frame = self.interpreter.names.module_frame(owner.module, segment.first)
+            frame.outer_mode = mode
             for statement in owner.module.lowered(segment):
                 value = statement.value if isinstance(statement, ir.Assign) else None
                 if value is not None:

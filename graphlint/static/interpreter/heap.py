@@ -119,12 +119,12 @@ class Heap:
             for part in parts_with(module, name, is_word)
         )
 
-    def field(self, cls: ClassDefinition, name: str) -> Value | None:
+    def field(self, cls: ClassDefinition, name: str, mode: Mode) -> Value | None:
         """The default of an annotated field, as far as nothing assigns to it later; None if it has none.
 
         Where a module replaces its globals, an object with defaults may be the first of several under one name.
         """
-        value = self.interpreter.classes.field_default(cls, name)
+        value = self.interpreter.classes.field_default(cls, name, mode)
         if isinstance(value, Const) and (
             rebound_in(cls.module)
             or self._times_assigned(cls, name)

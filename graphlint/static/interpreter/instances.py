@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.program import CONTENT, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.classes import Base
@@ -66,7 +66,7 @@ class Instances:
         arguments = instance.arguments or Arguments((), (), UNKNOWN, UNKNOWN)
         constructor = interpreter.classes.method(cls, "__init__")
         if constructor is None:
-            self._fill_fields(instance, arguments)
+            self._fill_fields(instance, arguments, frame.mode)
             self.make_inherited(instance, arguments, node, frame)
         for function in members(constructor) if constructor is not None else ():
             if isinstance(function, Function):
@@ -83,7 +83,7 @@ class Instances:
             if operation is not None:
                 self.interpreter.tensors.apply(operation, None, arguments, node, frame)
 
-    def _fill_fields(self, instance: Instance, arguments: Arguments) -> None:
+    def _fill_fields(self, instance: Instance, arguments: Arguments, mode: Mode) -> None:
         classes, heap = self.interpreter.classes, self.interpreter.heap
         order = [base for base in classes.order(instance.cls) if isinstance(base, ClassDefinition)]
         fields = [name for base in reversed(order) for name in base.annotations]
@@ -93,7 +93,7 @@ class Instances:
         attributes.update(dict(arguments.keywords))
         if instance.arguments is not None and arguments.star is None and arguments.double_star is None:
             for name in dict.fromkeys(fields):
-                default = heap.field(instance.cls, name) if name not in attributes else None
+                default = heap.field(instance.cls, name, mode) if name not in attributes else None
                 if default is not None:
                     attributes[name] = default
         if classes.external_bases(instance.cls) and arguments.positional:
