@@ -134,3 +134,49 @@ def test_the_function_around_warms_up_for_those_inside(tmp_path: Path, before: s
     """Where one of them captures what the other calls, the same call in front of the first has made the room."""
     text = _BESIDE.format(before=before, behind=behind)
     assert is_told is ("GL505" in {one.code for one in analyse(tmp_path, text).report.findings})
+
+
+_TABLE = """
+import torch
+
+class Table:
+    def __init__(self):
+        self.longest = None
+
+    def fill(self, x, n):
+        self.longest = n
+        self.rows = x.tolist()
+
+    def __call__(self, x, n):
+        if self.longest is None or n > self.longest:
+            self.fill(x, n)
+        return self.rows
+
+class Slow(Table):
+    def __call__(self, x, n):
+        if self.longest is None:
+            return x.tolist()
+        return x
+
+def profile(table, x, n):
+    def measure():
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            table(x, n)
+    {before}
+    measure()
+
+def main(n):
+    profile({made}(), torch.zeros(4, device="cuda"), n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "before", "is_told"),
+    [("Table", "table(x, n)", False), ("Table", "pass", True), ("Slow", "table(x, n)", True)],
+)
+def test_what_is_called_where_something_is_missing_fills_it(
+    tmp_path: Path, made: str, before: str, is_told: bool
+) -> None:
+    """A method that sets it, in the run before; another one that nobody calls there has not."""
+    text = _TABLE.format(made=made, before=before)
+    assert is_told is ("GL101" in {one.code for one in analyse(tmp_path, text).report.findings})

@@ -117,10 +117,23 @@ def _is_warm(way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
     if not any(function in warm for function in functions):
         return False
     asked = {_own(attribute) for attribute in _attributes_asked(assumption.test)}
-    later = (function for function in warm if function.code.name != "__init__")
-    filled = {name for function in later for name, is_none in _attributes_set(function.code) if not is_none}
+    later = [function.code for function in warm if function.code.name != "__init__"]
+    if is_own:
+        later += _called_behind(assumption)
+    filled = {name for code in later for name, is_none in _attributes_set(code) if not is_none}
     emptied = {name for function in functions for name, is_none in _attributes_set(function.code) if is_none}
     return asked <= filled - emptied
+
+
+def _called_behind(assumption: Assumption) -> Iterator[ir.Code]:
+    """The methods of its object that a function calls where a test comes out as is assumed."""
+    owner = assumption.function.owner
+    for part in walk(assumption.function.code.body):
+        if isinstance(part, ir.If) and part.test is assumption.test and owner is not None:
+            for call in walk(part.body if assumption.outcome else part.orelse):
+                match call:
+                    case ir.Call(func=ir.Attribute(value=ir.Name(id="self"), attr=name)):
+                        yield from (one.code for one in owner.methods.get(name, ()) if one.code is not None)
 
 
 def _attributes_asked(test: ir.Expr) -> Iterator[str]:
@@ -135,14 +148,14 @@ def _attributes_asked(test: ir.Expr) -> Iterator[str]:
 
 def _run_before(sites: tuple[Site, ...]) -> bool:
     """Whether the first call on a way from a region is made before it as well, or what a function beside it calls."""
-    return any(map(_runs_before, sites[:1])) or any(_stands_around(site, sites[0]) for site in sites[1:2])
+    return any(map(_runs_before, sites[:1])) or any(_stands_around(site, sites[0]) for site in sites[:2])
 
 
 @remembered
 def _stands_around(site: Site, first: Site) -> bool:
-    """Whether the function that two functions stand in makes the call of the one before it calls the other one.
+    """Whether the function that others stand in makes the same call before it calls the one that captures.
 
-    `for _ in range(3): step(x)` comes before `measure()`, which captures `run()`, and that calls `step(x)`.
+    `for _ in range(3): step(x)` comes before `measure()`, which captures `step(x)`, or `run()`, which calls `step(x)`.
     """
     opener, call = first.function, site.node
     definition = function_at(opener.module, opener.first_line)
