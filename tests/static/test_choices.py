@@ -171,3 +171,55 @@ def test_a_declared_function_behind_a_decorator_that_may_wrap_it_is_told_by_its_
     report = analyse(tmp_path, program, regions=("main:step",)).report
     said = [condition.text for finding in report.findings for condition in finding.when]
     assert said and all(text.startswith("step is ") for text in said)
+
+
+_FLAGGED = """
+import torch
+
+class Buffer:
+    def __init__(self, eager, n):
+        self.eager = bool(eager)
+        self.n = n
+        {chosen}
+
+    def change(self, n):
+        {change}
+
+def prepare(buffer: Buffer, x):
+    if {asked}:
+        return x[: buffer.total.item()]
+    return x + buffer.total
+
+def capture(eager, x: torch.Tensor, {given}):
+    {made}
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        prepare(buffer, x)
+"""
+_BY_FLAG = """if self.eager:
+            self.total = torch.empty(1, dtype=torch.int64, pin_memory=True)
+        else:
+            self.total = torch.empty(1, dtype=torch.int64, device="cuda")"""
+_NEW = ("n", "buffer = Buffer(eager, 3)")
+_GIVEN = ("buffer: Buffer", "pass")
+
+
+@pytest.mark.parametrize(("given", "made"), [_NEW, _GIVEN])
+@pytest.mark.parametrize(
+    ("asked", "chosen", "change", "is_told"),
+    [
+        ("buffer.eager", _BY_FLAG, "pass", False),
+        ("not buffer.eager", _BY_FLAG, "pass", True),
+        ("not buffer.eager", _BY_FLAG.replace("if self", "if not self"), "pass", False),
+        ("buffer.eager", _BY_FLAG.replace("if self.eager", "if n > 3"), "pass", True),
+        ("buffer.eager", _BY_FLAG, "self.total = self.total + 1", True),
+        ("buffer.eager", _BY_FLAG, "self.eager = not self.eager", True),
+        ("buffer.eager", _BY_FLAG, "n.total = n", True),
+        ("buffer.n", _BY_FLAG, "pass", True),
+    ],
+)
+def test_what_an_object_is_made_with_stays_with_its_flag(
+    tmp_path: Path, asked: str, chosen: str, change: str, is_told: bool, given: str, made: str
+) -> None:
+    """Where the flag is asked later, the attribute is that of the flag, if nothing has changed one of them."""
+    text = _FLAGGED.format(asked=asked, chosen=chosen, change=change, given=given, made=made)
+    assert is_told is ("GL101" in {one.code for one in analyse(tmp_path, text).report.findings})

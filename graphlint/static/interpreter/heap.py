@@ -16,6 +16,7 @@ from graphlint.static.index.parts import is_word, parts_with, rebound_in, stores
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.interpreter.recent import Recent
 from graphlint.static.models import results
+from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -53,6 +54,7 @@ class Heap:
         self.searched: set[tuple[Instance, str]] = set()
         self.assigned: dict[tuple[ClassDefinition, str], int] = {}
         self.assumed: dict[tuple[ClassDefinition, str], Value] = {}  # what a configuration says of attributes
+        self.chosen: dict[tuple[Instance, str], dict[str, dict[bool, Value]]] = {}  # by a flag of the object
         self.recent = Recent(self.objects, self.replace)
 
     def instance(self, cls: ClassDefinition, arguments: Arguments | None, in_region: bool) -> Instance:
@@ -146,6 +148,11 @@ class Heap:
             and self.attributes(instance).get(name) == loosened(NONE)
         )
 
+    def _is_given(self, cls: ClassDefinition, name: str, times: int) -> bool:
+        """Whether an attribute is assigned at so many places, and nowhere else."""
+        is_set_elsewhere = self.interpreter.project.is_set_from_outside(name)
+        return self._times_assigned(cls, name) == times and not is_set_elsewhere
+
     def _times_assigned(self, cls: ClassDefinition, name: str) -> int:
         """At how many places an attribute is assigned, in the files of the class and of its bases.
 
@@ -167,6 +174,18 @@ class Heap:
                 }
             )
         return known
+
+    def choose(self, instance: Instance, test: ir.Expr, ends: dict[bool, Env]) -> None:
+        """A test in a constructor: what it gives attributes by a flag of the object stays with the flag."""
+        match test:
+            case ir.Unary(operator="not", operand=ir.Attribute() as opposite):
+                self.choose(instance, opposite, {not outcome: env for outcome, env in ends.items()})
+            case ir.Attribute(value=ir.Name(id="self"), attr=flag) if self._is_given(instance.cls, flag, times=1):
+                for key in set(ends[True]) & set(ends[False]):
+                    given = {outcome: env[key] for outcome, env in ends.items()}
+                    is_own = not isinstance(key, str) and key[0] is instance and given[True] != given[False]
+                    if is_own and self._is_given(instance.cls, key[1], times=len(given)):
+                        self.chosen.setdefault((instance, flag), {})[key[1]] = given
 
     def settle(self, instance: Instance, env: Env) -> None:
         """At the end of a constructor: what it assigned last is what the object holds."""

@@ -101,6 +101,9 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
                 kept = [m for m in members(value) if truth(m) is not (not outcome)]
                 if kept and len(kept) < len(list(members(value))):
                     env[key] = union(kept)
+            if key is not None and not isinstance(key, str):
+                for name, given in interpreter.heap.chosen.get(key, {}).items():
+                    env.setdefault((key[0], name), given[outcome])
 
 
 def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | None:

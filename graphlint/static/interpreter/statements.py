@@ -151,6 +151,8 @@ class Statements:
             frame.env = self.interpreter.merge_all([env for answer, env in envs.items() if likely[answer]])
             frame.assumed = assumed
             choices.settle(node.test, envs, frame.env, frame)
+            if frame.constructing is not None and len(envs) > 1:
+                self.interpreter.heap.choose(frame.constructing, node.test, envs)
         return bool(ends)
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
