@@ -34,9 +34,10 @@ an unknown condition are run and joined, so two conditions that exclude each oth
 is asked twice in a function, and what is said of such a way is told in a low voice (`findings.origins`); objects made
 with the same arguments are one object (the heap is keyed by class and arguments); writes through one alias are not seen
 through another; the order in which methods of one object are called is not followed, but for one that is made on the
-way (`interpreter.recent`); an exception leaves a `try` from its beginning or its end; where tensors are made is unknown
-in all that a block of `torch.device` may run, wherever else that is called. A call that cannot be resolved is counted,
-always.
+way (`interpreter.recent`); what asks for a flag that only context managers set is told in a low voice where no block of
+theirs is seen (`interpreter.modes`); an exception leaves a `try` from its beginning or its end; where tensors are made
+is unknown in all that a block of `torch.device` may run, wherever else that is called. A call that cannot be resolved
+is counted, always.
 """
 
 from __future__ import annotations

@@ -120,6 +120,7 @@ class Context:
     raises: bool = False
     left_open: list[OpenRegion] = field(default_factory=list)
     open_at_yield: list[OpenRegion] = field(default_factory=list)
+    flags_at_yield: frozenset[Value] = frozenset()
     closes: int = 0
 
     def add(self, occurrence: Occurrence) -> None:

@@ -126,6 +126,9 @@ class Evaluator(Protocol):
     def enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
 
+    def opened_by(self, manager: Function) -> frozenset[Value]:
+        """What is in force in the block of a context manager, since it sets flags for as long as that is open."""
+
     def observe(self, frame: Frame, node: ir.Node, event: Event) -> None:
         """Let the detectors look at an event, if a region is open."""
 

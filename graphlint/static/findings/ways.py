@@ -101,7 +101,9 @@ class Ways:
     def _number(self, assumption: Assumption) -> int:
         key = assumption.test, assumption.form
         number = self._numbers.setdefault(key, 2 * len(self._numbers)) + assumption.outcome
-        self._assumptions.setdefault(number, assumption)
+        known = self._assumptions.setdefault(number, assumption)
+        if assumption.is_named and not known.is_named:  # what speaks for it once, speaks for it
+            self._assumptions[number] = assumption
         return number
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import CONTENT, Class, Instance
 from graphlint.static.interpreter import narrowing
+from graphlint.static.interpreter.modes import in_force
 from graphlint.static.models import texts
 from graphlint.static.models.containers import put
 from graphlint.static.syntax import ir
@@ -129,6 +130,7 @@ class Expressions:
         frame.yields.append(self.element(value) if node.delegated else value)
         if frame.regions:
             frame.context.open_at_yield = list(frame.regions)
+        frame.context.flags_at_yield = in_force(frame.around)
         return UNKNOWN
 
     def _comprehension(self, node: ir.Comprehension, frame: Frame) -> Value:

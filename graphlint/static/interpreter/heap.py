@@ -13,6 +13,7 @@ from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import is_word, parts_with, rebound_in, stores
+from graphlint.static.interpreter.modes import Modes
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.interpreter.recent import Recent
 from graphlint.static.models import results
@@ -56,6 +57,7 @@ class Heap:
         self.assumed: dict[tuple[ClassDefinition, str], Value] = {}  # what a configuration says of attributes
         self.chosen: dict[tuple[Instance, str], dict[str, dict[bool, Value]]] = {}  # by a flag of the object
         self.recent = Recent(self.objects, self.replace)
+        self.modes = Modes(interpreter)
 
     def instance(self, cls: ClassDefinition, arguments: Arguments | None, in_region: bool) -> Instance:
         key = (cls, arguments, in_region)

@@ -149,6 +149,7 @@ class Interpreter:
         self.default = self.signatures.default
         self.refine = self.signatures.refine
         self.enter = self.capture.enter
+        self.opened_by = self.heap.modes.opened_by
         self.used = self.traces.used
         self.worked = self.traces.worked
         self.is_hook = self.traces.is_hook

@@ -34,8 +34,9 @@ def narrow(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame)
 def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame) -> bool:
     """Whether something speaks for an outcome in a region.
 
-    Nothing does for a tensor that lies on the host, unless the program has put one there; and for a field that has a
-    value in an object which the program makes without it, unless it is set on the way.
+    Nothing does for a tensor that lies on the host, unless the program has put one there; for a field that has a value
+    in an object which the program makes without it, unless it is set on the way; and for a flag that context managers
+    set, outside of their blocks.
     """
     match test:
         case _ if not frame.in_region:
@@ -46,11 +47,22 @@ def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Fra
             undecided = [side for side in (test.left, test.right) if frame.known.get(side) is None]
             sides = [is_likely(interpreter, side, outcome, frame) for side in undecided]
             return all(sides) if (test.operator == "and") is outcome else any(sides)
+        case ir.Attribute(value=ir.Name(id=name), attr=flag):
+            if _is_off(interpreter, frame.env.get(name, UNKNOWN), flag, outcome, frame):
+                return False
     asked = _place_asked(test, interpreter.lexicon)
     if asked is not None and (asked[1] is Place.HOST) is outcome:
         _, value = _held(interpreter, asked[0], frame, frame.env)
         return value is not None and any(isinstance(m, Tensor) and m.place is Place.HOST for m in members(value))
     return not _is_left_out(interpreter, test, outcome, frame)
+
+
+def _is_off(interpreter: Interpreter, receiver: Value, flag: str, outcome: bool, frame: Frame) -> bool:
+    """Whether a flag that context managers set has to be set, or must not be, where none does."""
+    modes, objects = interpreter.heap.modes, [member for member in members(receiver) if member != NONE]
+    return bool(objects) and all(
+        isinstance(one, Instance) and modes.is_off(one.cls, flag, outcome, frame.around) for one in objects
+    )
 
 
 def _is_left_out(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame) -> bool:

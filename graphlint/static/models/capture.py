@@ -110,6 +110,8 @@ class Capture:
         opened = frame.regions[before:]
         del frame.regions[before:]
         self._reopen(node, opened, frame)
+        for function, _ in functions(self.evaluator.class_method(manager.cls, "__enter__") or UNKNOWN):
+            frame.around |= self.evaluator.opened_by(function)
         return entered
 
     def _enter_generator(self, node: ir.Node | None, generator: Value, frame: Frame) -> Value:
@@ -121,6 +123,7 @@ class Capture:
             given = arguments if receiver is None else arguments.prepend(receiver)
             context = self.evaluator.summary(function, given, _call(node), frame)
             self._reopen(node, context.open_at_yield, frame)
+            frame.around |= self.evaluator.opened_by(function) | context.flags_at_yield
             results.append(self.evaluator.element(context.result))
         return union(results) if results else UNKNOWN
 

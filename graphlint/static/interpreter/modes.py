@@ -1,0 +1,107 @@
+"""Flags that only context managers set: where no block of theirs is open, they are as their object is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.parts import stores
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import walk
+from graphlint.values import ExternalObject, Value
+
+if TYPE_CHECKING:
+    from graphlint.static.interpreter.interpreter import Interpreter
+
+_ENTERED = ("__enter__", "__exit__")
+_KIND = "<block that sets a flag>"
+
+
+class Modes:
+    """Knows the flags of objects that are set for as long as a block is open."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.flags: dict[str, bool] = {}
+        self.defaults: dict[tuple[ClassDefinition, str], bool | None] = {}
+
+    def is_off(self, cls: ClassDefinition, flag: str, value: bool, around: frozenset[Value]) -> bool:
+        """Whether an attribute is such a flag, and nothing around gives it this value."""
+        return self._default(cls, flag) is (not value) and _open(flag) not in around
+
+    def opened_by(self, manager: Function) -> frozenset[Value]:
+        """What is in force in the block of a context manager: the flags that it may set."""
+        return frozenset(_open(name) for name in _set_in(manager.code) if self._is_flag(name))
+
+    def _is_flag(self, name: str) -> bool:
+        """Whether the objects of some class are made with true or false under that name."""
+        if name not in self.flags:
+            project = self.interpreter.project
+            parts = (part for path in project.owning(name) for part, _ in stores(project.module_at(path), name))
+            codes = {part.definition and part.definition.code for part in parts}
+            made = (value for code in codes if code and code.name == "__init__" for value in _values(code, name))
+            self.flags[name] = any(isinstance(value, bool) for value in made)
+        return self.flags[name]
+
+    def _default(self, cls: ClassDefinition, flag: str) -> bool | None:
+        """What constructors give a flag that only context managers set; None for any other attribute."""
+        key = (cls, flag)
+        if key not in self.defaults:
+            self.defaults[key] = self._found(cls, flag)
+        return self.defaults[key]
+
+    def _found(self, cls: ClassDefinition, flag: str) -> bool | None:
+        made, others = set[object](), list[ir.Code | None]()
+        for code in self._setters(cls, flag):
+            if code is not None and code.name == "__init__":
+                made.update(_values(code, flag))
+            else:
+                others.append(code)
+        match [*made]:
+            case [bool(value)]:
+                setting = [code for code in others if code is None or {*_values(code, flag)} != {value}]
+                is_set_in_blocks = all(code and (code.is_generator or code.name in _ENTERED) for code in setting)
+                return value if setting and is_set_in_blocks else None
+        return None
+
+    def _setters(self, cls: ClassDefinition, flag: str) -> Iterator[ir.Code | None]:
+        """The functions that assign to a flag of an object of the class, or of anything that may be one."""
+        classes, project = self.interpreter.classes, self.interpreter.project
+        related = [base for one in (cls, *classes.subclasses(cls)) for base in classes.order(one)]
+        own = [base for base in related if isinstance(base, ClassDefinition)]
+        methods = {definition for base in own for found in base.methods.values() for definition in found}
+        for path in sorted({*project.storing(flag), *project.owning(flag)}):
+            for part, store in stores(project.module_at(path), flag):
+                setter = part.definition
+                is_method = setter is not None and setter.qualname != setter.name
+                if setter in methods or not (is_method and part.is_own(store)):
+                    yield setter.code if setter is not None else None
+
+
+def in_force(around: frozenset[Value]) -> frozenset[Value]:
+    """What of all that is in force comes from blocks that set flags."""
+    return frozenset(value for value in around if isinstance(value, ExternalObject) and value.cls.startswith(_KIND))
+
+
+def _open(flag: str) -> Value:
+    return ExternalObject(f"{_KIND} {flag}")
+
+
+@remembered
+def _set_in(code: ir.Code) -> frozenset[str]:
+    """The attributes that a function assigns."""
+    assigned = (part for part in walk(code.body) if isinstance(part, ir.Assign))
+    return frozenset(target.attr for one in assigned for target in one.targets if isinstance(target, ir.Attribute))
+
+
+def _values(code: ir.Code, attribute: str) -> Iterator[object]:
+    """What a function assigns to an attribute, as far as it is written down."""
+    for part in walk(code.body):
+        match part:
+            case ir.Assign(targets=targets, value=value) if any(
+                isinstance(target, ir.Attribute) and target.attr == attribute for target in targets
+            ):
+                yield value.value if isinstance(value, ir.Literal) else value
