@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphlint.cache import answers
+from graphlint.cache.folder import Folder
 from graphlint.errors import UsageError
 from graphlint.finding import Report
 from graphlint.reading import reads
@@ -27,6 +28,7 @@ class Question(NamedTuple):
 
     project: Path
     unsaved: Mapping[Path, bytes]
+    disk: int | None = None  # the same number as before if no file was written to since
 
 
 class Failure(Exception):
@@ -83,6 +85,8 @@ def _serve(connection: Connection) -> None:
             return
         try:
             connection.send(_answer(question, known))
+            if not connection.poll():
+                _prepare(question, known[question.project])
         except UsageError as error:
             connection.send(str(error))
         except Exception as error:
@@ -96,10 +100,23 @@ class Known:
         self.folder = cache(project, None)
         self.store = answers.lowered(self.folder)
         self.memory = Memory()
+        self.is_prepared = False
+
+    def look(self, question: Question, folder: Folder | None) -> Report:
+        """What there is to say, as it was said before, or as a folder keeps it, or anew."""
+        paths, options = (question.project,), dict(_OPTIONS)
+        self.memory.disk = question.disk
+        with store.used(self.store), reads.unsaved(question.unsaved), reads.recorded():
+            return self.memory.find(Known, lambda: look(paths, folder, options, self.memory))
 
 
 def _answer(question: Question, known: dict[Path, Known]) -> Report:
-    project = question.project
-    one = known[project] = known.get(project) or Known(project)
-    with store.used(one.store), reads.unsaved(question.unsaved), reads.recorded():
-        return look((project,), one.folder, dict(_OPTIONS), one.memory)
+    one = known[question.project] = known.get(question.project) or Known(question.project)
+    return one.look(question, one.folder)
+
+
+def _prepare(question: Question, one: Known) -> None:
+    """Look at what was read back from the disk, so that what comes of an edit is worked out from what is in memory."""
+    if not one.is_prepared:
+        one.look(question, None)
+        one.is_prepared = True

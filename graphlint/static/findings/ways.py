@@ -11,7 +11,7 @@ from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumpti
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import calls_in, walk, words_in
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
@@ -123,7 +123,7 @@ def _attributes_asked(test: ir.Expr) -> Iterator[str]:
         yield from (one.attr for one in (test.left, test.comparisons[0][1]) if isinstance(one, ir.Attribute))
 
 
-@remembered
+@remembered_in_run
 def _runs_before(site: Site) -> bool:
     """Whether what a region calls is called before it, too, or by a function that captures only now and then."""
     match site.node:
