@@ -22,7 +22,8 @@ from pathlib import Path
 
 from graphlint import checking
 from graphlint.finding import Report
-from graphlint.server.worker import Question, Worker
+from graphlint.server.question import Question
+from graphlint.server.worker import Worker
 from tests.keystrokes import Keystroke, keystrokes
 
 _OPTIONS = {"config_file": None, "confidence": None, "rules": (), "select": (), "ignore": ()}

@@ -16,8 +16,9 @@ from graphlint.finding import Finding
 from graphlint.paths import normal
 from graphlint.rulebook import builtin_rulebook
 from graphlint.server.comments import suppressing
+from graphlint.server.question import Question
 from graphlint.server.shown import SOURCE, Units, diagnostics
-from graphlint.server.worker import Failure, Question, Worker
+from graphlint.server.worker import Failure, Worker
 from graphlint.version import __version__
 
 PAUSE = 0.03  # seconds: what is typed in one go is looked at once
@@ -29,9 +30,10 @@ _DECLARED = re.compile(r"```toml\n.*?```\n+", re.DOTALL)  # what a page says to 
 class Server(LanguageServer):
     """The server of one editor: what it has shown where, and the worker that it asks."""
 
+    worker: Worker
+
     def __init__(self) -> None:
         super().__init__("graphlint", __version__)
-        self.worker = Worker()
         self.changed = asyncio.Event()
         self.is_typing = False  # all that has changed since the last look at the disk are open texts
         self.disk = 0  # how often files may have been written to
@@ -123,6 +125,12 @@ def _on_disk(path: Path) -> bytes | None:
 
 
 server = Server()
+
+
+def serve(worker: Worker) -> None:
+    """Serve the editor at the standard streams until it goes."""
+    server.worker = worker
+    server.start_io()
 
 
 @server.feature(types.INITIALIZED)
