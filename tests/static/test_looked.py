@@ -37,9 +37,9 @@ def last(x):
 '''
 
 
-def looked_at() -> Module:
+def looked_at(text: str = TEXT) -> Module:
     """A module of which somebody has read the index, one method and a statement, and looked for calls."""
-    module = Module("step", Path("step.py"), TEXT)
+    module = Module("step", Path("step.py"), text)
     module.lowered(module.index.classes["Step"].methods["run"][0].segment)
     module.lowered(module.index.assignments["LIMIT"][0])
     list(segments_with(module, "searched", called))
@@ -52,6 +52,7 @@ SAME = {
     "a comment above": ("# more\n" + TEXT, {3: 4}),
     "another comment behind a line": (TEXT.replace("# of what", "# of that"), {7: 7}),
     "a comment in a function": (TEXT.replace("        return y", "        # why\n        return y"), {9: 9, 14: 15}),
+    "a docstring": (TEXT.replace("Says\n", "Says more\n\n"), {9: 9, 22: 23}),
     "a comment in brackets": (TEXT.replace("x,\n", "x,  # why\n\n"), {11: 11, 12: 13, 14: 15}),
     "another body": (TEXT.replace("return x\n", "x += 1\n    return x\n"), {22: 22}),
     "a longer body above": (TEXT.replace("return x.get", "x = 1\n        return x.get"), {9: 9, 22: 23}),
@@ -88,6 +89,26 @@ def test_what_nobody_has_looked_at_may_change(text: str, lines: dict[int, int]) 
 def test_what_somebody_has_looked_at_may_not(text: str) -> None:
     """Neither the layout, which everybody has looked at."""
     assert looked_at().looked.lines_in(text.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "is_same"),
+    [
+        ('"""It runs."""', '"""It runs, and more."""', True),
+        ('"""It\n        runs."""', '"""It\n\n        runs.\n        """', True),
+        ('"""It runs."""', '"""It\n        runs."""', False),
+        ('"""It runs."""', '"""Runs."""', False),
+        ('"""It runs."""', 'f"""It runs, {x}."""', False),
+        ('f"""It runs, {x}."""', 'f"""It runs, {y}."""', False),
+        ('"""It runs."""', '"""It runs.""" + x', False),
+    ],
+    ids=["more", "more lines", "lines where there was one", "a name", "no text", "another value", "an expression"],
+)
+def test_prose_says_nothing(first: str, then: str, is_same: bool) -> None:
+    """What is a name may be looked for, and what is computed does something."""
+    text = TEXT.replace("        y = f(", "        {}\n        y = f(")
+    found = looked_at(text.format(first)).looked.lines_in(text.format(then).encode())
+    assert is_same is (found is not None)
 
 
 def test_a_broken_body_is_seen_by_who_has_parsed_the_whole() -> None:

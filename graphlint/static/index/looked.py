@@ -1,7 +1,7 @@
 """What a run has looked at of a source in; whether another text says the same there, and where its lines are, out.
 
-A text has a layout, which is its functions without what stands in them, and lines of code; comments and empty lines
-between statements say nothing. Of a function that nobody has looked into, any text says the same.
+A text has a layout, which is its functions without what stands in them, and lines of code; comments, empty lines and
+docstrings say nothing. Of a function that nobody has looked into, any text says the same.
 """
 
 from __future__ import annotations
@@ -168,21 +168,36 @@ def _aligned(old: str, new: str) -> Lines | None:
 
 @lru_cache(_KEPT)
 def _code(text: str) -> Mapping[int, str] | None:
-    """The lines of code of a text, without comments; what ends a statement ends in a line break."""
+    """The lines of code of a text, without comments and prose; what ends a statement ends in a line break."""
     lines = text.split("\n")
     found: dict[int, str] = {}
-    last = 0
+    statement: list[tokenize.TokenInfo] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.NEWLINE and last:
-                found[last] += "\n"
+            if token.type == tokenize.NEWLINE and statement:
+                found |= _prose(statement[0]) if len(statement) == 1 else {}
+                found[statement[-1].end[0]] += "\n"
+                statement = []
             elif token.type not in _LAYOUT:
                 (first, _), (last, end) = token.start, token.end
                 found |= {line: lines[line - 1] for line in range(first, last)}  # of a string
                 found[last] = lines[last - 1][:end]
+                statement.append(token)
     except (tokenize.TokenError, SyntaxError):
         return None
-    return found
+    return {line: code for line, code in found.items() if code}
+
+
+def _prose(statement: tokenize.TokenInfo) -> Mapping[int, str]:
+    """The lines of a statement that is a text and nothing else: it does nothing, whatever it says, if that is no name.
+
+    Where it begins and ends may be asked for.
+    """
+    (first, column), (last, _) = statement.start, statement.end
+    prefix = statement.string[:2].lower()
+    if statement.type != tokenize.STRING or "f" in prefix or not any(map(str.isspace, statement.string)):
+        return {}
+    return dict.fromkeys(range(first, last), "") | {last: "''"} | {first: " " * column + "''"}
 
 
 @lru_cache(_KEPT)
