@@ -147,6 +147,7 @@ def test_another_run_has_looked_at_nothing_yet() -> None:
     broken.begin()
     assert broken.problem is None and not broken.looked.is_parsed
     assert broken.index.functions["last"][0].code is None and broken.problem is not None
+    assert broken.looked.is_whole  # for what is told is the first mistake of the file
 
 
 def test_what_two_processes_have_looked_at_is_put_together() -> None:

@@ -149,6 +149,7 @@ class Module:
         if key not in self._lowered:  # to put its text together for each call takes longer than the call
             self._lowered[key] = self._lower(segment)
         block, problem = self._lowered[key]
+        self.looked.is_whole |= problem is not None  # a mistake before it would be told instead
         self.problem = self.problem or problem
         return block
 
