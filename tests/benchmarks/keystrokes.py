@@ -68,10 +68,8 @@ async def measure(project: Path, name: str, number: int, seed: int) -> None:
         editor.open(name)
         await editor.answered(name)
         text = (project / name).read_text("utf-8")
-        edits = [*keystrokes(text, random.Random(seed), number)]
-        await typed(editor, name, [Keystroke("first", False, 0, f"{text}\n")])
-        await typed(editor, name, [Keystroke("first", True, 0, text)])
-        found = await typed(editor, name, edits)
+        await typed(editor, name, [Keystroke("first", False, 0, f"{text}\n")])  # waits until all has been looked at
+        found = await typed(editor, name, [*keystrokes(text, random.Random(seed), number)])
     rows: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for edit, *spent in found:
         wall, cpu = spent

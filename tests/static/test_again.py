@@ -148,6 +148,18 @@ def test_a_function_that_nothing_reaches_may_be_any(project: Path, ran: list[str
     assert check(project, {"step.py": reaching}, memory) == check(project, {"step.py": reaching}, None)
 
 
+def test_a_comment_that_suppresses_counts_from_then_on(project: Path, ran: list[str]) -> None:
+    """Nothing is run for it, and where its line moves, it goes along."""
+    memory, quiet = Memory(), READING["step.py"].replace("item()", "item()  # graphlint: ignore[GL101] it is small")
+    assert 1 == len(check(project, {"step.py": READING["step.py"]}, memory))
+    ran.clear()
+    texts = (quiet, "\n" + quiet, READING["step.py"], quiet.replace("101", "102"))
+    found = [check(project, {"step.py": text}, memory) for text in texts]
+    assert [] == ran
+    assert [0, 0, 1, 2] == [len(one) for one in found]
+    assert [check(project, {"step.py": text}, None) for text in texts] == found
+
+
 def test_an_edit_that_is_taken_back_is_found_again(project: Path, ran: list[str]) -> None:
     """As it was before, as long as it is one of the last."""
     memory = Memory()

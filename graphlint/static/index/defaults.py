@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from graphlint.static.index.module import Module
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.trees import UNPARSABLE, parse
 
 _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
@@ -26,7 +26,7 @@ def _default_in(text: str, name: str) -> object:
     return _defaults_in(text).get(name) if is_given else None
 
 
-@remembered
+@remembered_in_run
 def _defaults_in(text: str) -> Mapping[str, object]:
     """The flags and choices that have one default in a text, by the name of the attribute or key.
 
