@@ -37,7 +37,7 @@ def said(report: Report, root: Path) -> str:
 
 def typed(text: str, chance: random.Random, number: int) -> Iterator[Keystroke]:
     """Keystrokes of which some stay; what cannot be read any more is taken back."""
-    while number > 0:
+    while number > 1:
         few = list(keystrokes(text, chance, min(number, 2 * chance.randint(1, 4))))
         number -= len(few)
         yield from few[:-1]

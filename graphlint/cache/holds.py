@@ -90,6 +90,15 @@ def files_are_alike(record: Record, paths: Iterable[str]) -> bool:
     return True
 
 
+def as_it_is(record: Record) -> Record:
+    """A record that holds, of the texts that are there now. Raises OSError."""
+    now = record.copy()
+    for path, lines in record.lines.items():
+        if lines and path in now.looked:
+            now.looked[path] = now.looked[path].of(reads.seen_at(path)[1], lines)
+    return now
+
+
 def _says_the_same(record: Record, path: str, text: bytes) -> bool:
     """Whether nobody has read another text of a file where it differs; notes in the record where its lines are."""
     looked = record.looked.get(path)

@@ -39,6 +39,9 @@ class Looked(Protocol):
     def copy(self) -> Looked:
         """The same, whatever is looked at from now on."""
 
+    def of(self, text: bytes, lines: Lines, /) -> Looked:
+        """The same of another text that says the same, with its lines there."""
+
     def merge(self, other: Any, /) -> None:
         """Add what another process has looked at of the same text."""
 
@@ -70,10 +73,10 @@ class Record:
             self.is_complete = False
 
     def look(self, path: str, looked: Looked) -> None:
-        """Note what is looked at of a file."""
-        known = self.looked.setdefault(path, looked)
-        if known is not looked:
-            known.merge(looked)
+        """Note what is looked at of a file from now on."""
+        if (known := self.looked.get(path)) is not None:
+            looked.merge(known)
+        self.looked[path] = looked
 
     def copy(self) -> Record:
         """The record as it is now, whatever is read from now on."""
@@ -88,7 +91,9 @@ class Record:
             self.see(path, seen)
         self.read |= other.read
         for path, looked in other.looked.items():
-            self.look(path, looked.copy())
+            copied = looked.copy()
+            if (known := self.looked.setdefault(path, copied)) is not copied:
+                known.merge(copied)
         self.folders |= other.folders
         self.discovered |= other.discovered
         for folder, names in other.names.items():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphlint.cache.holds import files_are_alike, is_same
+from graphlint.cache.holds import as_it_is, files_are_alike, is_same
 from graphlint.cache.moving import Moving
 from graphlint.reading import reads
 from graphlint.reading.record import Record
@@ -72,6 +72,14 @@ class Memory:
         kept.sort(key=lambda one: one is not same)
         return same.again()
 
+    def note(self, part: object) -> None:
+        """Let the record that is kept now know what a part depends on that was found again."""
+        if (record := reads.kept()) is not None:
+            try:
+                record.merge(as_it_is(self._parts[part][0].record))
+            except OSError:
+                reads.incomplete()
+
     def keep(self, part: object, found: object, record: Record | None) -> None:
         """Keep what a part has found, with what was read for it."""
         if record is not None and record.is_complete:
@@ -95,6 +103,9 @@ def run_parts(works: Sequence[Callable[[], Found]], memory: Memory | None) -> li
         found[part], record = begun[part]() if part in begun else _noted(works[part])
         if memory is not None:
             memory.keep(part, found[part], record)
+    if memory is not None:
+        for part in found.keys() - missing:
+            memory.note(part)
     return [found[part] for part in range(len(works))]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graphlint import static
+from graphlint.cache.folder import Folder
 from graphlint.config import Config
 from graphlint.errors import UsageError
 from graphlint.finding import Finding
@@ -186,6 +188,29 @@ def test_the_disk_is_looked_at_where_somebody_may_have_written_to_it(project: Pa
     after = check(project, {}, memory)
     assert ["GL101", "GL101"] == [one.code for one in after]
     assert check(project, {}, None) == after
+
+
+def test_what_was_found_again_counts_for_what_is_made_of_it(project: Path) -> None:
+    """A report depends on what its parts have read, also on what they have read in an earlier run; so does an entry."""
+    memory, folder = Memory(), Folder(project / ".graphlint_cache")
+    options: dict[str, Any] = {"config_file": None, "confidence": None, "rules": (), "select": (), "ignore": ()}
+    (project / "pyproject.toml").write_text('[tool.graphlint]\nregions = ["declared:forward"]\n', "utf-8")
+
+    def found(edit: Mapping[str, str]) -> list[str]:
+        texts = {project / name: text.encode() for name, text in edit.items()}
+        with reads.unsaved(texts), reads.recorded():
+            report = memory.find("report", lambda: look((project,), folder, dict(options), memory))
+        return [Path(one.span.path).name for one in report.findings]
+
+    assert [] == found({})
+    assert ["helper.py"] == found({"helper.py": READING["helper.py"]})
+    assert ["helper.py", "step.py"] == found(READING)
+    assert ["step.py"] == found({"step.py": "\n" + READING["step.py"]})
+    (project / "helper.py").write_text(READING["helper.py"], "utf-8")
+    assert ["helper.py"] == found({})
+    (project / "step.py").write_text("\n" + READING["step.py"], "utf-8")
+    assert 2 == len(look((project,), folder, dict(options)).findings)
+    assert ["helper.py", "step.py"] == found({})
 
 
 def test_every_keystroke_is_found_as_without_a_memory(project: Path) -> None:

@@ -150,6 +150,19 @@ def test_another_run_has_looked_at_nothing_yet() -> None:
     assert broken.looked.is_whole  # for what is told is the first mistake of the file
 
 
+def test_what_was_looked_at_of_one_text_was_of_another_that_says_the_same() -> None:
+    """There, too, nothing else may change of it, and lines are counted from it."""
+    moved = "# more\n" + TEXT.replace("        return y", "        # why\n        return y")
+    looked = looked_at().looked
+    lines = looked.lines_in(moved.encode())
+    assert lines is not None
+    other = looked.of(moved.encode(), lines)
+    found = other.lines_in(("\n" + moved.replace("return x\n", "return -x\n")).encode())
+    assert found is not None and {10: 11, 16: 17} == {line: found[line] for line in (10, 16)}
+    assert other.lines_in(moved.replace("return y", "return x").encode()) is None
+    assert other.lines_in(moved.replace("LIMIT = 3", "LIMIT = 4").encode()) is None
+
+
 def test_what_two_processes_have_looked_at_is_put_together() -> None:
     """Whatever one of them has looked at may not change."""
     mine, other = looked_at().looked, Module("step", Path("step.py"), TEXT)

@@ -55,6 +55,15 @@ class Looked:
     def copy(self) -> Looked:
         return Looked(self.text, self.is_whole, self.is_parsed, {**self.segments}, {*self.words}, {**self.answers})
 
+    def of(self, text: bytes, lines: Lines) -> Looked:
+        other = Looked(source_text(text), self.is_whole, self.is_parsed, {}, {*self.words}, {**self.answers})
+        for (first, last), is_exact in self.segments.items():
+            if first in lines and last in lines:
+                other.see((lines[first], lines[last]), is_exact)
+            else:
+                other.is_whole = True
+        return other
+
     def merge(self, other: Looked) -> None:
         self.is_whole |= other.is_whole
         self.is_parsed |= other.is_parsed
