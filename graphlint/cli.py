@@ -314,11 +314,16 @@ def init(folder: Path, dry_run: bool) -> None:
 @commands.command()
 def server() -> None:
     """Show findings in editors: a language server, which an editor starts and speaks with."""
+    from graphlint.server.worker import Worker
+
+    worker = Worker()
+    worker.start()  # while the rest is loaded
     try:
-        from graphlint.server.language import server as started
+        from graphlint.server.language import serve
     except ModuleNotFoundError as error:
+        worker.stop()
         raise UsageError(f"the server needs `{error.name}`: install torch-graphlint[server]") from None
-    started.start_io()
+    serve(worker)
 
 
 @commands.command()

@@ -6,9 +6,12 @@ import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from graphlint.contract import Contract
 from graphlint.version import __version__
+
+if TYPE_CHECKING:
+    from graphlint.contract import Contract
 
 
 class Severity(enum.IntEnum):

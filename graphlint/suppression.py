@@ -63,13 +63,15 @@ def parse(text: str) -> tuple[Suppression, ...]:
 
 
 def apply(
-    findings: Iterable[Finding], sources: Mapping[str, str], rulebook: Rulebook, selected: Set[str]
+    findings: Iterable[Finding],
+    comments: Mapping[str, Sequence[Suppression]],
+    rulebook: Rulebook,
+    selected: Set[str],
 ) -> tuple[tuple[Finding, ...], int, tuple[Finding, ...]]:
     """The findings that stay, the number of those suppressed, and the findings about unused and malformed comments.
 
-    `sources` maps the paths of the findings' spans to the texts whose comments are judged.
+    `comments` are those that are judged, by the paths of the findings' spans.
     """
-    comments = {path: parse(text) for path, text in sources.items()}
     kept: list[Finding] = []
     used: dict[tuple[str, int], set[str]] = {}
     suppressed = 0
@@ -95,11 +97,11 @@ def apply_to_files(
     findings: Sequence[Finding], rulebook: Rulebook, selected: Set[str]
 ) -> tuple[tuple[Finding, ...], int]:
     """The findings of a run that stay, and the number of those suppressed; comments that it did not need are left."""
-    sources = {}
+    comments: dict[str, Sequence[Suppression]] = {}
     for path in {one.span.path for one in findings}:
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            sources[path] = Path(path).read_text("utf-8")
-    kept, suppressed, _ = apply(findings, sources, rulebook, selected - {UNUSED})
+            comments[path] = parse(Path(path).read_text("utf-8"))
+    kept, suppressed, _ = apply(findings, comments, rulebook, selected - {UNUSED})
     return kept, suppressed
 
 

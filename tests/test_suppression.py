@@ -28,7 +28,7 @@ def at(line: int, end_line: int = 0, code: str = "GL101") -> Finding:
 def outcome(
     rulebook: Rulebook, text: str, *findings: Finding, selected: frozenset[str] = ALL
 ) -> tuple[int, int, list[tuple[int, str]]]:
-    kept, suppressed, unused = apply(findings, {FILE: text}, rulebook, selected)
+    kept, suppressed, unused = apply(findings, {FILE: parse(text)}, rulebook, selected)
     return len(kept), suppressed, [(found.span.line, found.message) for found in unused]
 
 
@@ -80,7 +80,7 @@ def test_a_comment_elsewhere_suppresses_nothing(rulebook: Rulebook, text: str, l
 
 def test_an_unused_comment_is_a_finding(rulebook: Rulebook) -> None:
     """The finding stands at the comment and names it."""
-    _, _, (unused,) = apply([], {FILE: "x = 1  # graphlint: ignore[GL101] why\n"}, rulebook, ALL)
+    _, _, (unused,) = apply([], {FILE: parse("x = 1  # graphlint: ignore[GL101] why\n")}, rulebook, ALL)
     assert ("GL002", "unused-suppression", "warning") == (unused.code, unused.rule, str(unused.severity))
     assert "`ignore[GL101]` suppresses nothing" == unused.message
     assert Span(FILE, 1, 8, 1, 38) == unused.span

@@ -45,12 +45,15 @@ def answer(options: Mapping[str, object], folder: Folder, find_out: Callable[[],
     name = f"{zlib.crc32(repr(asked).encode(errors='surrogateescape')):08x}{_SUFFIX}"
     known = _known(folder, name, asked)
     if known is not None:
+        reads.incomplete()  # for who keeps a record around this, which would not know what the answer depends on
         summary = replace(known.summary, seconds=time.perf_counter() - started)
         return replace(known, summary=summary)
     folder.prepare()
     with reads.recorded() as record:
         found = _found_out(folder, find_out)
         _note_code()
+    if (outer := reads.kept()) is not None:
+        outer.merge(record)
     if record.is_complete and is_unchanged(record):
         try:
             folder.write(name, entries.write(asked, record, found))

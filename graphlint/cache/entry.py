@@ -98,7 +98,7 @@ def _details(record: Record) -> Mapping[str, object]:
     return {
         "files": [seen.digest for seen in record.files.values()],
         "folders": [seen.digest for seen in record.folders.values()],
-        "read": sorted(numbers[path] for path in record.read),
+        "read": sorted(numbers[path] for path in record.read | record.looked.keys()),
         "discovered": [(*asked, sorted(numbers[path] for path in files)) for asked, files in record.discovered.items()],
         "answers": [
             (

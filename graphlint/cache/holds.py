@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ def is_untouched(state: Mapping[str, Any]) -> bool | None:
 
 
 def is_same(record: Record) -> bool:
-    """Whether all that was asked of the disk would be answered as before; notes in the record how it is now."""
+    """Whether all that was asked would be answered as before; notes in the record how it is now."""
     return _is_there(record.kinds, record.names, record.endings, record.links, record.packages) and is_alike(record)
 
 
@@ -49,7 +49,7 @@ def _is_there(
 
 def is_alike(record: Record) -> bool:
     """Whether what was written to says the same as before; notes in the record how it is now."""
-    return _files_are_alike(record) and _folders_are_alike(record)
+    return files_are_alike(record, record.files) and _folders_are_alike(record)
 
 
 def is_unchanged(record: Record) -> bool:
@@ -73,8 +73,10 @@ def _is_at(name: str, found: Sequence[str] | None) -> bool:
     return reads.installed(name) == (None if found is None else tuple(found))
 
 
-def _files_are_alike(record: Record) -> bool:
-    for path, seen in record.files.items():
+def files_are_alike(record: Record, paths: Iterable[str]) -> bool:
+    """Whether these of its files say the same as before; notes in the record how they are now."""
+    for path in paths:
+        seen = record.files[path]
         try:
             if seen.stamp == reads.stamp_at(path):
                 continue
@@ -82,9 +84,28 @@ def _files_are_alike(record: Record) -> bool:
         except OSError:
             return False
         digest = reads.digest(text)
-        if digest != seen.digest and (path in record.read or not _answers_alike(record, path, text)):
+        if digest != seen.digest and not (_says_the_same(record, path, text) and _answers_alike(record, path, text)):
             return False
         record.files[path] = Seen(stamp, digest)
+    return True
+
+
+def as_it_is(record: Record) -> Record:
+    """A record that holds, of the texts that are there now. Raises OSError."""
+    now = record.copy()
+    for path, lines in record.lines.items():
+        if lines and path in now.looked:
+            now.looked[path] = now.looked[path].of(reads.seen_at(path)[1], lines)
+    return now
+
+
+def _says_the_same(record: Record, path: str, text: bytes) -> bool:
+    """Whether nobody has read another text of a file where it differs; notes in the record where its lines are."""
+    looked = record.looked.get(path)
+    lines = looked.lines_in(text) if looked is not None else {}
+    if path in record.read or lines is None:
+        return False
+    record.lines[path] = lines
     return True
 
 

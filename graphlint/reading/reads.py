@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from graphlint.reading.notebooks import SUFFIX as NOTEBOOK
 from graphlint.reading.notebooks import parse
 from graphlint.reading.questions import Answer, Names, Question
-from graphlint.reading.record import Record, Seen, Stamp
+from graphlint.reading.record import Looked, Record, Seen, Stamp
 
 CACHE = ".graphlint_cache"  # is written to by the run itself, and holds no sources
 IGNORE_FILE = ".gitignore"
@@ -63,6 +63,11 @@ def has_unsaved() -> bool:
     return bool(_unsaved)
 
 
+def is_unsaved(path: str, seen: Seen) -> bool:
+    """Whether a file has a text that is not saved, or had one when it was seen."""
+    return path in _unsaved or seen.stamp.inode == 0
+
+
 def kept() -> Record | None:
     """The record that is kept now, if one is."""
     return _kept
@@ -85,6 +90,17 @@ def content(path: Path) -> bytes:
     if _kept is not None:
         _kept.read.add(str(path))
     return text
+
+
+def known(path: Path) -> bytes:
+    """All that stands in a file, for who notes what he looks at of it. Raises OSError."""
+    return _read(path)
+
+
+def look(path: Path, looked: Looked) -> None:
+    """Note what is looked at of a file from now on."""
+    if _kept is not None:
+        _kept.look(str(path), looked)
 
 
 class Texts(dict[Path, bytes]):

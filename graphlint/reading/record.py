@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from graphlint.reading.questions import Question
 
@@ -26,6 +27,25 @@ class Seen(NamedTuple):
     digest: str
 
 
+Lines: TypeAlias = Mapping[int, int]  # a line of one text, and of another one
+
+
+class Looked(Protocol):
+    """What was looked at of a text that was not read as a whole."""
+
+    def lines_in(self, text: bytes, /) -> Lines | None:
+        """Where the lines that were looked at are in another text; None if it says anything else there."""
+
+    def copy(self) -> Looked:
+        """The same, whatever is looked at from now on."""
+
+    def of(self, text: bytes, lines: Lines, /) -> Looked:
+        """The same of another text that says the same, with its lines there."""
+
+    def merge(self, other: Any, /) -> None:
+        """Add what another process has looked at of the same text."""
+
+
 class Record:
     """What was asked of the disk, with the answers. `is_complete` says that the answer depends on nothing else."""
 
@@ -33,6 +53,8 @@ class Record:
         self.began = time.time_ns()
         self.files: dict[str, Seen] = {}
         self.read: set[str] = set()  # the files that were read, and not only searched
+        self.looked: dict[str, Looked] = {}  # of files that are known by then
+        self.lines: dict[str, Lines] = {}  # of those that have another text by now, where what was looked at is
         self.folders: dict[str, Seen] = {}
         # The files that were found below some paths, with what was left out, by globs relative to a folder.
         self.discovered: dict[tuple[tuple[str, ...], tuple[str, ...], str], frozenset[str]] = {}
@@ -50,6 +72,12 @@ class Record:
         if self.files.setdefault(path, seen) != seen:
             self.is_complete = False
 
+    def look(self, path: str, looked: Looked) -> None:
+        """Note what is looked at of a file from now on."""
+        if (known := self.looked.get(path)) is not None:
+            looked.merge(known)
+        self.looked[path] = looked
+
     def copy(self) -> Record:
         """The record as it is now, whatever is read from now on."""
         copied = Record()
@@ -62,6 +90,10 @@ class Record:
         for path, seen in other.files.items():
             self.see(path, seen)
         self.read |= other.read
+        for path, looked in other.looked.items():
+            copied = looked.copy()
+            if (known := self.looked.setdefault(path, copied)) is not copied:
+                known.merge(copied)
         self.folders |= other.folders
         self.discovered |= other.discovered
         for folder, names in other.names.items():

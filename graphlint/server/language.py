@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from lsprotocol import types
@@ -15,11 +16,13 @@ from graphlint.finding import Finding
 from graphlint.paths import normal
 from graphlint.rulebook import builtin_rulebook
 from graphlint.server.comments import suppressing
-from graphlint.server.shown import SOURCE, diagnostics
-from graphlint.server.worker import Failure, Question, Worker
+from graphlint.server.question import Question
+from graphlint.server.shown import SOURCE, Units, diagnostics
+from graphlint.server.worker import Failure, Worker
 from graphlint.version import __version__
 
 PAUSE = 0.03  # seconds: what is typed in one go is looked at once
+REST = 1.0  # seconds: whoever types no more may have done something else to the files
 _CODE = re.compile(r"\bGL\d{3}\b")
 _DECLARED = re.compile(r"```toml\n.*?```\n+", re.DOTALL)  # what a page says to graphlint
 
@@ -27,11 +30,15 @@ _DECLARED = re.compile(r"```toml\n.*?```\n+", re.DOTALL)  # what a page says to 
 class Server(LanguageServer):
     """The server of one editor: what it has shown where, and the worker that it asks."""
 
+    worker: Worker
+
     def __init__(self) -> None:
         super().__init__("graphlint", __version__)
-        self.worker = Worker()
         self.changed = asyncio.Event()
+        self.is_typing = False  # all that has changed since the last look at the disk are open texts
+        self.disk = 0  # how often files may have been written to
         self.shown: Mapping[str, list[types.Diagnostic]] = {}
+        self.versions: Mapping[str, int | None] = {}  # of the open texts, as far as they were answered
         self.told: str | None = None
         self.following: asyncio.Task[None] | None = None
 
@@ -49,28 +56,44 @@ class Server(LanguageServer):
         """Look at the projects after each change, and show what is found, until the editor goes."""
         loop = asyncio.get_running_loop()
         while True:
-            await self.changed.wait()
-            await asyncio.sleep(PAUSE)
+            await self.news()
             self.changed.clear()
             found: list[Finding] = []
+            versions = {uri: one.version for uri, one in self.workspace.text_documents.items()}
             try:
                 for project in self.projects():
-                    question = Question(project, self.unsaved())
+                    question = Question(project, self.unsaved(), self.disk)
                     found += (await loop.run_in_executor(None, self.worker.ask, question)).findings
             except Failure as failure:
                 self.tell(str(failure))
                 continue
             if not self.changed.is_set():  # else the lines may be others by now
                 self.told = None
-                self.show(found)
+                self.show(found, versions)
 
-    def show(self, findings: list[Finding]) -> None:
-        """Show the findings in their documents, and nothing any more where there were some."""
-        now = diagnostics(findings, self.units)
-        for uri in self.shown.keys() | now.keys():
-            if self.shown.get(uri) != now.get(uri):
-                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, now.get(uri, [])))
-        self.shown = now
+    async def news(self) -> None:
+        """Wait for a change: of a text, or of files, which are looked at again when nobody types any more."""
+        try:
+            async with asyncio.timeout(REST if self.is_typing else None):
+                await self.changed.wait()
+            await asyncio.sleep(PAUSE)
+        except TimeoutError:
+            self.look_at_files()
+
+    def look_at_files(self) -> None:
+        """Take the disk for another one than it was."""
+        self.disk += 1
+        self.is_typing = False
+        self.changed.set()
+
+    def show(self, findings: list[Finding], versions: Mapping[str, int | None]) -> None:
+        """Show the findings in their documents, and nothing where there were some; each version is answered."""
+        now = diagnostics(findings, self.units())
+        for uri in self.shown.keys() | now.keys() | versions.keys():
+            if (self.shown.get(uri), self.versions.get(uri)) != (now.get(uri), versions.get(uri)):
+                answer = types.PublishDiagnosticsParams(uri, now.get(uri, []), versions.get(uri))
+                self.text_document_publish_diagnostics(answer)
+        self.shown, self.versions = now, versions
 
     def tell(self, problem: str) -> None:
         """Say why nothing is found, once."""
@@ -78,13 +101,20 @@ class Server(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"graphlint: {problem}"))
         self.told = problem
 
-    def units(self, uri: str, span: types.Range) -> types.Range:
-        """A range of characters in the units that the editor counts in."""
-        document = self.workspace.get_text_document(uri)
-        try:
-            return self.workspace.position_codec.range_to_client_units(document.lines, span)
-        except OSError:  # the file is gone by now
-            return span
+    def units(self) -> Units:
+        """What tells a range of characters in the units that the editor counts in, and reads each file once."""
+
+        @cache
+        def lines(uri: str) -> Sequence[str]:
+            return self.workspace.get_text_document(uri).lines
+
+        def counted(uri: str, span: types.Range) -> types.Range:
+            try:
+                return self.workspace.position_codec.range_to_client_units(lines(uri), span)
+            except OSError:  # the file is gone by now
+                return span
+
+        return counted
 
 
 def _on_disk(path: Path) -> bytes | None:
@@ -97,20 +127,31 @@ def _on_disk(path: Path) -> bytes | None:
 server = Server()
 
 
+def serve(worker: Worker) -> None:
+    """Serve the editor at the standard streams until it goes."""
+    server.worker = worker
+    server.start_io()
+
+
 @server.feature(types.INITIALIZED)
 def start(ls: Server, _params: types.InitializedParams) -> None:
     ls.following = asyncio.get_running_loop().create_task(ls.follow())
     ls.changed.set()
 
 
-@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+def type_on(ls: Server, _params: types.DidChangeTextDocumentParams) -> None:
+    ls.is_typing = True
+    ls.changed.set()
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
 @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
 @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
 @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
 def look_again(ls: Server, _params: object) -> None:
-    ls.changed.set()
+    ls.look_at_files()
 
 
 @server.feature(types.SHUTDOWN)
@@ -158,7 +199,7 @@ def actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction
         if one.source != SOURCE or insertion is None:
             continue
         place = types.Position(insertion.line, insertion.column)
-        span = ls.units(uri, types.Range(place, place))
+        span = ls.units()(uri, types.Range(place, place))
         edit = types.WorkspaceEdit(changes={uri: [types.TextEdit(span, insertion.text)]})
         title = f"Suppress {one.code} here"
         found.append(types.CodeAction(title, kind=types.CodeActionKind.QuickFix, diagnostics=[one], edit=edit))

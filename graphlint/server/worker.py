@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import threading
-from collections.abc import Mapping
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any, NamedTuple
 
-from graphlint.cache import answers
-from graphlint.errors import UsageError
 from graphlint.finding import Report
-from graphlint.reading import reads
-from graphlint.reporting import cache, look
-from graphlint.static.memory import Memory
-from graphlint.static.syntax import store
-
-# What a project itself says, and nothing else.
-_OPTIONS: Mapping[str, Any] = {"config_file": None, "confidence": None, "rules": (), "select": (), "ignore": ()}
-
-
-class Question(NamedTuple):
-    """A project, and the texts of its files that differ from those on the disk."""
-
-    project: Path
-    unsaved: Mapping[Path, bytes]
+from graphlint.server.question import Question
 
 
 class Failure(Exception):
@@ -44,7 +25,7 @@ class Worker:
     def ask(self, question: Question) -> Report:
         """Wait for the answer. Raises Failure."""
         with self._lock:
-            connection = self._connection or self._start()
+            connection = self._connection or self.start()
             try:
                 connection.send(question)
                 answer = connection.recv()
@@ -56,7 +37,8 @@ class Worker:
         assert isinstance(answer, Report)
         return answer
 
-    def _start(self) -> Connection:
+    def start(self) -> Connection:
+        """Start the process, which takes a while to answer."""
         context = multiprocessing.get_context("spawn")  # the server has threads, which a fork would lose
         self._connection, inner = context.Pipe()
         self._process = context.Process(target=_serve, args=(inner,))
@@ -73,33 +55,6 @@ class Worker:
 
 
 def _serve(connection: Connection) -> None:
-    os.dup2(2, 1)  # the editor reads the output of the server, where nothing else may be printed
-    known: dict[Path, Known] = {}
-    reads.remember()
-    while True:
-        try:
-            question = connection.recv()
-        except (EOFError, KeyboardInterrupt):
-            return
-        try:
-            connection.send(_answer(question, known))
-        except UsageError as error:
-            connection.send(str(error))
-        except Exception as error:
-            connection.send(f"internal error: {type(error).__name__}: {error}".splitlines()[0])
+    from graphlint.server.looking import serve  # takes long to load, which is nobody else's time
 
-
-class Known:
-    """What the process knows of a project from one question to the next."""
-
-    def __init__(self, project: Path) -> None:
-        self.folder = cache(project, None)
-        self.store = answers.lowered(self.folder)
-        self.memory = Memory()
-
-
-def _answer(question: Question, known: dict[Path, Known]) -> Report:
-    project = question.project
-    one = known[project] = known.get(project) or Known(project)
-    with store.used(one.store), reads.unsaved(question.unsaved), reads.recorded():
-        return look((project,), one.folder, dict(_OPTIONS), one.memory)
+    serve(connection)

@@ -76,7 +76,7 @@ from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around
 from graphlint.static.regions.targets import Targets, capturing, rows_for
 from graphlint.static.regions.unjudged import tell_unjudged
-from graphlint.static.syntax.remembered import forget
+from graphlint.static.syntax.remembered import forget, forget_run
 from graphlint.targets import Target
 
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
@@ -109,8 +109,7 @@ def check(
     A memory is that of one project and its options, which a process checks again and again.
     """
     started = time.perf_counter()
-    if memory is None:
-        forget()
+    forget_run() if memory else forget()
     files = discover(paths, config.exclude, config.root)
     interpreter = _interpreter(files, rulebook, rulebook.detectors, memory)
     project = interpreter.project

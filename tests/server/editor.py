@@ -21,12 +21,14 @@ class Editor:
         self.client, self.root = client, root
         self.shown: dict[str, list[types.Diagnostic]] = {}
         self.messages: list[str] = []
+        self.answers: dict[str, int | None] = {}  # the version of each text that was answered last
         self._news = asyncio.Event()
         self._versions: dict[str, int] = {}
 
         @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def publish(params: types.PublishDiagnosticsParams) -> None:
             self.shown[params.uri] = list(params.diagnostics)
+            self.answers[params.uri] = params.version
             self._news.set()
 
         @client.feature(types.WINDOW_SHOW_MESSAGE)
@@ -47,6 +49,15 @@ class Editor:
             while not condition():
                 self._news.clear()
                 await self._news.wait()
+
+    async def answered(self, name: str) -> None:
+        """Wait until what a file holds now is answered."""
+        await self.until(lambda: self.answers.get(self.uri(name)) == self._versions.get(name, 0))
+
+    @property
+    def pid(self) -> int:
+        """The process of the server."""
+        return self.client._server.pid  # type: ignore[union-attr]
 
     def open(self, name: str) -> None:
         text = (self.root / name).read_text("utf-8")

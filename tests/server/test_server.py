@@ -120,3 +120,34 @@ def test_a_mistake_in_the_configuration_is_told(project: Path) -> None:
         assert "\n" not in message
 
     with_editor(project, story)
+
+
+def test_each_version_of_a_text_is_answered(project: Path) -> None:
+    """Also where nothing else is shown than before: whoever types knows what an answer is about."""
+
+    async def story(editor: Editor) -> None:
+        editor.open("step.py")
+        await editor.answered("step.py")
+        assert ["GL101"] == editor.codes("step.py")
+        editor.type("step.py", READING + "# more\n")
+        await editor.answered("step.py")
+        editor.type("step.py", "# more\n" + READING)
+        await editor.answered("step.py")
+        (one,) = editor.shown[editor.uri("step.py")]
+        assert types.Position(2, 11) == one.range.start
+
+    with_editor(project, story)
+
+
+def test_files_are_looked_at_again_where_nobody_types_any_more(project: Path) -> None:
+    """An editor need not tell of what others write."""
+
+    async def story(editor: Editor) -> None:
+        editor.open("serve.py")
+        await editor.until(lambda: editor.codes("step.py") == ["GL101"])
+        editor.type("serve.py", CAPTURING + "# more\n")
+        await editor.answered("serve.py")
+        (project / "step.py").write_text(KEEPING, "utf-8")
+        await editor.until(lambda: editor.codes("step.py") == [])
+
+    with_editor(project, story)

@@ -273,7 +273,7 @@ def test_every_function_of_the_standard_library_is_found(path: Path) -> None:
     for definition in definitions:
         found = definition.code
         assert found is not None and definition.name == found.name, definition.qualname
-        assert f"def {definition.name}" in module.lines[definition.line - 1]
+        assert f"def {definition.name}" in module.source_of(definition.segment)
     assert module.problem is None
 
 

@@ -40,8 +40,9 @@ def indexed(text: str) -> str:
 )
 def test_functions_shrink_and_lines_stay(text: str) -> None:
     """A first and a last line are left of each function, where they stood."""
-    short = outline(text)
-    assert short is not None
+    found = outline(text)
+    assert found is not None
+    short = found.text
     assert len(text.split("\n")) == len(short.split("\n"))
     assert "return" not in short
     if "[T]" not in text:  # which is newer than the oldest Python that runs this
@@ -71,14 +72,15 @@ def test_a_function_that_ends_inside_a_string_is_left_alone(text: str) -> None:
 )
 def test_what_looks_like_the_end_of_a_function_is_not_taken_for_one(text: str) -> None:
     """The index is that of the source."""
-    short = outline(text)
-    assert short is None or indexed(text) == indexed(short)
+    found = outline(text)
+    assert found is None or indexed(text) == indexed(found.text)
 
 
 def test_a_bracket_that_is_cut_is_left_for_the_parser() -> None:
     """It refuses what is left, and the source is parsed whole."""
     with pytest.raises(SyntaxError):
-        indexed(str(outline("def f(x):\n    return g(\nx)\ny = 1\n")))
+        found = outline("def f(x):\n    return g(\nx)\ny = 1\n")
+        indexed(found.text if found is not None else "")
 
 
 def test_the_standard_library_is_indexed_as_its_source() -> None:
@@ -86,10 +88,10 @@ def test_the_standard_library_is_indexed_as_its_source() -> None:
     wrong, shrunk = [], 0
     for path in LIBRARY:
         text = read_source(path)
-        short = outline(text)
-        if short is not None:
+        found = outline(text)
+        if found is not None:
             shrunk += 1
-            wrong += [path.name] if indexed(text) != indexed(short) else []
+            wrong += [path.name] if indexed(text) != indexed(found.text) else []
     assert [] == wrong
     assert len(LIBRARY) > 100
     assert shrunk > 0.9 * len(LIBRARY)

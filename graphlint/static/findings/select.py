@@ -10,7 +10,7 @@ from graphlint.finding import Finding, Span
 from graphlint.reading import reads
 from graphlint.rulebook import Rulebook
 from graphlint.static.index.project import Problems, Project
-from graphlint.suppression import apply
+from graphlint.suppression import apply, parse
 
 _UNREADABLE = "GL001"
 
@@ -28,8 +28,8 @@ def settle_findings(
     findings = [finding for finding in found if finding.code in selected]
     if _UNREADABLE in selected:
         findings += unreadable_sources(problems, project, rulebook)
-    texts = {path: project.module_at(Path(path)).text for path in reached}
-    kept, suppressed, unused = apply(findings, texts, rulebook, selected)
+    comments = {path: project.module_at(Path(path)).ask(parse) for path in reached}
+    kept, suppressed, unused = apply(findings, comments, rulebook, selected)
     shown = filter(config.shows, (*kept, *unused))
     return tuple(sorted(shown, key=lambda f: (f.span, f.code))), suppressed
 

@@ -12,7 +12,7 @@ from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.findings.origins import Order, contradicts
 from graphlint.static.index.parts import called, function_at, segments_with
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import calls_in, walk, words_in
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
@@ -153,7 +153,7 @@ def _run_before(sites: tuple[Site, ...]) -> bool:
     return any(map(_runs_before, sites[:1])) or any(_stands_around(site, sites[0]) for site in sites[:2])
 
 
-@remembered
+@remembered_in_run
 def _stands_around(site: Site, first: Site) -> bool:
     """Whether the function that others stand in makes the same call before it calls the one that captures.
 
@@ -174,7 +174,7 @@ def _stands_around(site: Site, first: Site) -> bool:
     )
 
 
-@remembered
+@remembered_in_run
 def _runs_before(site: Site) -> bool:
     """Whether what a region calls is called before it, too, or by a function that captures only now and then."""
     match site.node:

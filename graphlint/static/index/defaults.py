@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from graphlint.static.index.module import Module
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.trees import UNPARSABLE, parse
 
 _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
@@ -18,18 +18,22 @@ _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the nam
 
 def default_of(module: Module, name: str) -> object:
     """The flag or choice that is the one default of a name in a module; None if there is none."""
-    is_given = re.search(rf"\b{name}(?:['\"]\s*,|\s*[:=])", module.text)  # saves parsing all of it
-    return _defaults_in(module).get(name) if is_given else None
+    return module.ask(_default_in, name)
 
 
-@remembered
-def _defaults_in(module: Module) -> Mapping[str, object]:
-    """The flags and choices that have one default in a module, by the name of the attribute or key.
+def _default_in(text: str, name: str) -> object:
+    is_given = re.search(rf"\b{name}(?:['\"]\s*,|\s*[:=])", text)  # saves parsing all of it
+    return _defaults_in(text).get(name) if is_given else None
+
+
+@remembered_in_run
+def _defaults_in(text: str) -> Mapping[str, object]:
+    """The flags and choices that have one default in a text, by the name of the attribute or key.
 
     What is given another value somewhere in it has none.
     """
     try:
-        tree = parse(module.text)
+        tree = parse(text)
     except UNPARSABLE:
         return {}
     defaults: dict[str, object] = {}

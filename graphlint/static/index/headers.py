@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphlint.static.index.module import Definition
+from graphlint.static.index.module import Definition, Segment
 from graphlint.static.syntax.trees import UNPARSABLE, parse
 
 _LONGEST = 80  # lines of a header
@@ -25,7 +25,7 @@ class Header:
 def header(definition: Definition) -> Header | None:
     """The header of a function; None where nothing can be made of it."""
     text = ""
-    lines = definition.module.lines[definition.line - 1 : definition.segment.last]
+    lines = definition.module.source_of(Segment(definition.line, definition.segment.last)).split("\n")
     for line in lines[:_LONGEST]:
         text += line.lstrip() + "\n"
         if ":" in line:

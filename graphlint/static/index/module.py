@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import importlib.util
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
+from typing import Any, TypeVar
 
 from graphlint.reading import reads
+from graphlint.static.index.looked import Fits, Looked, anywhere, line_starts, places, source_text, uncommented
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import EndlessSource, UnparsableSource, lower_segment
 from graphlint.static.syntax.outline import outline
-from graphlint.static.syntax.trees import UNPARSABLE, parse, statements
+from graphlint.static.syntax.trees import UNPARSABLE, Problem, parse, parsed, statements
+
+Answer = TypeVar("Answer")
 
 TOO_DEEP = ("nests too deep to be read", 1)
 
@@ -27,20 +29,30 @@ TOO_DEEP = ("nests too deep to be read", 1)
 class Module:
     """One source file under its dotted name."""
 
-    def __init__(self, name: str, path: Path) -> None:
+    def __init__(self, name: str, path: Path, text: str | None = None) -> None:
         self.name = name
         self.path = path
         self.is_package = path.name == "__init__.py"
-        self.problem: tuple[str, int] | None = None  # what is wrong with the file, and at which line
-        self.is_checked = False
-        self._lowered: dict[tuple[int, int], ir.Block] = {}
+        self.problem: Problem | None = None  # what is wrong with the file, and at which line
+        if text is not None:
+            self.looked = Looked(text)
+        self._lowered: dict[tuple[int, int], tuple[ir.Block, Problem | None]] = {}
 
     def __repr__(self) -> str:
         return f"Module({self.name})"
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The source; empty if it cannot be read or decoded (the engine reports why)."""
+        self.looked.is_whole = True
+        return self.looked.text
+
+    @cached_property
+    def looked(self) -> Looked:
+        """The source, with what is looked at of it."""
+        return Looked(self._read())
+
+    def _read(self) -> str:
         try:
             return read_source(self.path)
         except OSError as problem:
@@ -49,59 +61,67 @@ class Module:
             self.problem = (f"cannot be decoded: {problem}", 1)
         return ""
 
-    def is_still(self, name: str) -> bool:
-        """Whether the file has the name and the text that it had."""
-        with contextlib.suppress(OSError, UnicodeError, SyntaxError, LookupError):
-            return self.name == name and read_source(self.path) == self.text
-        return False
+    def begin(self) -> Looked:
+        """Let another run look at the file, which is as it was."""
+        self.problem, self.looked = None, Looked(self.looked.text)
+        return self.looked
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no source, or none that can be read."""
+        return not self.looked.text
 
     @cached_property
-    def lines(self) -> list[str]:
-        return self.text.split("\n")
+    def _lines(self) -> list[str]:
+        return self.looked.text.split("\n")
 
     @cached_property
-    def _starts(self) -> list[int]:
-        """Where each line begins in the text, and where one after the last would."""
-        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+    def _starts(self) -> Sequence[int]:
+        return line_starts(self.looked.text)
+
+    def ask(self, question: Callable[..., Answer], *given: Any) -> Answer:
+        """What a question to the text comes to; it is asked with the text first, and once in a run."""
+        return self.looked.ask(question, *given)
 
     def holds(self, segment: Segment, word: str) -> bool:
         """Whether a word may stand in a segment: it does in the text."""
-        return self.text.find(word, self._starts[segment.first - 1], self._starts[segment.last]) >= 0
+        self.looked.words.add((word, anywhere))
+        return self.looked.text.find(word, self._starts[segment.first - 1], self._starts[segment.last]) >= 0
 
-    def lines_with(self, word: str, fits: Callable[[str, int, int], bool]) -> Iterator[int]:
-        """The lines of a word, where the text around it fits; it is asked with where the word begins and ends."""
-        at = self.text.find(word)
-        while at >= 0:
-            end = at + len(word)
-            if fits(self.text, at, end):
-                yield bisect_right(self._starts, at)
-            at = self.text.find(word, end)
+    def lines_with(self, word: str, fits: Fits) -> Iterator[int]:
+        """The lines of functions and statements with a word, where the text around it fits."""
+        self.looked.words.add((word, fits))
+        return (bisect_right(self._starts, at) for at in places(self.looked.text, word, fits))
+
+    @property
+    def index(self) -> Index:
+        index, is_of_outline, problem = self._indexed
+        self.looked.is_whole |= not is_of_outline
+        self.problem = problem or self.problem
+        return index
 
     @cached_property
-    def index(self) -> Index:
-        short = outline(self.text)
+    def _indexed(self) -> tuple[Index, bool, Problem | None]:
+        """The index, whether it is one of the outline, and what is wrong."""
+        short = outline(self.looked.text)
         if short is not None:
             with contextlib.suppress(*UNPARSABLE):
-                return index_module(self, parse(short))
-        tree = self._whole_tree()
+                return index_module(self, parse(short.text)), True, None
+        tree, problem = parsed(self.looked.text)
         try:
-            return Index() if tree is None else index_module(self, tree)
+            return Index() if tree is None else index_module(self, tree), False, problem
         except RecursionError:
-            self.problem = TOO_DEEP
-            return Index()
+            return Index(), False, TOO_DEEP
 
     def check_syntax(self) -> None:
         """Note what is wrong anywhere in the file, for the engine to report: an index looks past functions."""
-        if not self.is_checked:
-            self._whole_tree()
+        self.looked.is_parsed = True
+        self.looked.is_whole |= self._mistake is not None
+        self.problem = self._mistake or self.problem
 
-    def _whole_tree(self) -> ast.Module | None:
-        self.is_checked = True
-        try:
-            return parse(self.text)
-        except UNPARSABLE as problem:
-            self.problem = (f"cannot be parsed: {getattr(problem, 'msg', problem)}", getattr(problem, "lineno", 1) or 1)
-        return None
+    @cached_property
+    def _mistake(self) -> Problem | None:
+        return parsed(self.looked.text)[1]
 
     def deriving(self, name: str) -> list[ClassDefinition]:
         """The classes at the top level that name a class among their bases, or one of the file that does so."""
@@ -125,30 +145,35 @@ class Module:
     def lowered(self, segment: Segment) -> ir.Block:
         """The compact form of a segment; empty if nothing can be made of it."""
         key = segment.first, segment.last
+        self.looked.see(key)
         if key not in self._lowered:  # to put its text together for each call takes longer than the call
             self._lowered[key] = self._lower(segment)
-        return self._lowered[key]
+        block, problem = self._lowered[key]
+        self.looked.is_whole |= problem is not None  # a mistake before it would be told instead
+        self.problem = self.problem or problem
+        return block
 
-    def _lower(self, segment: Segment) -> ir.Block:
+    def _lower(self, segment: Segment) -> tuple[ir.Block, Problem | None]:
         try:
-            return lower_segment(self.source_of(segment))
+            return lower_segment(self.source_of(segment)), None
         except EndlessSource as problem:
             said = f"{problem} here, and the function or statement around it is not judged"
-            self.problem = self.problem or (said, segment.first + problem.line)
+            return (), (said, segment.first + problem.line)
         except UnparsableSource:
-            self.check_syntax()
-        return ()
+            return (), self._mistake
 
-    def source_of(self, segment: Segment) -> str:
-        """The lines of a segment."""
-        return "\n".join(self.lines[segment.first - 1 : segment.last]) + "\n"
+    def source_of(self, segment: Segment, is_exact: bool = False) -> str:
+        """The lines of a segment, for who parses them; `is_exact` for who looks at comments, too."""
+        self.looked.see((segment.first, segment.last), is_exact)
+        return "\n".join(self._lines[segment.first - 1 : segment.last]) + "\n"
 
     def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:
-        """The source text of a place; lines count from 1, columns from 0."""
+        """The source text of a place, without comments; lines count from 1, columns from 0."""
         if line == end_line:
-            return self.lines[line - 1][column:end_column] if line <= len(self.lines) else ""
-        parts = [self.lines[line - 1][column:], *self.lines[line : end_line - 1], self.lines[end_line - 1][:end_column]]
-        return " ".join(part.strip() for part in parts)
+            return self._lines[line - 1][column:end_column] if line <= len(self._lines) else ""
+        inner = self._lines[line : end_line - 1]
+        parts = [self._lines[line - 1][column:], *inner, self._lines[end_line - 1][:end_column]]
+        return " ".join(part.strip() for part in uncommented(parts))
 
     def absolute(self, module: str, level: int) -> str:
         """The dotted name that a relative import means here."""
@@ -162,8 +187,7 @@ class Module:
 
 def read_source(path: Path) -> str:
     """The text of a source file. Raises OSError, UnicodeError or SyntaxError (an unknown encoding declared)."""
-    text = importlib.util.decode_source(reads.content(path))  # honours coding comments and the byte order mark
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return source_text(reads.content(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from graphlint.static.index.looked import Fits, anywhere, places
 from graphlint.static.index.module import Definition, Module, Segment
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.trees import UNPARSABLE, statements
 
 _ASSIGNED = re.compile(
@@ -25,7 +25,6 @@ _FILLED = re.compile(r"[\s\\)\]]*[\[\#]")
 _CALLED = re.compile(r"[\s\\)]*\(")
 _FAR = 200  # characters between a dot and the name behind it
 _ASKS_FOR_GRADIENT = "requires_grad_"  # the only method with such a name that leaves the values as they are
-Fits: TypeAlias = Callable[[str, int, int], bool]  # a text, and where in it a word begins and ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +62,6 @@ class Part:
         return isinstance(attribute.value, ast.Name) and attribute.value.id == self.writes.receiver
 
 
-def anywhere(text: str, at: int, end: int) -> bool:
-    return True
-
-
 def filled(text: str, at: int, end: int) -> bool:
     """Whether an item of a name may be assigned."""
     return _FILLED.match(text, end) is not None
@@ -81,10 +76,13 @@ def called(text: str, at: int, end: int) -> bool:
     )
 
 
-@remembered
 def calls_any(module: Module, names: frozenset[str]) -> bool:
     """Whether one of these names may be called somewhere in a module."""
-    return any(True for name in names for _ in module.lines_with(name, called))
+    return module.ask(_calls_any, names)
+
+
+def _calls_any(text: str, names: frozenset[str]) -> bool:
+    return any(True for name in names for _ in places(text, name, called))
 
 
 def _is_assigned(text: str, at: int, end: int) -> bool:
@@ -135,7 +133,7 @@ def stores(module: Module, name: str) -> Iterator[tuple[Part, ast.Attribute]]:
                 yield part, target
 
 
-@remembered
+@remembered_in_run
 def rebound_in(module: Module) -> frozenset[str]:
     """The names that functions of a module declare `global`: their values at the top level do not last."""
     return frozenset().union(*(part.writes.shared for part in rebinding(module)))

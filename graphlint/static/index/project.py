@@ -10,10 +10,12 @@ from typing import TypeAlias
 
 from graphlint.reading import reads
 from graphlint.reading.questions import Answer, Holds, HoldsAny, Names, Question
+from graphlint.static.index.looked import source_text
 from graphlint.static.index.module import Module
 from graphlint.static.index.roots import Roots
+from graphlint.static.syntax.trees import Problem
 
-Problems: TypeAlias = dict[Path, tuple[str, int]]  # what is wrong with a file, and at which line
+Problems: TypeAlias = dict[Path, Problem]
 
 _KEPT = 64 << 20  # bytes of files; a run searches all of them about ten times, and memory is read faster
 
@@ -76,9 +78,14 @@ class Project:
     def _made(self, name: str, path: Path) -> Module:
         if self._known is None:
             return Module(name, path)
+        try:
+            text = source_text(reads.known(path))
+        except (OSError, UnicodeError, SyntaxError, LookupError):
+            return Module(name, path)  # which tells why
         known = self._known.get(path)
-        if known is None or not known.is_still(name):
-            known = self._known[path] = Module(name, path)
+        if known is None or known.name != name or known.looked.text != text:
+            known = self._known[path] = Module(name, path, text)
+        reads.look(path, known.begin())
         return known
 
     def module(self, name: str) -> Module | None:

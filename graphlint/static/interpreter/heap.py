@@ -97,12 +97,12 @@ class Heap:
         if instance.arguments is None and self.interpreter.classes.subclasses(instance.cls):
             return True
         order = self.interpreter.classes.order(instance.cls)
-        texts = [base.module.text for base in order if isinstance(base, ClassDefinition)]
+        modules = [base.module for base in order if isinstance(base, ClassDefinition)]
         by_name = ("setattr(", f'"{name}"', f"'{name}'")
         return (
             self._times_assigned(instance.cls, name) > 1
             or self.interpreter.project.is_set_from_outside(name)
-            or any(spelling in text for spelling in by_name for text in texts)
+            or any(module.ask(_says, spelling) for spelling in by_name for module in modules)
         )
 
     def _moved(self, instance: Instance, name: str, value: Value, reader: Function) -> Value:
@@ -336,6 +336,10 @@ class Heap:
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
                         if self.objects[instance].get(name, NONE) != NONE:
                             return
+
+
+def _says(text: str, spelling: str) -> bool:
+    return spelling in text
 
 
 def _functions(value: Value) -> list[Function]:

@@ -202,7 +202,7 @@ class Names:
                 if not isinstance(inner, External):
                     return inner
             getter = source.module.index.functions.get("__getattr__")
-            return UNKNOWN if getter or not source.module.text else External(f"{source.module.name}.{member}")
+            return UNKNOWN if getter or source.module.is_empty else External(f"{source.module.name}.{member}")
         if isinstance(source, PackageValue):
             return self.module_value(f"{source.name}.{member}")
         if isinstance(source, External):

@@ -69,8 +69,8 @@ class Placements:
         for path in project.answering(HoldsAny([*types, *(f"{_last(name)}(" for name in types)], entered.pattern)):
             module = project.module_at(path)
             for definition, segment in segments_with(module, "with"):
-                held = [found["held"] for found in entered.finditer(module.source_of(segment))]
-                if not all(name and not _may_be(name, spelt, module.text) for name in held):
+                held = [found["held"] for found in entered.finditer(module.source_of(segment, is_exact=True))]
+                if not all(name and not module.ask(_may_be, name, spelt) for name in held):
                     yield module, definition, segment
 
 
@@ -114,6 +114,6 @@ def _any_of(types: Iterable[str]) -> str:
     return rf"(?:{'|'.join(spelt)})\b"
 
 
-def _may_be(name: str, spelt: str, text: str) -> bool:
+def _may_be(text: str, name: str, spelt: str) -> bool:
     """Whether a name, or an attribute of that name, is given one of these types, or is said to be one."""
     return re.search(rf"\b{_last(name)}\s*(?::[^\n=,]*{spelt}|=[^\n]*{spelt}\()", text) is not None

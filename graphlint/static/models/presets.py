@@ -9,7 +9,7 @@ from graphlint.rulebook.signatures import Operation
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import UNKNOWN, Const, Value
 
@@ -24,7 +24,7 @@ def left_out(operation: Operation, module: Module, lexicon: Lexicon) -> Mapping[
     }
 
 
-@remembered
+@remembered_in_run
 def _presets(module: Module, lexicon: Lexicon) -> Mapping[tuple[str, str], Value]:
     """The parameters of a package that calls in a module set for all of it; where they disagree, nobody knows."""
     presets: dict[tuple[str, str], Value] = {}

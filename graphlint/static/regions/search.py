@@ -16,7 +16,7 @@ from pathlib import Path
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance
-from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, nested_class
+from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, Segment, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
 from graphlint.static.regions.patterns import functions_in
@@ -120,16 +120,16 @@ class Search:
         new = [name for name in aliases if not self.words.pattern.fullmatch(name)]
         helpers = {name for name in new if self._opens(names.resolve(module, name))}
         functions = list(index.all_functions())
-        chosen = [f for f in functions if words.used_in(_body(module, f))]
+        chosen = [f for f in functions if words.used_in(module.source_of(f.segment))]
         for definition in chosen:
             helpers |= self._run_definition(definition, index.classes, words)
-        statements = "".join(_text(module, s.first, s.last) for s in index.statements)
+        statements = "".join(map(module.source_of, index.statements))
         if words.used_in(statements):
             self._run_module(module)
         if chosen:
             called = Words(_any_of({_called_as(definition) for definition in chosen}))
             for definition in functions:
-                if definition not in self.done and called.used_in(_body(module, definition)):
+                if definition not in self.done and called.used_in(module.source_of(definition.segment)):
                     self._run_definition(definition, index.classes, called)
             if called.used_in(statements):
                 self._run_module(module)
@@ -313,15 +313,7 @@ def _takes_self(function: Function) -> bool:
     return bool(function.code.parameters) and not decorators & {"staticmethod", "classmethod"}
 
 
-def _body(module: Module, definition: Definition) -> str:
-    return _text(module, definition.segment.first, definition.segment.last)
-
-
 def _inner(made: Function) -> str:
     """The source of a function inside another one."""
     first, _, last, _ = made.code.pos
-    return _text(made.module, made.first_line + first, made.first_line + last)
-
-
-def _text(module: Module, first: int, last: int) -> str:
-    return "".join(f"{line}\n" for line in module.lines[first - 1 : last])
+    return made.module.source_of(Segment(made.first_line + first, made.first_line + last))

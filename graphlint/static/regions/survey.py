@@ -94,5 +94,4 @@ def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDe
 
 def _names_in(cls: ClassDefinition) -> set[str]:
     """The names in the statement of a class besides its own; those of its bases are among them."""
-    lines = cls.module.lines[cls.segment.first - 1 : cls.segment.last]
-    return set(_WORD.findall("\n".join(lines))) - {cls.name}
+    return set(_WORD.findall(cls.module.source_of(cls.segment, is_exact=True))) - {cls.name}

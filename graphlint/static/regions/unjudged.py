@@ -41,7 +41,7 @@ def _broken(interpreter: Interpreter, paths: Sequence[Path]) -> Iterator[Span]:
 def _comments(interpreter: Interpreter, paths: Sequence[Path]) -> Iterator[Span]:
     for path in paths:
         if interpreter.project.ask(path, Holds([MARKER])):
-            for comment in parse(interpreter.project.module_at(path).text):
+            for comment in interpreter.project.module_at(path).ask(parse):
                 yield Span(str(path), comment.line, comment.column)
 
 

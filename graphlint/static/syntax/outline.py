@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import NamedTuple
 
+_KEPT = 64  # outlines
 _FUNCTION = re.compile(r"(?:async\s+)?def\s+(\w+)")
 _QUOTES = ('"""', "'''")
 
 
-def outline(text: str) -> str | None:
+class Outline(NamedTuple):
+    """The text that is left, and the first and the last line of each function that was shrunk."""
+
+    text: str
+    functions: tuple[tuple[int, int], ...]
+
+
+@lru_cache(_KEPT)
+def outline(text: str) -> Outline | None:
     """The source with each function shrunk to a first and a last line, and every line where it stood.
 
     A function ends before the next line of code that is not indented deeper. None if one ends inside a string, whose
@@ -16,7 +27,7 @@ def outline(text: str) -> str | None:
     parser accepts.
     """
     lines = text.split("\n")
-    number = 0
+    number, functions = 0, []
     while number < len(lines):
         first = last = number
         code = lines[first].lstrip()
@@ -31,8 +42,9 @@ def outline(text: str) -> str | None:
                 lines[first] = f"{lines[first][:indent]}def {found[1]}():"
                 lines[first + 1 : last] = [""] * (last - first - 1)
                 lines[last] = " " * (indent + 1) + "pass"
+                functions.append((first + 1, last + 1))
         number = last + 1
-    return "\n".join(lines)
+    return Outline("\n".join(lines), tuple(functions))
 
 
 def _last_line(lines: list[str], first: int, indent: int) -> int:

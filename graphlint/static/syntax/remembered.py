@@ -11,6 +11,7 @@ Result = TypeVar("Result")
 
 _MOST = 100_000  # answers of one function, in a process that checks again and again
 _forgets: list[Callable[[], None]] = []
+_forgets_of_runs: list[Callable[[], None]] = []
 
 
 def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -20,7 +21,21 @@ def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, R
     return cast(Callable[Parameters, Result], kept)
 
 
+def remembered_in_run(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The function, with its answers kept until the run is over, for one that looks at modules to find them."""
+    kept = lru_cache(_MOST)(function)
+    _forgets_of_runs.append(kept.cache_clear)
+    return cast(Callable[Parameters, Result], kept)
+
+
+def forget_run() -> None:
+    """Forget what depends on more than the arguments: the next run has to look at that itself."""
+    for clear in _forgets_of_runs:
+        clear()
+
+
 def forget() -> None:
     """Forget all answers: they are of no use to who looks at other files, and hold trees in memory."""
+    forget_run()
     for clear in _forgets:
         clear()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import warnings
+from typing import TypeAlias
 
 from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
 
+Problem: TypeAlias = tuple[str, int]  # what is wrong with a source, and at which line
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 WRAPPER = "if True:\n"  # gives an indented piece of source a parent, so that columns stay as they are in the file
 
@@ -18,6 +20,24 @@ def parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid escape is none of our business
         return ast.parse(text)
+
+
+def parsed(text: str) -> tuple[ast.Module | None, Problem | None]:
+    """The tree of a text, or what is wrong with it."""
+    try:
+        return parse(text), None
+    except UNPARSABLE as problem:
+        said = f"cannot be parsed: {getattr(problem, 'msg', problem)}"
+        return None, (said, getattr(problem, "lineno", 1) or 1)
+
+
+def is_python(text: str) -> bool:
+    """Whether whole source lines, indented or not, can be parsed."""
+    try:
+        statements(text)
+    except UNPARSABLE:
+        return False
+    return True
 
 
 def statements(text: str) -> tuple[list[ast.stmt], int]:

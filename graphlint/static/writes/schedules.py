@@ -9,7 +9,6 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class, Function, ModuleValue
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import calls_in, words_in
 from graphlint.values import External, Value
 
@@ -33,11 +32,11 @@ class Schedules:
                 return GROUPS in words_in(code.body) or any(map(self.lexicon.is_scheduler, made))
             case Class(definition=cls):
                 derives = set(self.evaluator.external_bases(cls)) - {"builtins.object"}
-                return bool(derives) or GROUPS in cls.module.source_of(cls.segment)
+                return bool(derives) or cls.module.holds(cls.segment, GROUPS)
             case External(name=qualified) if self.lexicon.is_catalogued(qualified):
                 return True
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        return not {_last_name(one) for one in given}.isdisjoint(_stepped(module, self.lexicon.modules["steps"]))
+        return not {_last_name(one) for one in given}.isdisjoint(module.ask(_stepped, self.lexicon.modules["steps"]))
 
     def _named(self, func: ast.expr, module: Module) -> Value | None:
         """What a dotted name stands for at the top level of a module."""
@@ -53,10 +52,9 @@ class Schedules:
         return None
 
 
-@remembered
-def _stepped(module: Module, steps: frozenset[str]) -> frozenset[str]:
+def _stepped(text: str, steps: frozenset[str]) -> frozenset[str]:
     """The last names of what a module calls the methods of a training iteration of, or asks for its groups."""
-    return frozenset(re.findall(rf"(\w+)(?:\[[^\]\n]*\])?\.(?:{'|'.join(sorted({*steps, GROUPS}))})\b", module.text))
+    return frozenset(re.findall(rf"(\w+)(?:\[[^\]\n]*\])?\.(?:{'|'.join(sorted({*steps, GROUPS}))})\b", text))
 
 
 def _called(call: ir.Call) -> str:
