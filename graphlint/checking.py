@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphlint.rulebook import Rulebook
 
 if TYPE_CHECKING:
-    from graphlint.static.memory import Memory
+    from graphlint.static.index.memory import Memory
 
 
 def configure(

@@ -19,7 +19,7 @@ from graphlint.report.escaping import escaped
 from graphlint.report.place import counted, shown_notice, shown_path
 
 if TYPE_CHECKING:
-    from graphlint.static.memory import Memory
+    from graphlint.static.index.memory import Memory
 
 STDIN = Path("-")
 PACE = 0.5  # seconds between two looks at what may have changed

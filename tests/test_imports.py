@@ -20,7 +20,6 @@ LAYERS: dict[str, list[set[str]]] = {
     "graphlint.static": [
         {"syntax"},
         {"index"},
-        {"memory"},
         {"domain"},
         {"facts", "findings", "writes"},
         {"models"},

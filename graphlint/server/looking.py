@@ -16,7 +16,7 @@ from graphlint.finding import Report
 from graphlint.reading import reads
 from graphlint.reporting import cache, look
 from graphlint.server.question import Question
-from graphlint.static.memory import Memory
+from graphlint.static.index.memory import Memory
 from graphlint.static.syntax import store
 
 # What a project itself says, and nothing else.

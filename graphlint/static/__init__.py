@@ -18,8 +18,7 @@ It is an abstract interpretation of what capture regions reach, one package a st
 - `life` rehearses the code around those regions, one path at a time, on objects with identities (symbolic execution):
   construct, warm up, capture, fill, replay, read, release. What a graph needs between these is asked there, and not in
   the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given;
-- `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each;
-- `memory` is for a process that checks again and again: modules, and what the parts of a run found, while that holds.
+- `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each.
 
 Bounds, and what they cost: a function gets at most 16 contexts, then its arguments are widened; calls nest 70 deep, 10
 before a region, where only the kinds of values matter; a call goes to at most 24 functions, and a value is one of at
@@ -63,12 +62,12 @@ from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
+from graphlint.static.index.memory import Memory, run_parts
 from graphlint.static.index.parallel import begin
 from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.rehearsal import Rehearsal
 from graphlint.static.life.witness import Witness
-from graphlint.static.memory import Memory, run_parts
 from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import declare
 from graphlint.static.regions.holes import tell_holes

@@ -19,7 +19,7 @@ from graphlint.reading import reads
 from graphlint.reporting import look
 from graphlint.rulebook import builtin_rulebook
 from graphlint.static.index import parallel
-from graphlint.static.memory import Memory
+from graphlint.static.index.memory import Memory
 from tests.keystrokes import keystrokes
 
 PROJECT = {
