@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from analysis import analyse, in_region
+
+from graphlint.static.domain.contexts import Context
+from graphlint.static.interpreter.interpreter import Interpreter
 
 # `step` of these programs is captured; every `# expect:` must be reported, and nothing else.
 CAPTURE = """\
@@ -1101,3 +1105,69 @@ def test_an_installed_module_is_followed(tmp_path: Path, installed: Path) -> Non
     report = analyse(tmp_path / "project", program, follow_installed=("single",)).report
     assert [2] == [finding.span.line for finding in report.findings]
     assert "single" not in sys.modules
+
+
+ENDLESS = """
+import torch
+
+class Origin:
+    pass
+
+class Item(Origin):
+    def __init__(self, base, key):
+        self.base = base
+        self.key = key
+
+class Kind:
+    def __init__(self, origin):
+        self.origin = origin
+
+    @classmethod
+    def of(cls, value, origin):
+        if type(value) is list:
+            return Many(origin, cls.parts(enumerate(value), origin))
+        if type(value) is tuple:
+            return Many(origin, cls.parts(enumerate(value), origin))
+        if type(value) is dict:
+            return Table(origin, dict(zip(value.keys(), cls.parts(value.items(), origin))))
+        return Kind(origin)
+
+    @staticmethod
+    def parts(values, origin):
+        return [Kind.of(value, Item(origin, key)) for key, value in values]
+
+class Many(Kind):
+    def __init__(self, origin, parts):
+        super().__init__(origin)
+        self.parts = parts
+
+class Table(Kind):
+    def __init__(self, origin, parts):
+        super().__init__(origin)
+        self.parts = parts
+
+def step(x, values):
+    Kind.of(values, Origin())
+    return x.sum().item()
+
+def main(values):
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(x, values)
+"""
+
+
+def test_what_runs_inside_of_itself_for_ever_new_objects_comes_to_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each object is made of the one before, so that no two calls have the same arguments; three calls in each."""
+    runs, run = 0, Interpreter.run
+
+    def counted(*arguments: Any, **named: Any) -> Context:
+        nonlocal runs
+        runs += 1
+        assert runs < 5000
+        return run(*arguments, **named)
+
+    monkeypatch.setattr(Interpreter, "run", counted)
+    assert [("main.py", 42, "GL101")] == analyse(tmp_path, ENDLESS).found

@@ -61,6 +61,7 @@ MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
 MAX_WIDENED = 64  # kinds before what containers hold is forgotten, which tuples inside tuples need
 FEW_VARIANTS = 6  # of one function, once the contexts that there may be are used up
+MANY_VARIANTS = 100  # of one function, whatever objects it runs for, once it runs inside of itself
 
 
 class Interpreter:
@@ -201,7 +202,9 @@ class Interpreter:
             return context
         variants, running = self.variants[where, mode], self.running[where]
         made, latest = self.latest.get((function, mode), (0, None))
-        if latest is not None and made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit:
+        is_used_up = made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit
+        is_endless = made >= MANY_VARIANTS and self.running[function] >= MAX_RECURSION  # each for an object of its own
+        if latest is not None and (is_used_up or is_endless):
             return Context(latest.function, latest.path, result=latest.result)
         if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
             bound = {name: _widened(value, variants) for name, value in bound.items()}
