@@ -44,6 +44,9 @@ TABLE = """\
 
     [presets]
     "acme.Lock.set_default_checked" = "checked"
+
+    [compiled]
+    "acme.checked" = false
 """
 
 
@@ -79,6 +82,7 @@ def load(tmp_path: Path, old: str = "", new: str = "") -> Lexicon:
         ("rank = 2", 'data = "moved"', 22, "`moved` is not one of copied, shared"),
         ('{ rank = 2, dtype = "int128" }', "2", 22, "`acme.grid`: expected a table, found `2`"),
         ('dtype = "int128"', 'dtype = "int129"', 22, "`int129` is not one of bfloat16, bool"),
+        ('checked" = false', 'checked" = 0', 28, "`acme.checked`: expected a boolean, found `0`"),
         ('= "checked"', "= true", 25, "`acme.Lock.set_default_checked`: expected a string, found a boolean"),
         ("[types]", "[types", 7, "not valid TOML"),
     ],
@@ -102,6 +106,7 @@ def test_a_later_table_adds_and_replaces(tmp_path: Path) -> None:
     assert (NONE, FALSE, Host("bool")) == lexicon.guards["acme.state"]
     assert Factory(rank=2, dtype="int128") == lexicon.factories["acme.grid"]
     assert "checked" == lexicon.presets["acme.Lock.set_default_checked"]
+    assert lexicon.compiled["acme.checked"] is False
     assert LEXICON.dtypes.items() <= lexicon.dtypes.items() and LEXICON.guards.items() <= lexicon.guards.items()
 
 

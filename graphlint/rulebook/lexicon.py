@@ -40,7 +40,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "replays", "schedulers", "sweeps",
     ),
 }  # fmt: skip
-SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "presets", "factories")
+SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "presets", "compiled", "factories")
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
 DATA = ("copied", "shared")
 
@@ -66,6 +66,7 @@ class Lexicon:
         self.named: Mapping[str, str] = sections["named"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
         self.presets: Mapping[str, str] = sections["presets"]
+        self.compiled: Mapping[str, bool] = sections["compiled"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
         self.tensors, self.modules, self.unknown, self.life, self.libraries = (
             {kind: frozenset(names) for kind, names in sections[section].items()}
@@ -184,7 +185,7 @@ def check_names(table: Table) -> None:
             elif section == "factories":
                 _check_factory(table, name, row)
             else:
-                table.expect(row, str, section, name)
+                table.expect(row, bool if section == "compiled" else str, section, name)
             if section == "types":
                 _check_word(table, row, KINDS, section, name)
 

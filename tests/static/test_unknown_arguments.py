@@ -156,3 +156,41 @@ def test_a_default_is_what_the_module_sets_it_to(
     """An argument counts more, and what is set to this and to that is not known."""
     program = PRESET.format(before=before, inside=inside, argument=argument)
     assert is_reported is ("GL104" in [code for _, _, code in analyse(tmp_path, program).found])
+
+
+COMPILED = """
+import torch
+from torch.distributions import Normal
+
+class Learner:
+    def __init__(self, params):
+        self.optimizer = torch.optim.Adam(params, lr=1e-3)
+        self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 10)
+
+    def act(self, x):
+        self.optimizer.step()
+        self.scheduler.step()
+        return Normal(x, x{argument}).log_prob(x)
+
+def main(params):
+    learner, x = Learner(params), torch.ones(4, device="cuda")
+    {captured}
+"""
+CAPTURED = "with torch.cuda.graph(torch.cuda.CUDAGraph()):\n        learner.act(x)"
+COMPILES = "torch.compile(learner.act, mode='reduce-overhead')(x)"
+
+
+@pytest.mark.parametrize(
+    ("captured", "argument", "expected"),
+    [
+        (COMPILES, "", []),
+        (COMPILES, ", validate_args=True", ["GL104"]),
+        (CAPTURED, "", ["GL104", "GL401", "GL404", "GL701"]),
+    ],
+)
+def test_what_a_compiler_sets_is_so_where_it_compiles(
+    tmp_path: Path, captured: str, argument: str, expected: list[str]
+) -> None:
+    """It makes optimizers capturable, asks for their numbers anew, and turns the checks of distributions off."""
+    found = analyse(tmp_path, COMPILED.format(captured=captured, argument=argument)).shown
+    assert expected == sorted({code for _, _, code in found})

@@ -12,14 +12,14 @@ from graphlint.finding import Confidence
 from graphlint.rule import Hit, HostRead, Made, Operands, OperationCall
 from graphlint.rulebook.lexicon import spelled
 from graphlint.rulebook.signatures import Operation
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Method
 from graphlint.static.facts import writes
 from graphlint.static.index.parts import calls_any
 from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
-from graphlint.static.models.presets import left_out
+from graphlint.static.models.presets import as_compiled, left_out
 from graphlint.static.syntax import ir
 from graphlint.static.writes.hyperparameters import with_values_of_groups
 from graphlint.values import (
@@ -122,6 +122,8 @@ class Tensors:
         positional = list(arguments.positional)
         if isinstance(receiver, ExternalObject) and self.lexicon.is_optimizer(receiver.cls):
             receiver = with_values_of_groups(receiver, frame.module)
+        if isinstance(receiver, ExternalObject) and frame.mode is Mode.SOFT:
+            receiver = as_compiled(receiver, self.lexicon)
         if receiver is not None and operation.params and operation.params[0].name == "self":
             positional.insert(0, receiver)
         bound = operation.bind(positional, dict(arguments.keywords))
@@ -132,7 +134,7 @@ class Tensors:
             hidden = [DeviceName(Place.ANYWHERE)] if arguments.double_star is not None else []
             bound |= [("device", (default,)) for default in hidden or self._default_devices(frame)]
         if not is_open:
-            presets = left_out(operation, frame.module, self.lexicon)
+            presets = left_out(operation, frame, self.lexicon)
             bound |= {name: (value,) for name, value in presets.items() if name not in bound}
         watched = node if frame.in_region else None
         matters = watched is not None and (operation.effects or operation.is_elementwise)

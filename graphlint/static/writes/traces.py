@@ -375,8 +375,9 @@ class Traces:
         return GUARD not in self.of(test, frame) and frame.known.get(test) is None
 
     def stepped(self, name: str, receiver: Value, node: ir.Call | None, frame: Frame) -> None:
-        """A method of an optimizer of torch is called in a region."""
-        if node is not None and frame.in_region and isinstance(receiver, ExternalObject) and name.endswith(".step"):
+        """A method of an optimizer of torch is captured; where it is compiled, its numbers are asked for anew."""
+        is_captured = node is not None and frame.mode is Mode.CAPTURE
+        if is_captured and isinstance(receiver, ExternalObject) and name.endswith(".step"):
             if self.evaluator.lexicon.is_scheduler(receiver.cls):
                 self.schedules.setdefault((frame.sink, node), Place.of(frame, node))
             elif self.evaluator.lexicon.is_optimizer(receiver.cls):
