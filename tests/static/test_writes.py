@@ -722,3 +722,73 @@ def test_a_capture_on_each_way_comes_before_what_replays(tmp_path: Path, otherwi
     (tmp_path / "program.py").write_text(_EITHER_WAY.format(otherwise=otherwise), encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+_SHARED_NAME = """
+import torch
+
+def step(x, rounds):
+    for _ in range(rounds):
+        x.add_(1)
+
+def measure(builder, use_graph):
+    model = builder.finish()
+    rounds = model.count + 1
+    if use_graph:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step(torch.ones(4, device="cuda"), rounds)
+        return graph
+    return model
+"""
+_OTHER_FINISH = """
+import torch
+
+class Runner:
+    def finish(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.x.add_(1)
+"""
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_a_function_captures_where_its_name_is_that_of_no_other_one(tmp_path: Path, is_shared: bool) -> None:
+    """`finish` opens a region in another file; where a third one has such a method too, nobody knows which is meant."""
+    more = "class Builder:\n    def finish(self):\n        return self\n" if is_shared else ""
+    for name, text in {"program": _SHARED_NAME, "other": _OTHER_FINISH, "third": more}.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_shared is not bool(report.findings)
+
+
+_KEYED = """
+import torch
+graphs = {{}}
+
+def run(x, rounds):
+    for _ in range(rounds):
+        x.add_(1)
+
+def call(x, rounds: int):
+    key{annotation} = {key}
+    if key not in graphs:
+        graphs[key] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graphs[key]):
+            run(x, rounds)
+    graphs[key].replay()
+
+def main(many):
+    for rounds in many:
+        call(torch.ones(4, device="cuda"), rounds)
+"""
+
+
+@pytest.mark.parametrize("annotation", ["", ": tuple"])
+@pytest.mark.parametrize(("key", "is_told"), [("x.shape, rounds", False), ("x.shape, x.dtype", True)])
+def test_a_key_holds_what_is_put_into_it(tmp_path: Path, annotation: str, key: str, is_told: bool) -> None:
+    """With an annotation as without."""
+    text = _KEYED.format(annotation=annotation, key=key)
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)

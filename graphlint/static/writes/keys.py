@@ -50,19 +50,19 @@ def keys_in(source: str) -> tuple[Key, ...]:
     nodes = list(ast.walk(tree))
     tables = set(_tables(nodes))
     made = {
-        target.id: node
+        target.id: node.value
         for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
     found = []
     for index, is_asked in _indices(nodes, tables):
         origin = made.get(index.id) if isinstance(index, ast.Name) else None
-        shown = index if origin is None else origin.value
+        shown = index if origin is None else origin
         names = set(_names(index))
         for _ in range(_STEPS):
-            names |= {part for name in names & made.keys() for part in _names(made[name].value)}
+            names |= {part for name in names & made.keys() for part in _names(made[name])}
         first, last = shown.lineno - 1, (shown.end_lineno or shown.lineno) - 1
         pos = (first, shown.col_offset, last, shown.end_col_offset or 0)
         found.append(Key(frozenset(names), pos, is_asked, _innermost(tree, index.lineno)))

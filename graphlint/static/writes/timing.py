@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.index.project import Project
 from graphlint.static.writes.called import Branches, Called, Loops, branches_at, calls_in
 from graphlint.static.writes.keys import Key, keys_in
 from graphlint.static.writes.stores import Written, stores_to
@@ -73,15 +75,28 @@ class Body:
 class Named:
     """The functions of some modules that do something, by name; a module that defines one of a name means its own."""
 
-    def __init__(self, modules: Iterable[Module], does: Callable[[Module, Definition], bool]) -> None:
+    def __init__(self, project: Project, modules: Iterable[Module], does: Callable[[Module, Definition], bool]) -> None:
+        self.project = project
         defined = [(m, Body(m, one).called_as, does(m, one)) for m in modules for one in m.index.all_functions()]
         self.defined = {(module, name) for module, name, _ in defined}
         self.found = {(module, name) for module, name, it_does in defined if it_does}
         self.names = {name for _, name in self.found}
+        self._theirs: dict[str, bool] = {}
+
+    def may_have(self, name: str, module: Module) -> bool:
+        """Whether what has this name in a module may be one of them."""
+        return (module, name) in self.found if (module, name) in self.defined else name in self.names
 
     def has(self, name: str, module: Module) -> bool:
-        """Whether what has this name in a module is one of them."""
-        return (module, name) in self.found if (module, name) in self.defined else name in self.names
+        """Whether what has this name in a module is one of them: in another one, nothing else may have it."""
+        return self.may_have(name, module) and ((module, name) in self.found or self._is_theirs(name))
+
+    def _is_theirs(self, name: str) -> bool:
+        """Whether no other file of the program defines a function of this name."""
+        if name not in self._theirs:
+            homes = {module.path for module, found in self.found if found == name}
+            self._theirs[name] = homes.issuperset(self.project.answering(HoldsAny([f"def {name}("])))
+        return self._theirs[name]
 
 
 class Timing:
@@ -102,7 +117,7 @@ class Timing:
     @cached_property
     def opening(self) -> Named:
         """The functions that open a region."""
-        return Named(self.homes, lambda module, definition: self._opens(module, definition.segment))
+        return self._doing(lambda module, definition: self._opens(module, definition.segment))
 
     @cached_property
     def captures(self) -> Named:
@@ -119,11 +134,15 @@ class Timing:
         """The names that are part of a key by which a graph is picked."""
         return frozenset(name for key in self._keys() for name in key.names)
 
+    def _doing(self, does: Callable[[Module, Definition], bool]) -> Named:
+        """The functions of the files that open regions which do something."""
+        return Named(self.evaluator.project, self.homes, does)
+
     def _calling(self, does: Callable[[str], object], known: Named | None = None) -> Named:
-        """The functions of the files that open regions which call what does something, and those that call them."""
-        found = known or Named((), lambda module, definition: False)
+        """Those which call what does something, and those that call them."""
+        found = known or self._doing(lambda module, definition: False)
         for _ in range(_ROUNDS):
-            before, found = found, Named(self.homes, partial(_leads, does, found))
+            before, found = found, self._doing(partial(_leads, does, found))
             if found.found == before.found:
                 break
         return found
@@ -185,7 +204,7 @@ class Timing:
     def _beside(self, body: Body, line: int, loops: Loops) -> When | None:
         """What the captures and replays of the same function say; None if it has none."""
         calls = list(body.calls())
-        openings = [c for c in calls if self.opening.has(c.name, body.module) and c.line != line]
+        openings = [c for c in calls if c.line != line and self._may_open(c, line, body.module)]
         openings += self._regions_in(body)
         here = body.branches_at(line)
         if any(one.excludes(here, loops) for one in openings):
@@ -200,12 +219,16 @@ class Timing:
             return When.SURELY
         return When.NEVER if openings else None
 
+    def _may_open(self, call: Called, line: int, module: Module) -> bool:
+        """Whether a call may lead to a capture; before a line, whether it does: a setup is called `finalize`, too."""
+        return (self.opening.has if call.line < line else self.opening.may_have)(call.name, module)
+
     def _replays_earlier(self, call: Called, openings: list[Called], loops: Loops, module: Module) -> bool:
         """Whether a call launches a graph that an earlier run has captured: neither it nor what comes with it does."""
         earlier = [one.branches for one in openings if one.line < call.line]
         if not self.is_replay(call.name, module) or _comes_before(earlier, call.branches):
             return False
-        return bool(set(call.loops) & set(loops)) or not self.captures.has(call.name, module)
+        return bool(set(call.loops) & set(loops)) or not self.captures.may_have(call.name, module)
 
     @staticmethod
     def _behind(line: int, loops: Loops, openings: list[Called], replays: list[Called]) -> When:
