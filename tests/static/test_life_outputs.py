@@ -396,6 +396,40 @@ def test_gradients_that_a_warm_up_leaves_are_added_to(
     assert expected == shown
 
 
+GIVEN = """
+import torch
+
+class Service:
+    def __init__(self):
+        self.criterion = torch.nn.MSELoss()
+
+    def warm_up(self, model, x, optimizer):
+        for _ in range(3):
+            optimizer.zero_grad()
+            self.criterion(model(x), x).backward()
+            optimizer.step()
+
+    def capture(self, model, x, optimizer):
+        self.x = torch.empty_like(x)
+        self.warm_up(model, self.x, optimizer)
+        {before}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.loss = self.criterion(model(self.x), self.x)
+            self.loss.backward(){mark}
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "mark"), [("optimizer.zero_grad(set_to_none=True)", ""), ("pass", "  # expect: GL705")]
+)
+def test_an_optimizer_that_nobody_knows_may_drop_all_gradients(tmp_path: Path, before: str, mark: str) -> None:
+    """Those of a loss as well, which has none; another method of the optimizer was called before."""
+    expected, shown = of(tmp_path, GIVEN.format(before=before, mark=mark), "GL705")
+    assert expected == shown
+
+
 IN_PLACE = "self.model.zero_grad(set_to_none=False)"
 EACH = "for p in self.model.parameters(): p.grad.zero_()"
 IF_ANY = """for p in self.model.parameters():

@@ -115,3 +115,24 @@ def test_a_private_method_captures_under_the_conditions_of_what_leads_to_it(
     """The stream is the default one where nothing is captured; a stranger may call what is public at any time."""
     analysis = analyse(tmp_path, CHOSEN.format(name=name, chosen=chosen, guard=guard, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+LAYERS = """
+import torch
+
+def capture(layers, x):
+    graphs = [torch.cuda.CUDAGraph() for _ in range(len(layers) + 1)]
+    for number in range(len(layers)):
+        with torch.cuda.graph(graphs[{index}]):{mark}
+            x = layers[number](x)
+    with torch.cuda.graph(graphs[len(layers)]):
+        y = x + 1
+    return graphs, y
+"""
+
+
+@pytest.mark.parametrize(("index", "mark"), [("number", ""), ("number + 1", ""), ("0", "  # expect: GL606")])
+def test_graphs_of_a_list_are_told_apart(tmp_path: Path, index: str, mark: str) -> None:
+    """Under a number that nobody knows stands another one each time."""
+    analysis = analyse(tmp_path, LAYERS.format(index=index, mark=mark))
+    assert analysis.expected == analysis.shown

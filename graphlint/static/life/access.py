@@ -218,16 +218,21 @@ class Access:
             if isinstance(index, int) and -len(owner.elements) <= index < len(owner.elements):
                 return owner.elements[index]
             if isinstance(index, (Symbol, Thing)) and owner.elements:
-                return owner.elements[-1]
+                return self._guess(owner.elements[-1])
             return Thing()
         key = identity(index)
         if key not in owner.keyed:
             values = [value for _, value in owner.keyed.values()]
             if values and isinstance(index, (Symbol, Thing)):
-                return values[-1]
+                return self._guess(values[-1])
             owner.keyed[key] = (index, Thing(argument=index if owner.is_open and isinstance(index, str) else None))
         value = owner.keyed[key][1]
         return self.passed(owner, index, value) if isinstance(index, str) else value
+
+    def _guess(self, value: Object) -> Object:
+        if isinstance(value, Thing):
+            self.ledger.guessed.add(value)
+        return value
 
     def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
         """`owner[index] = value`."""

@@ -53,7 +53,8 @@ class Gradients(Listener):
             case "backward":
                 self._backward(owners, place)
             case "zero_grad":
-                self._zeroed(owners, given.get(0, "set_to_none") is not False, place)
+                is_known = type(owner) is not Thing or owner in self.models
+                self._zeroed(owners if is_known else set(), given.get(0, "set_to_none") is not False, place)
             case "to" if self.ledger.capture is None:
                 self._exchanged(owners, place)
             case "load_state_dict" if given.get(2, "assign") is True:

@@ -37,7 +37,8 @@ class Protocol(Listener):
         self.reset.discard(capture.graph)
 
     def _holds_capture(self, graph: Thing) -> bool:
-        return isinstance(graph, Made) and graph in self.ledger.latest and graph not in self.reset
+        is_known = isinstance(graph, Made) and graph not in self.ledger.guessed
+        return is_known and graph in self.ledger.latest and graph not in self.reset
 
     def replayed_inside(self, graph: Thing, place: Place) -> None:
         capture = self.ledger.capture
