@@ -62,6 +62,35 @@ def test_an_object_is_made_for_graphs_and_prepared_for_each_replay(tmp_path: Pat
     assert analysis.shown == analysis.expected
 
 
+BENCHMARK = """
+import torch
+from flashinfer import BatchDecodeWithPagedKVCacheWrapper
+
+def measure(workspace, indptr, plan, q, cache):
+    attention = BatchDecodeWithPagedKVCacheWrapper(
+        workspace, "NHD", use_cuda_graph=True, paged_kv_indptr_buffer=indptr
+    )
+    attention.plan(*plan)
+    q = q.cuda()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = attention.run(q, cache)
+    for _ in range(8):
+        {each}
+        graph.replay(){mark}
+    return y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("each", "mark"), [("pass", ""), ("q.copy_(q + 1)", "  # expect: GL512"), ("attention.plan(*plan)", "")]
+)
+def test_what_is_replayed_for_the_same_request_is_prepared_once(tmp_path: Path, each: str, mark: str) -> None:
+    """A benchmark fills nothing between its replays."""
+    analysis = analyse(tmp_path, BENCHMARK.format(each=each, mark=mark))
+    assert analysis.shown == analysis.expected
+
+
 @pytest.mark.parametrize(
     ("backend", "is_about"),
     [("", True), (', backend="fa2"', True), (', backend="cutlass"', False), (", backend=chosen(cache)", False)],

@@ -792,3 +792,24 @@ def test_a_key_holds_what_is_put_into_it(tmp_path: Path, annotation: str, key: s
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+@pytest.mark.parametrize(("written", "is_told"), [("x.copy_(x + 1)", False), ("x = x + 1", True)])
+def test_what_is_filled_with_a_sum_is_no_number(tmp_path: Path, written: str, is_told: bool) -> None:
+    """A method that works in place is one of a tensor, of which nothing else is known here."""
+    text = f"""
+import torch
+
+def measure(kernel, x):
+    x = x.start
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = torch.add(torch.ones(4, device="cuda"), x)
+    for _ in range(8):
+        {written}
+        graph.replay()
+    return y
+"""
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)

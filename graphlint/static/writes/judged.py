@@ -235,6 +235,8 @@ def _kind_of(store: Store) -> str:
     """What a statement writes: a `number`, a `flag`, `nothing`, or something `other`."""
     if store.form == "augment":
         return "number" if _is_number(store.value) else "other"
+    if store.form.endswith("_"):
+        return "other"  # a tensor is filled, whatever with
     match store.value:
         case ast.Constant(value=None):
             return "nothing"
