@@ -516,3 +516,45 @@ def test_a_call_that_captures_has_captured_its_own_data(tmp_path: Path) -> None:
             return y.item()
         """
     assert [] == of_program(tmp_path, program).shown
+
+
+STAGES = """
+import torch
+
+def captured(run):
+    run()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        output = run()
+    return graph, output
+
+class Decoder:
+    def __init__(self, config, model):
+        self.count, self.model = config.count, model
+
+    def stage(self, number, x):
+        return x + self.model.blocks[number + 1](x)
+
+    def build(self):
+        self.x = torch.empty(4, device="cuda")
+        graph, output = captured(lambda: self.model.embed(self.x))
+        self.graphs = [graph]
+        {early}
+        for number in range(self.count - 1):
+            graph, output = captured(lambda number=number, x=output: self.stage(number, x))
+            self.graphs.append(graph)
+        self.y = output
+
+    def run(self, x):
+        self.x.copy_(x)
+        for graph in self.graphs:
+            graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize("early", ["pass", "self.first = output * 2  # expect: GL509"])
+def test_graphs_of_which_one_reads_the_other_are_warmed_up_with_what_is_there(tmp_path: Path, early: str) -> None:
+    """Nobody looks at what the run before a capture gives; and the number of a loop is no input."""
+    analysis = analyse(tmp_path, STAGES.format(early=early))
+    assert analysis.expected == analysis.shown

@@ -50,8 +50,10 @@ class Builtins(Captures):
             return
         self.ledger.is_cut = True
         of = iterated if isinstance(iterated, Thing) else None
+        are_numbers = isinstance(iterated, Made) and iterated.cls == "range"
         for _ in range(UNKNOWN_ROUNDS):
-            body(Thing(made_in=self.ledger.capture, source=(of,) if of is not None else ()))
+            source = (of,) if of is not None else ()
+            body(Symbol() if are_numbers else Thing(made_in=self.ledger.capture, source=source))
 
     def _rounds(self, values: Sequence[Object], body: Callable[[Object], None]) -> None:
         """Run a body for the first of some values."""
@@ -83,7 +85,7 @@ class Builtins(Captures):
             case "range":
                 with suppress(TypeError, ValueError):
                     return range(*given.positional)
-                return Thing(place)
+                return Made(place, cls="range")
             case "bool" if isinstance(first, Container):
                 return Symbol()  # whether it is empty, whatever it holds
             case "len":

@@ -92,8 +92,13 @@ class Inputs(Listener):
             self.containers[value] = None
         for capture in self.ledger.latest.values():
             known = capture.paths.get((owner, name), before if isinstance(owner, Container) else None)
-            if known is None or not is_tensor(known) or known.root not in capture.reads:
-                continue
+            if (
+                known is None
+                or not is_tensor(known)
+                or known.root not in capture.reads
+                or known.root.made_in is not None
+            ):
+                continue  # what another graph computes goes by the name of the latest one
             replaced = self.replaced.setdefault(capture, [])
             is_deleted = before is None and (owner, name) not in [one[:2] for one in replaced]
             if known is before or is_deleted:

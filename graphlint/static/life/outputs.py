@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from graphlint.rule import GraphDropped, OutputKept, OutputRead, RepeatedState
 from graphlint.static.life.forms import calls_method
@@ -36,14 +37,26 @@ class Outputs(Listener):
     gone: set[Capture] = field(default_factory=set)  # whose graphs were dropped
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
     read_early: set[Capture] = field(default_factory=set)  # before a replay
+    empty: dict[tuple[Thing, Path, int], tuple[Thing, Place, Capture]] = field(default_factory=dict)
+    """Reads of outputs before a replay, by what was read and where."""
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
         capture = self._output_of(thing)
-        if is_sure and capture is not None and self._is_empty(capture) and capture not in self.read_early:
-            self.read_early.add(capture)
-            self.tell(OutputRead(isinstance(thing.root, Tensor)), self.given_early.get(thing, place), capture)
+        if is_sure and capture is not None and self._is_empty(capture):
+            self.empty.setdefault((thing.root, place.path, place.line), (thing, place, capture))
+
+    def ended(self, capture: Capture) -> None:
+        """What a capture reads at the same place as the run before it, that has warmed it up."""
+        for root, place in capture.reads.items():
+            self.empty.pop((root, place.path, place.line), None)
+
+    def finished(self) -> None:
+        for thing, place, capture in self.empty.values():
+            if capture not in self.read_early:
+                self.read_early.add(capture)
+                self.tell(OutputRead(isinstance(thing.root, Tensor)), self.given_early.get(thing, place), capture)
 
     def dropped(self, capture: Capture, place: Place) -> None:
         if isinstance(place.node, ir.Call) or capture.graph not in self._held():
