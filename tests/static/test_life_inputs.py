@@ -558,3 +558,38 @@ def test_graphs_of_which_one_reads_the_other_are_warmed_up_with_what_is_there(tm
     """Nobody looks at what the run before a capture gives; and the number of a loop is no input."""
     analysis = analyse(tmp_path, STAGES.format(early=early))
     assert analysis.expected == analysis.shown
+
+
+ROWS = """
+import torch
+
+class Model:
+    def __init__(self, rows):
+        self.table = torch.zeros(rows, 4, device="cuda")
+        self.graphs, self.inputs = {{}}, {{}}
+
+    def prepare(self, x):
+        n = len(x)
+        self.table[:n].copy_(x.square()){mark}
+        return self.table[:n]
+
+    def __call__(self, x):
+        table, size = self.prepare(x), {size}
+        if size not in self.graphs:
+            self.inputs[size] = x.clone()
+            self.graphs[size] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graphs[size]):
+                self.y = self.inputs[size] * {read}
+        self.inputs[size].copy_(x)
+        self.graphs[size].replay()
+        return self.y.sum().clone()
+"""
+
+
+@pytest.mark.parametrize(("read", "is_told"), [("table", False), ("self.table", True), ("self.table[:size]", True)])
+def test_a_graph_for_each_length_reads_as_far_as_its_call_fills(tmp_path: Path, read: str, is_told: bool) -> None:
+    """As long as one function cuts both; another one may cut by a length that is rounded up."""
+    size = "x.shape[0]" if read == "table" else "round_up(x.shape[0])"
+    mark = "  # expect: GL511" if is_told else ""
+    analysis = analyse(tmp_path, ROWS.format(read=read, size=size, mark=mark))
+    assert analysis.expected == analysis.shown

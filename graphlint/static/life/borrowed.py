@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, PartialFill
-from graphlint.static.life.inputs import alive_after, bound_of, goes_to_the_end
+from graphlint.static.life.inputs import alive_after, goes_to_the_end
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, things_in
 from graphlint.static.life.record import Write
+from graphlint.static.life.tensors import end_of
 
 _DEPTH = 3  # steps from an object to a tensor that it holds
 
@@ -65,6 +66,6 @@ class Borrowed(Listener):
 
     def replayed(self, capture: Capture, place: Place) -> None:
         for write in self.filled.pop(capture, ()):
-            bound = bound_of(write)
-            if capture.replays and bound is not None:
-                self.tell(PartialFill(bound[0], False, False, is_told=True), write.place, capture)
+            end = end_of(write.target, write.place)
+            if capture.replays and end is not None:
+                self.tell(PartialFill(end.spelt, False, False, is_told=True), write.place, capture)

@@ -25,6 +25,7 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.life.record import Loop, Write
+from graphlint.static.life.tensors import End, end_of, is_start
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
 
@@ -123,6 +124,13 @@ class Inputs(Listener):
 
     # Filled in part
 
+    def _ends_there(self, capture: Capture, root: Thing, written: End) -> bool:
+        """Whether a graph reads as far as a write goes, as its bound or a graph for each length says."""
+        reads = [end_of(view, place) for view, place in capture.views.items() if view.root is root]
+        held = [one for frame in self.ledger.frames for one in things_in(frame.receiver) if isinstance(one, Container)]
+        is_keyed = any(one.kind == "dict" and capture.graph in one.values() for one in held)
+        return bool(reads) and all(one is not None and one.is_same(written, is_keyed) for one in reads)
+
     def _note_partial(self, capture: Capture, since: dict[Thing, list[Write]]) -> None:
         """Note inputs that have been filled in part since the last replay, and in no other way."""
         values = [value for writes in since.values() for write in writes for value in write.values]
@@ -131,10 +139,12 @@ class Inputs(Listener):
                 continue
             if any(goes_to_the_end(write) or write.target in capture.views for write in writes):
                 continue
-            cut = next(((write, end) for write in writes if (end := bound_of(write)) is not None), None)
-            if cut is None or any(_has_tail(write, cut[1][0]) for write in writes):
+            cut = next(((one, end) for one in writes if (end := end_of(one.target, one.place)) is not None), None)
+            if cut is None or any(_has_tail(write, cut[1].spelt) for write in writes):
                 continue
-            write, (bound, number) = cut
+            if self._ends_there(capture, root, cut[1]):
+                continue
+            write, (bound, number, _) = cut
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
@@ -336,7 +346,7 @@ def _has_tail(write: Write, bound: str) -> bool:
         if isinstance(part, ir.Subscript) and source(part.value) == spelt:
             starts = [one.bounds[:2] for one in walk(part.index) if isinstance(one, ir.Slice)]
             if any(
-                lower is not None and not _is_start(lower) and (upper is None or source(lower) == bound)
+                lower is not None and not is_start(lower) and (upper is None or source(lower) == bound)
                 for lower, upper in starts
             ):
                 return True
@@ -357,24 +367,6 @@ def _is_inner(write: Write) -> bool:
 def _leaves_undefined(write: Write) -> bool:
     """Whether a write fills a tensor with what is no number."""
     return any(isinstance(value, float) and not math.isfinite(value) for value in write.values)
-
-
-def bound_of(write: Write) -> tuple[str, Object] | None:
-    """What says where a write ends, as it is written and its value: `n` in `buffer[:n].copy_(x)`."""
-    target: Thing | None = write.target
-    while isinstance(target, Tensor):
-        for part in walk(target.index) if target.index is not None else ():
-            if isinstance(part, ir.Slice):
-                lower, upper, _ = part.bounds
-                if upper is not None and _is_start(lower) and not isinstance(upper, ir.Literal):
-                    cut = target.made or write.place  # the view may come from another function
-                    return cut.function.source(upper), target.bounds.get(upper)
-        target = target.base
-    return None
-
-
-def _is_start(lower: ir.Expr | None) -> bool:
-    return lower is None or (isinstance(lower, ir.Literal) and lower.value == 0)
 
 
 def _data_of(loop: Loop) -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
-from graphlint.static.life.objects import Container, Instance, Made, Object, Tensor, Thing, things_in
+from graphlint.static.life.objects import Container, Instance, Made, Object, Place, Tensor, Thing, things_in
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 
 def modules_in(value: Object) -> list[Thing]:
@@ -47,3 +49,34 @@ def is_detached(thing: Thing) -> bool:
 def has_gradient(value: Object, wanting: Collection[Thing]) -> bool:
     """Whether a tensor requires a gradient: it was asked to, or comes out of a module or of one that does."""
     return any(one in wanting or isinstance(one, Made) for one in history(value, wanting))
+
+
+class End(NamedTuple):
+    """What says where a view ends, as it is written, and its value: `n` in `buffer[:n]`."""
+
+    spelt: str
+    value: Object
+    code: ir.Code
+
+    def is_same(self, other: End, is_keyed: bool) -> bool:
+        """Whether another one is as far: the same value, or what one function cuts by, each of which has a graph."""
+        is_alike = is_keyed and self.spelt == other.spelt and self.code is other.code
+        return is_alike or (self.value is not None and self.value is other.value)
+
+
+def end_of(target: Thing | None, place: Place) -> End | None:
+    """Where a view ends that is written to, or read, at a place."""
+    while isinstance(target, Tensor):
+        for part in walk(target.index) if target.index is not None else ():
+            if isinstance(part, ir.Slice):
+                lower, upper, _ = part.bounds
+                if upper is not None and is_start(lower) and not isinstance(upper, ir.Literal):
+                    cut = target.made or place  # the view may come from another function
+                    return End(cut.function.source(upper), target.bounds.get(upper), cut.function.code)
+        target = target.base
+    return None
+
+
+def is_start(lower: ir.Expr | None) -> bool:
+    """Whether a slice begins where the dimension does."""
+    return lower is None or (isinstance(lower, ir.Literal) and lower.value == 0)
