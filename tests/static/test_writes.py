@@ -813,3 +813,49 @@ def measure(kernel, x):
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+_PREPARED = """
+import torch
+
+class Attention:
+    def {name}(self, lengths):
+        self.rows = len(lengths) + 1
+
+    def __call__(self, x):
+        return x[: self.rows] * 2
+
+class Rope:
+    def prepare(self, lengths):
+        return lengths
+
+class Runner:
+    def __init__(self, rope):
+        self.attention, self.rope = Attention(), rope
+        self.x = torch.ones(8, device="cuda")
+
+    def capture(self, lengths):
+        self.attention.{name}(lengths)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.attention(self.x)
+
+    def run(self, x, lengths):
+        self.x.copy_(x)
+        self.rope.prepare(lengths)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "confidence"), [("prepare", "prepare", "medium"), ("prepare", "fill", "high")]
+)
+def test_a_call_on_an_object_may_be_one_of_another_class(
+    tmp_path: Path, name: str, other: str, confidence: str
+) -> None:
+    """Whose method is called nobody knows where functions of several files have its name."""
+    (tmp_path / "program.py").write_text(_PREPARED.format(name=name), encoding="utf-8")
+    (tmp_path / "other.py").write_text(f"class Other:\n    def {other}(self):\n        pass\n", encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert [confidence] == [str(found.confidence) for found in report.findings]

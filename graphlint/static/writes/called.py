@@ -19,7 +19,8 @@ class Called:
     """A call in a function: the last name of what is called, the line, and the loops and conditions around it.
 
     It `is_lazy` where a condition asks whether something is there already, so that the next call does without;
-    `branches` are those that it stands in: the line of the test, and which way.
+    `branches` are those that it stands in: the line of the test, and which way. `owner` is the last name of what it is
+    a method of.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Called:
     is_lazy: bool
     inner: tuple[str, ...]
     branches: Branches = ()
+    owner: str = ""
 
     def excludes(self, branches: Branches, loops: Loops) -> bool:
         """Whether what stands in these branches is left out where this is called, in the same round of all loops."""
@@ -52,8 +54,9 @@ def calls_in(source: str, before: int) -> tuple[Called, ...]:
 def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
     """The calls in a node, of which those around it say the rest; `line` is how many lines there are before."""
     match node:
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            found.append(replace(around, name=name, line=(node.func.end_lineno or 0) + around.line))
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name) as func):
+            owner = _owner_of(func)
+            found.append(replace(around, name=name, line=(func.end_lineno or 0) + around.line, owner=owner))
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             around = Called("", around.line, (), False, False, (*around.inner, name))
         case ast.If(test=test):
@@ -71,6 +74,13 @@ def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
         around = replace(around, loops=(*around.loops, span))
     for child in ast.iter_child_nodes(node):
         _collect(child, around, found)
+
+
+def _owner_of(func: ast.expr) -> str:
+    match func:
+        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name
+    return ""
 
 
 def _asks_for_presence(test: ast.expr) -> bool:

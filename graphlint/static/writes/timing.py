@@ -10,6 +10,7 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
@@ -22,6 +23,7 @@ from graphlint.static.writes.keys import Key, keys_in
 from graphlint.static.writes.stores import Written, stores_to
 
 MAX_CALLERS = 4  # functions that call one another on the way to what writes
+_OWN = ("", "self", "cls")  # what methods are called on that are of the class around
 _ROUNDS = 3  # functions that open a region, those that call these, and so on
 
 
@@ -108,6 +110,7 @@ class Timing:
         named = evaluator.lexicon.host_state
         self.constructing, self.preparing, self.replaying = (named[k] for k in ("constructs", "prepares", "replays"))
         self._known: dict[tuple[Body, int], When] = {}
+        self._shared: dict[str, bool] = {}
         self.places: dict[Path, set[int]] = {}
         for opened in evaluator.regions.values():
             if opened.region.entry is None:
@@ -198,8 +201,12 @@ class Timing:
             return When.NEVER
         if depth == 0:
             return When.MAYBE
-        callers = [self._when(*caller, depth - 1) for caller in self._callers(body, name)]
-        return max(callers, default=When.MAYBE)
+        most = When.MAYBE if self._is_shared(name) else When.SURELY
+        found = (
+            min(self._when(around, call.line, call.loops, depth - 1), When.SURELY if call.owner in _OWN else most)
+            for around, call in self._callers(body, name)
+        )
+        return max(found, default=When.MAYBE)
 
     def _beside(self, body: Body, line: int, loops: Loops) -> When | None:
         """What the captures and replays of the same function say; None if it has none."""
@@ -255,12 +262,18 @@ class Timing:
                         if called.line == line and called.inner == body.inner
                     )
 
-    def _callers(self, body: Body, name: str) -> Iterator[tuple[Body, int, Loops]]:
+    def _is_shared(self, name: str) -> bool:
+        """Whether functions of several files have a name, so that nobody knows whose is called on an object."""
+        if name not in self._shared:
+            self._shared[name] = len([*islice(self.evaluator.project.answering(HoldsAny([f"def {name}("])), 2)]) > 1
+        return self._shared[name]
+
+    def _callers(self, body: Body, name: str) -> Iterator[tuple[Body, Called]]:
         for module in dict.fromkeys((body.module, *self.homes)):
             for definition, segment in segments_with(module, name, is_word):
                 for called in calls_in(module.source_of(segment), segment.first - 1):
                     if called.name == name:
-                        yield Body(module, definition, called.inner), called.line, called.loops
+                        yield Body(module, definition, called.inner), called
 
 
 def _comes_before(taken: list[Branches], here: Branches) -> bool:
