@@ -593,3 +593,29 @@ def test_a_graph_for_each_length_reads_as_far_as_its_call_fills(tmp_path: Path, 
     mark = "  # expect: GL511" if is_told else ""
     analysis = analyse(tmp_path, ROWS.format(read=read, size=size, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+PICKED = """
+import torch
+
+def capture(model, x):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        model(x)
+    return graph.replay
+
+def order(calls, rounds):
+    return calls.arrange(rounds)
+
+def main(models, x, rounds):
+    calls = [capture(model, x.cuda()) for model in models]
+    for one in order(models, rounds):
+        calls[{index}](){mark}
+"""
+
+
+@pytest.mark.parametrize(("index", "mark"), [("one", ""), ("0", "  # expect: GL512")])
+def test_what_picks_the_graph_is_no_data_for_it(tmp_path: Path, index: str, mark: str) -> None:
+    """Where a loop goes through the places of graphs, each round launches another one."""
+    analysis = analyse(tmp_path, PICKED.format(index=index, mark=mark))
+    assert analysis.expected == analysis.shown

@@ -178,7 +178,7 @@ class Inputs(Listener):
             (loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None
         )
         name = _data_of(loop) if loop is not None else None
-        if name is not None:
+        if name is not None and not any(isinstance(part, ir.Name) and part.id == name for part in walk(place.node)):
             self.tell(StaleReplay((name,)), place, capture)
         code = place.function.code
         if not any(one.function.code is code for one in self.ledger.frames[-1:]) or code.name == "<module>":
