@@ -777,3 +777,42 @@ def test_a_graph_is_captured_once(tmp_path: Path, parameters: str, record: str) 
     """A capture for each request costs more than its replay saves."""
     expected, shown = of(tmp_path, EACH.format(parameters=parameters, record=record), "GL707")
     assert expected == shown
+
+
+BUFFER = """
+import torch
+
+class Decoder:
+    def __init__(self, model):
+        self.model, self.graph = model, None
+        self.x, self.y = torch.zeros(1, device="cuda"), torch.zeros(1, device="cuda")
+
+    def step(self, x):
+        self.x.copy_(x)
+        if self.graph is None:
+            {warm}
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y.copy_(self.model(self.x))
+            {behind}
+        else:
+            self.graph.replay()
+        return self.y.int(){mark}
+"""
+
+
+@pytest.mark.parametrize(
+    ("warm", "behind", "mark"),
+    [
+        ("self.model(self.x)", "pass", "  # expect: GL509"),
+        ("self.y.copy_(self.model(self.x))", "pass", ""),
+        ("self.model(self.x)", "self.graph.replay()", ""),
+    ],
+    ids=["empty", "filled by the warm-up", "replayed"],
+)
+def test_a_buffer_that_only_a_graph_fills_is_empty_before_its_replay(
+    tmp_path: Path, warm: str, behind: str, mark: str
+) -> None:
+    """A capture computes nothing, also where it writes to what was there before."""
+    expected, shown = of(tmp_path, BUFFER.format(warm=warm, behind=behind, mark=mark), "GL509")
+    assert expected == shown

@@ -43,7 +43,7 @@ class Outputs(Listener):
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
-        capture = self._output_of(thing)
+        capture = self._output_of(thing) or self._only_written_by(thing)
         if is_sure and capture is not None and self._is_empty(capture):
             self.empty.setdefault((thing.root, place.path, place.line), (thing, place, capture))
 
@@ -89,6 +89,10 @@ class Outputs(Listener):
         root = thing.root
         buffers = (one for one in self.ledger.latest.values() if root in one.writes and root not in one.reads)
         return self._output_of(thing) or next(buffers, None)
+
+    def _only_written_by(self, thing: Thing) -> Capture | None:
+        """The capture that writes a tensor which was there before it, and that nothing else has filled."""
+        return None if self.ledger.writes.get(thing.root) else self._written_by(thing)
 
     def _is_empty(self, capture: Capture) -> bool:
         """Whether a graph has surely not been replayed."""
