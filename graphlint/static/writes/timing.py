@@ -201,12 +201,19 @@ class Timing:
             return When.NEVER
         if depth == 0:
             return When.MAYBE
-        most = When.MAYBE if self._is_shared(name) else When.SURELY
-        found = (
-            min(self._when(around, call.line, call.loops, depth - 1), When.SURELY if call.owner in _OWN else most)
-            for around, call in self._callers(body, name)
-        )
-        return max(found, default=When.MAYBE)
+        return self._called(body, name, depth - 1)
+
+    def _called(self, body: Body, name: str, depth: int) -> When:
+        """When a function is called. Where several files have one of that name, nobody knows whose method is called on
+        another object: it is taken for that of the object on which it is called the least late."""
+        found: dict[str, When] = {}
+        for around, call in self._callers(body, name):
+            owner = "" if call.owner in _OWN else call.owner
+            found[owner] = max(found.get(owner, When.NEVER), self._when(around, call.line, call.loops, depth))
+        if not found or not self._is_shared(name):
+            return max(found.values(), default=When.MAYBE)
+        own = found.pop("", When.NEVER)
+        return max(own, min(When.MAYBE, *found.values())) if found else own
 
     def _beside(self, body: Body, line: int, loops: Loops) -> When | None:
         """What the captures and replays of the same function say; None if it has none."""
