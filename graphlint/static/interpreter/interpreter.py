@@ -61,7 +61,7 @@ MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
 MAX_WIDENED = 64  # kinds before what containers hold is forgotten, which tuples inside tuples need
 FEW_VARIANTS = 6  # of one function, once the contexts that there may be are used up
-MANY_VARIANTS = 100  # of one function, whatever objects it runs for, once it runs inside of itself
+MANY_VARIANTS = 100  # of one function inside itself, each for objects of its own
 
 
 class Interpreter:
@@ -111,6 +111,7 @@ class Interpreter:
         self.ran_outside: set[Function] = set()  # what ran before a region since then
         self.variants: Counter[object] = Counter()
         self.running: Counter[object] = Counter()
+        self.inside: Counter[Function] = Counter()  # contexts of functions since their outermost call began
         self.limit: int | None = None  # contexts that there may be before functions are run for few kinds of arguments
         self.latest: dict[tuple[Function, Mode], tuple[int, Context]] = {}  # of each function, and how many it has
         self.outside = 0  # contexts that were made before a region since the search began with this function
@@ -203,7 +204,9 @@ class Interpreter:
         variants, running = self.variants[where, mode], self.running[where]
         made, latest = self.latest.get((function, mode), (0, None))
         is_used_up = made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit
-        is_endless = made >= MANY_VARIANTS and self.running[function] >= MAX_RECURSION  # each for an object of its own
+        if not self.running[function]:
+            self.inside[function] = 0
+        is_endless = self.running[function] >= MAX_RECURSION and self.inside[function] >= MANY_VARIANTS
         if latest is not None and (is_used_up or is_endless):
             return Context(latest.function, latest.path, result=latest.result)
         if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
@@ -227,6 +230,7 @@ class Interpreter:
         frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
         self.running.update((where, function))
+        self.inside[function] += 1
         work = self.traces.work
         self.execute(frame, function.code.body)
         context.has_work = self.traces.work > work
