@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from graphlint.rule import GraphDropped, OutputKept, OutputRead, RepeatedState
 from graphlint.static.life.forms import calls_method
@@ -37,7 +36,7 @@ class Outputs(Listener):
     gone: set[Capture] = field(default_factory=set)  # whose graphs were dropped
     reads: dict[Thing, int] = field(default_factory=dict)  # when tensors were read last
     read_early: set[Capture] = field(default_factory=set)  # before a replay
-    empty: dict[tuple[Thing, Path, int], tuple[Thing, Place, Capture]] = field(default_factory=dict)
+    empty: dict[tuple[Thing, str, int], tuple[Thing, Place, Capture]] = field(default_factory=dict)
     """Reads of outputs before a replay, by what was read and where."""
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
 

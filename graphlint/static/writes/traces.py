@@ -376,8 +376,9 @@ class Traces:
 
     def stepped(self, name: str, receiver: Value, node: ir.Call | None, frame: Frame) -> None:
         """A method of an optimizer of torch is captured; where it is compiled, its numbers are asked for anew."""
-        is_captured = node is not None and frame.mode is Mode.CAPTURE
-        if is_captured and isinstance(receiver, ExternalObject) and name.endswith(".step"):
+        if node is None or frame.mode is not Mode.CAPTURE:
+            return
+        if isinstance(receiver, ExternalObject) and name.endswith(".step"):
             if self.evaluator.lexicon.is_scheduler(receiver.cls):
                 self.schedules.setdefault((frame.sink, node), Place.of(frame, node))
             elif self.evaluator.lexicon.is_optimizer(receiver.cls):
