@@ -109,9 +109,8 @@ class Interpreter:
         self.contexts: dict[tuple[object, ...], Context] = {}
         self.unnamed: set[Value] = set()  # what may be chosen by a key that the program does not name
         self.ran_outside: set[Function] = set()  # what ran before a region since then
-        self.variants: Counter[object] = Counter()
+        self.variants: Counter[object] = Counter()  # and those of functions since their outermost call began
         self.running: Counter[object] = Counter()
-        self.inside: Counter[Function] = Counter()  # contexts of functions since their outermost call began
         self.limit: int | None = None  # contexts that there may be before functions are run for few kinds of arguments
         self.latest: dict[tuple[Function, Mode], tuple[int, Context]] = {}  # of each function, and how many it has
         self.outside = 0  # contexts that were made before a region since the search began with this function
@@ -203,11 +202,7 @@ class Interpreter:
             return context
         variants, running = self.variants[where, mode], self.running[where]
         made, latest = self.latest.get((function, mode), (0, None))
-        is_used_up = made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit
-        if not self.running[function]:
-            self.inside[function] = 0
-        is_endless = self.running[function] >= MAX_RECURSION and self.inside[function] >= MANY_VARIANTS
-        if latest is not None and (is_used_up or is_endless):
+        if latest is not None and self._is_used_up(function, made):
             return Context(latest.function, latest.path, result=latest.result)
         if variants >= MAX_VARIANTS or running >= MAX_RECURSION:
             bound = {name: _widened(value, variants) for name, value in bound.items()}
@@ -230,12 +225,17 @@ class Interpreter:
         frame = Frame(function, context, mode, depth, around, dict(bound))
         frame.constructing = constructing
         self.running.update((where, function))
-        self.inside[function] += 1
         work = self.traces.work
         self.execute(frame, function.code.body)
         context.has_work = self.traces.work > work
         self.running.subtract((where, function))
         return context
+
+    def _is_used_up(self, function: Function, made: int) -> bool:
+        """Whether a function has its contexts: of all that there may be, or of those inside itself."""
+        self.variants[function] = self.variants[function] + 1 if self.running[function] else 0
+        is_endless = self.running[function] >= MAX_RECURSION and self.variants[function] > MANY_VARIANTS
+        return is_endless or (made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit)
 
     def execute(self, frame: Frame, body: ir.Block) -> None:
         """Run the body and settle what the frame's context says about it."""
