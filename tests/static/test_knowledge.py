@@ -181,30 +181,6 @@ PROGRAMS = {
                     a = self.table[self.ids]
                     b = self.table[self.host]  # expect: GL204
         """,
-    "a module that somebody else makes, on the device that he says": """
-        import torch
-        class Layer(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.ids = torch.zeros(4, dtype=torch.int64)
-                self.table = torch.zeros(4, device="cuda")
-            def run(self):
-                with torch.cuda.graph(torch.cuda.CUDAGraph()):
-                    return self.table[self.ids]
-        """,
-    "a module that the program makes": """
-        import torch
-        class Layer(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.ids = torch.zeros(4, dtype=torch.int64)
-                self.table = torch.zeros(4, device="cuda")
-            def run(self):
-                with torch.cuda.graph(torch.cuda.CUDAGraph()):
-                    return self.table[self.ids]  # expect: GL204
-        def main():
-            Layer().run()
-        """,
     "a region in a function that is kept": """
         import torch
         class Module:

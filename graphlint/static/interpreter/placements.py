@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Function, Instance
-from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
+from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import segments_with
 from graphlint.values import DeviceName, Place, Value
 
@@ -27,7 +27,6 @@ class Placements:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.objects: dict[Instance, frozenset[Value]] = {}  # that are made in such a block, and its device
-        self._elsewhere: dict[ClassDefinition, bool] = {}
 
     def around(self, function: Function, around: frozenset[Value]) -> frozenset[Value]:
         """What is in force in a function: where a caller may have said where tensors are made, nobody knows that."""
@@ -42,16 +41,8 @@ class Placements:
             self.objects.setdefault(instance, devices)
 
     def around_constructor(self, instance: Instance) -> frozenset[Value]:
-        """What is in force where an object is made: nobody knows of a module that no file of the program makes."""
-        if instance.cls not in self._elsewhere:
-            self._elsewhere[instance.cls] = self._is_made_elsewhere(instance.cls)
-        somewhere = frozenset({DeviceName(Place.ANYWHERE)}) if self._elsewhere[instance.cls] else frozenset()
-        return self.objects.get(instance, somewhere)
-
-    def _is_made_elsewhere(self, cls: ClassDefinition) -> bool:
-        interpreter = self.interpreter
-        is_module = any(map(interpreter.lexicon.is_module, interpreter.classes.external_bases(cls)))
-        return is_module and not any(True for _ in interpreter.project.calling(cls.name))
+        """What is in force where an object is made."""
+        return self.objects.get(instance, frozenset())
 
     @cached_property
     def _placed(self) -> set[tuple[Module, str]]:
