@@ -45,8 +45,8 @@ def set_random_state(source: Any, state: Any) -> None:
         source.bit_generator.state = state
 
 
-def reseed() -> None:
+def reseed(by: int = 1) -> None:
     """Let generators of torch draw other numbers."""
     for source in default_sources().values():
         if isinstance(source, torch.Generator):
-            source.manual_seed(source.initial_seed() + 1)
+            source.manual_seed(source.initial_seed() + by)

@@ -6,7 +6,7 @@ All that the block does to the program is undone.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
 import torch
@@ -43,17 +43,26 @@ class Run:
 class Beside:
     """The block of a capture, run from the state that a replay finds; `forget` lets go of what its graph has made.
 
+    Memory `of_pool` is what graphs of its pool have made, over which each of them may write.
     It `matters` whether the host has another value, if it `has_doubts` about one, and `ignores_autocast` says that the
     block would heed another one than it was captured in.
     """
 
     def __init__(
-        self, rerun: Rerun, capture: Capture, stream: torch.cuda.Stream, forget: Callable[[], None], *, has_doubts: bool
+        self,
+        rerun: Rerun,
+        capture: Capture,
+        stream: torch.cuda.Stream,
+        forget: Callable[[], None],
+        *,
+        of_pool: Set[int],
+        has_doubts: bool,
     ) -> None:
         self.rerun = rerun
         self.capture = capture
         self._stream = stream
         self._forget = forget
+        self._of_pool = of_pool - {key for key, one in capture.externals.items() if one.is_written}
         self._given = rerun.given()
         torch.cuda.synchronize()
         self._state: State = reachable_from((*rerun.roots(self._given, {}), *_written(capture)))
@@ -136,7 +145,7 @@ class Beside:
         found: Values = {}
         if not self.rerun.does_more:
             state = reachable_from(self.rerun.roots(self._given, {}))
-            own = {name for name, one in state.tensors.items() if storage_key(one) in self.capture.internals}
+            own = {name for name, one in state.tensors.items() if storage_key(one) in self._of_pool}
             found = {name: one for name, one in kept(state, self._before.held()).items() if name not in own}
         found |= self._results()
         return {name: value for name, value in found.items() if name in self.run.values}

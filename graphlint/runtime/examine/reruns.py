@@ -127,7 +127,8 @@ class Reruns:
         with self._skipping(capture), self.watch.ignoring():
             self._stream = self._stream or torch.cuda.Stream()
             forget = functools.partial(self.reporting.training.forget, capture)
-            beside = Beside(rerun, capture, self._stream, forget, has_doubts=has_doubts)
+            of_pool = {key for one in self.watch.captures if one.pool == capture.pool for key in one.internals}
+            beside = Beside(rerun, capture, self._stream, forget, of_pool=of_pool, has_doubts=has_doubts)
             self._beside[id(capture)] = beside
             if beside.matters:
                 self.reporting.tell_doubts(capture)
