@@ -218,20 +218,21 @@ class Access:
             if isinstance(index, int) and -len(owner.elements) <= index < len(owner.elements):
                 return owner.elements[index]
             if isinstance(index, (Symbol, Thing)) and owner.elements:
-                return self._guess(owner.elements[-1])
+                return self._guess(owner.elements[-1], index, len(owner.elements) - 1)
             return Thing()
         key = identity(index)
         if key not in owner.keyed:
-            values = [value for _, value in owner.keyed.values()]
-            if values and isinstance(index, (Symbol, Thing)):
-                return self._guess(values[-1])
+            if owner.keyed and isinstance(index, (Symbol, Thing)):
+                key, value = [*owner.keyed.values()][-1]
+                return self._guess(value, index, key)
             owner.keyed[key] = (index, Thing(argument=index if owner.is_open and isinstance(index, str) else None))
         value = owner.keyed[key][1]
         return self.passed(owner, index, value) if isinstance(index, str) else value
 
-    def _guess(self, value: Object) -> Object:
+    def _guess(self, value: Object, asked: Object, key: Object) -> Object:
+        """An item that stands for the one that is asked for."""
         if isinstance(value, Thing):
-            self.ledger.guessed.add(value)
+            self.ledger.guessed[value] = asked, key
         return value
 
     def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:

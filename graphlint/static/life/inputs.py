@@ -129,6 +129,9 @@ class Inputs(Listener):
         reads = [end_of(view, place) for view, place in capture.views.items() if view.root is root]
         held = [one for frame in self.ledger.frames for one in things_in(frame.receiver) if isinstance(one, Container)]
         is_keyed = any(one.kind == "dict" and capture.graph in one.values() for one in held)
+        asked, key = self.ledger.guessed.get(capture.graph, (None, None))
+        if asked is not None and written.value is asked:
+            return bool(reads) and all(one is not None and one.value is key for one in reads)
         return bool(reads) and all(one is not None and one.is_same(written, is_keyed) for one in reads)
 
     def _note_partial(self, capture: Capture, since: dict[Thing, list[Write]]) -> None:

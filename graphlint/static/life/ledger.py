@@ -131,7 +131,7 @@ class Ledger:
     loops: list[Loop] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     escaped: set[Thing] = field(default_factory=set)  # what an unknown call was given, which may keep it
-    guessed: set[Thing] = field(default_factory=set)  # what stands for an item of which nobody knows which one it is
+    guessed: dict[Thing, tuple[Object, Object]] = field(default_factory=dict)  # items: the key asked for, and theirs
     is_whole: bool = False  # it began with a file, so that nobody else can have called anything before
     decided: int = 0  # conditions that nobody knew
     is_forced: bool = False  # what runs was called past the conditions that lead to it
