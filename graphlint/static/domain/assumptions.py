@@ -12,7 +12,7 @@ from graphlint.static.domain.defaults import by_default
 from graphlint.static.domain.program import Function
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import assignments_in, walk
 
 _NEGATED = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -119,12 +119,11 @@ class Assumption:
 def _is_looked_up(name: str, function: Function) -> bool:
     """Whether a local name is what a table has under some key: `kept = table.get(key)`."""
     return any(
-        isinstance(part, ir.Assign)
-        and isinstance(part.value, ir.Call)
+        isinstance(part.value, ir.Call)
         and isinstance(part.value.func, ir.Attribute)
         and part.value.func.attr == "get"
         and any(isinstance(target, ir.Name) and target.id == name for target in part.targets)
-        for part in walk(function.code.body)
+        for part in assignments_in(function.code)
     )
 
 

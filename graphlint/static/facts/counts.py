@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import assignments_in
 
 
 def starts_as_number(target: ir.Expr, code: ir.Code) -> bool:
@@ -20,8 +20,8 @@ def _numbered(code: ir.Code) -> frozenset[str]:
     """The keys under which a function stores plain numbers."""
     return frozenset(
         target.index.value
-        for part in walk(code.body)
-        if isinstance(part, ir.Assign) and isinstance(part.value, ir.Literal) and type(part.value.value) is int
+        for part in assignments_in(code)
+        if isinstance(part.value, ir.Literal) and type(part.value.value) is int
         for target in part.targets
         if isinstance(target, ir.Subscript)
         and isinstance(target.index, ir.Literal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import assignments_in
 
 _ORDER = frozenset({"<", "<=", ">", ">="})
 
@@ -25,8 +25,9 @@ def enlarges(target: ir.Expr, conditions: Iterable[ir.Expr]) -> bool:
 
 def is_replaced(container: ir.Expr, code: ir.Code) -> bool:
     """Whether a function makes the container anew that it fills: `self.rows = []; self.rows.append(...)`."""
-    assigned = (part for part in walk(code.body) if isinstance(part, ir.Assign))
-    made = (part for part in assigned if isinstance(part.value, (ir.Display, ir.DictDisplay, ir.Comprehension)))
+    made = (
+        part for part in assignments_in(code) if isinstance(part.value, (ir.Display, ir.DictDisplay, ir.Comprehension))
+    )
     return any(is_same(target, container) for part in made for target in part.targets)
 
 

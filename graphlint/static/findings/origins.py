@@ -17,8 +17,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, nested_class
 from graphlint.static.index.parts import function_at, stores
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import calls_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, stands_before, walk
 
 Order: TypeAlias = Callable[[ClassDefinition], Iterable[ClassDefinition | str]]
 
@@ -125,7 +124,7 @@ def _handed_in(asked: _Asked, name: str) -> _Asked | None:
     """What the call on the way gives a parameter, which nothing has replaced so far."""
     code = asked.function.code
     names = [parameter.name for parameter in code.parameters]
-    if name not in names or any(_stands_before(one, asked.node) for one in _assignments(code, name)):
+    if name not in names or any(stands_before(one, asked.node) for one in _assignments(code, name)):
         return None
     callers = [site.function.code for site in asked.sites]
     index = callers.index(code) if code in callers else len(callers)
@@ -142,15 +141,11 @@ def _handed_in(asked: _Asked, name: str) -> _Asked | None:
     return None
 
 
-def _stands_before(one: ir.Node, other: ir.Node) -> bool:
-    return one.pos[:2] < other.pos[:2]
-
-
-@remembered
-def _assignments(code: ir.Code, name: str) -> tuple[ir.Assign, ...]:
+def _assignments(code: ir.Code, name: str) -> list[ir.Assign]:
     """The statements of a function, and of those inside it, that assign to a name."""
-    found = (part for part in walk(code.body) if isinstance(part, ir.Assign))
-    return tuple(one for one in found if any(part == name for target in one.targets for part in _bound(target)))
+    return [
+        one for one in assignments_in(code) if any(part == name for target in one.targets for part in _bound(target))
+    ]
 
 
 def _bound(target: ir.Expr) -> Iterator[str]:

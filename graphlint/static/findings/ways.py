@@ -13,7 +13,7 @@ from graphlint.static.findings.origins import Order, contradicts
 from graphlint.static.index.parts import called, function_at, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import calls_in, walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, calls_in, stands_before, walk, words_in
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
 
@@ -168,7 +168,7 @@ def _stands_around(site: Site, first: Site) -> bool:
     outside = [other for other in calls_in(definition.code) if other not in inside]
     opening = [other for other in outside if isinstance(other.func, ir.Name) and other.func.id == opener.code.name]
     return is_nested and any(
-        words_in(other.func) == words_in(call.func) and _stands_before(other, last)
+        words_in(other.func) == words_in(call.func) and stands_before(other, last)
         for last in opening[-1:]
         for other in outside
     )
@@ -183,7 +183,7 @@ def _runs_before(site: Site) -> bool:
             if any(
                 words_in(other.func) == words_in(call.func)
                 for other in calls_in(opener.code)
-                if _stands_before(other, call)
+                if stands_before(other, call)
             ):
                 return True
             capturing, calling = (
@@ -194,17 +194,12 @@ def _runs_before(site: Site) -> bool:
     return False
 
 
-def _stands_before(one: ir.Node, other: ir.Node) -> bool:
-    return one.pos[:2] < other.pos[:2]
-
-
 @remembered
 def _attributes_set(code: ir.Code) -> frozenset[tuple[str, bool]]:
     """The attributes that a function assigns, and whether to None."""
-    assigned = (part for part in walk(code.body) if isinstance(part, ir.Assign))
     return frozenset(
         (_own(target.attr), isinstance(one.value, ir.Literal) and one.value.value is None)
-        for one in assigned
+        for one in assignments_in(code)
         for targets in one.targets
         for target in (targets.elements if isinstance(targets, ir.Display) else (targets,))
         if isinstance(target, ir.Attribute)

@@ -13,7 +13,7 @@ from graphlint.static.index.parts import called, segments_with
 from graphlint.static.models.inputs import functions
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import assignments_in, walk
 from graphlint.values import NONE, UNKNOWN, Arguments, ExternalObject, Sequence, Unknown, Value, members, union
 
 if TYPE_CHECKING:
@@ -119,10 +119,9 @@ def _kept_in(name: str, constructor: ir.Code) -> bool:
     """Whether a constructor makes an attribute of its parameters, and not of attributes of these alone."""
     given = {parameter.name for parameter in _named_parameters(constructor)}
     return any(
-        isinstance(part, ir.Assign)
-        and any(isinstance(target, ir.Attribute) and target.attr == name for target in walk(part.targets))
+        any(isinstance(target, ir.Attribute) and target.attr == name for target in walk(part.targets))
         and not given.isdisjoint(_themselves(part.value))
-        for part in walk(constructor.body)
+        for part in assignments_in(constructor)
     )
 
 

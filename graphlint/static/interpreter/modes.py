@@ -10,7 +10,7 @@ from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import stores
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import assignments_in
 from graphlint.values import ExternalObject, Value
 
 if TYPE_CHECKING:
@@ -93,15 +93,12 @@ def _open(flag: str) -> Value:
 @remembered
 def _set_in(code: ir.Code) -> frozenset[str]:
     """The attributes that a function assigns."""
-    assigned = (part for part in walk(code.body) if isinstance(part, ir.Assign))
-    return frozenset(target.attr for one in assigned for target in one.targets if isinstance(target, ir.Attribute))
+    targets = (target for one in assignments_in(code) for target in one.targets)
+    return frozenset(target.attr for target in targets if isinstance(target, ir.Attribute))
 
 
 def _values(code: ir.Code, attribute: str) -> Iterator[object]:
     """What a function assigns to an attribute, as far as it is written down."""
-    for part in walk(code.body):
-        match part:
-            case ir.Assign(targets=targets, value=value) if any(
-                isinstance(target, ir.Attribute) and target.attr == attribute for target in targets
-            ):
-                yield value.value if isinstance(value, ir.Literal) else value
+    for one in assignments_in(code):
+        if any(isinstance(target, ir.Attribute) and target.attr == attribute for target in one.targets):
+            yield one.value.value if isinstance(one.value, ir.Literal) else one.value

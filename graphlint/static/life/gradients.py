@@ -10,7 +10,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Instance, Made, Object, Place, Tensor, Thing, things_in
 from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in, walk
 
 
 @dataclass
@@ -131,7 +131,8 @@ class Gradients(Listener):
             if found.left and not found.is_replayed:
                 self._tell_found(capture)
             found.adds_up |= bool(found.left)
-            found.is_gathering |= found.is_replayed and _may_begin_anew(place, capture.place)
+            if found.is_replayed and not found.is_gathering:
+                found.is_gathering = _may_begin_anew(place, capture.place)
             found.is_replayed, found.left = True, set(found.owners)
         if capture in self.lost:
             self.tell(GradientDropped(), self.lost.pop(capture), capture)
@@ -165,15 +166,15 @@ def _closure(values: Iterable[Object]) -> set[Thing]:
 
 def _handles_gradients(place: Place) -> bool:
     """Whether a function speaks of gradients by itself, so that it may zero them in a way that is not followed."""
-    return any(_zeroes_gradients(part, place) for part in walk(place.function.code.body))
+    return any(_zeroes_gradients(call, place) for call in calls_in(place.function.code))
 
 
 def _may_begin_anew(place: Place, captured: Place) -> bool:
     """Whether a function that replays zeroes gradients in place, be it under a condition that nobody knows."""
     function = place.function
-    calls = [part for part in walk(function.code.body) if isinstance(part, ir.Call) and _zeroes_in_place(part, place)]
     is_home = function.code is captured.function.code
-    return any(not is_home or function.line_of(call) > captured.line for call in calls)
+    zeroing = (call for call in calls_in(function.code) if _zeroes_in_place(call, place))
+    return any(not is_home or function.line_of(call) > captured.line for call in zeroing)
 
 
 def _zeroes_in_place(call: ir.Call, place: Place) -> bool:

@@ -11,7 +11,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.life.questions import read_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import assignments_in, walk
 
 _BOUNDING = frozenset({"clear", "pop", "popitem", "reset"})
 
@@ -176,8 +176,8 @@ def _is_whole_shape(place: Place) -> bool:
     key = target.index if isinstance(target, ir.Subscript) else None
     expressions: list[ir.Expr] = [] if key is None else [key]
     if isinstance(key, ir.Name):
-        for part in walk(place.function.code.body):
-            if isinstance(part, ir.Assign) and part.value is not None:
+        for part in assignments_in(place.function.code):
+            if part.value is not None:
                 named = any(isinstance(target, ir.Name) and target.id == key.id for target in part.targets)
                 expressions += [part.value] if named else []
     parts = [part for expression in expressions for part in walk(expression)]

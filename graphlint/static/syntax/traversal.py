@@ -27,6 +27,17 @@ def calls_in(code: ir.Code) -> tuple[ir.Call, ...]:
     return tuple(part for part in walk(code.body) if isinstance(part, ir.Call))
 
 
+@remembered
+def assignments_in(code: ir.Code) -> tuple[ir.Assign, ...]:
+    """The assignments in the body of a function, those of functions inside it too."""
+    return tuple(part for part in walk(code.body) if isinstance(part, ir.Assign))
+
+
+def stands_before(one: ir.Node, other: ir.Node) -> bool:
+    """Whether a node begins before another one of the same source does."""
+    return one.pos[:2] < other.pos[:2]
+
+
 def walk(node: object) -> Iterator[object]:
     """A node, or a tuple of them, and everything that stands in it, in the order of the source."""
     pending = [node]
