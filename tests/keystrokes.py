@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 _WORD = re.compile(r"\w+")
@@ -18,6 +20,16 @@ class Keystroke(NamedTuple):
     taken_back: bool
     line: int
     text: str
+
+
+def arguments(description: str | None, number: int) -> argparse.Namespace:
+    """What a tool is given that types so many of them, unless it is told otherwise."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("project", type=Path)
+    parser.add_argument("file", help="a file below the project")
+    parser.add_argument("number", type=int, nargs="?", default=number)
+    parser.add_argument("seed", type=int, nargs="?", default=0)
+    return parser.parse_args()
 
 
 def keystrokes(text: str, chance: random.Random, number: int) -> Iterator[Keystroke]:

@@ -1,6 +1,6 @@
 """Whether the language server ever says anything but `check` says: a project, a file of it and a number in.
 
-    python tests/typed_edits.py PROJECT FILE [NUMBER] [SEED]
+    python -m tests.typed_edits PROJECT FILE [NUMBER] [SEED]
 
 The project is copied. Somebody types into functions of the file, as in `tests/keystrokes.py`: now and then a keystroke
 is not taken back before the next, and the text is saved. After each, what the worker of the server says is compared
@@ -10,7 +10,6 @@ are the keystrokes after which they differed; status 1 if one did.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import os
 import random
@@ -24,7 +23,7 @@ from graphlint import checking
 from graphlint.finding import Report
 from graphlint.server.question import Question
 from graphlint.server.worker import Worker
-from tests.keystrokes import Keystroke, keystrokes
+from tests.keystrokes import Keystroke, arguments, keystrokes
 
 _OPTIONS = {"config_file": None, "confidence": None, "rules": (), "select": (), "ignore": ()}
 
@@ -55,12 +54,7 @@ def _is_read(text: str) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("project", type=Path)
-    parser.add_argument("file", help="a file below the project")
-    parser.add_argument("number", type=int, nargs="?", default=100)
-    parser.add_argument("seed", type=int, nargs="?", default=0)
-    given = parser.parse_args()
+    given = arguments(__doc__, 100)
     os.environ.pop("GRAPHLINT_NO_CACHE", None)
     differing, disk, worker, chance = 0, 0, Worker(), random.Random(given.seed)
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,6 @@ median, the 95th percentile, and the processor time of the server.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import random
@@ -20,7 +19,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median, quantiles
 
-from tests.keystrokes import Keystroke, keystrokes
+from tests.keystrokes import Keystroke, arguments, keystrokes
 from tests.server.editor import Editor, editing
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -81,12 +80,7 @@ async def measure(project: Path, name: str, number: int, seed: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("project", type=Path)
-    parser.add_argument("file", help="a file below the project")
-    parser.add_argument("number", type=int, nargs="?", default=200)
-    parser.add_argument("seed", type=int, nargs="?", default=0)
-    given = parser.parse_args()
+    given = arguments(__doc__, 200)
     os.environ.pop("GRAPHLINT_NO_CACHE", None)
     asyncio.run(measure(given.project.resolve(), given.file, given.number, given.seed))
 

@@ -1,4 +1,4 @@
-"""A value in, how to come by it later out, without keeping alive what it refers to."""
+"""A value in, how to come by it later out, or by one made like it, without keeping alive what it refers to."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class Beside:
         try:
             for change in (False, True) if way(captured) != way(eager) else (False,):
                 self._before.restore()
-                if way(captured, draws=True) != way(eager, draws=True):
+                if self.divergence().draws_otherwise:
                     reseed()
                 if change:
                     nudge(reachable_from(self.rerun.roots(self._given, {})).tensors.values())

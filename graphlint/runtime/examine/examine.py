@@ -64,7 +64,6 @@ class Examination:
         self.inputs: list[Arguments] = []
         self._kept: Values = {}  # the state after the last step
         self._taken: CapturedGraph | None = None
-        self._noise = Noise(self._eager, lambda: iter(()))
         watch.opening = opening_of(target.call)
 
     def run(self) -> dict[str, float]:
@@ -89,13 +88,14 @@ class Examination:
             self._follow(taken.capture)
             return nodes(taken.capture)
         self.step("eager against replay")
+        noise = Noise(self._eager, lambda: self._replays(taken))
         with self.watch.paused():
-            mismatch = self._mismatch(taken)
+            mismatch = self._mismatch(taken, noise)
         if mismatch is not None:
             self.step("search for the first difference")
-            self._explain(*mismatch)
+            self._explain(*mismatch, noise)
             return {}
-        if self._noise.wavers:  # it may be more than rounding
+        if noise.wavers:  # it may be more than rounding
             self._follow(taken.capture)
         if not self.watch.driver.is_real:
             return nodes(taken.capture)
@@ -171,12 +171,11 @@ class Examination:
                 self.reporting.unhealthy(capture)
         return capture, None
 
-    def _mismatch(self, taken: CapturedGraph) -> tuple[int, Difference] | None:
+    def _mismatch(self, taken: CapturedGraph, noise: Noise) -> tuple[int, Difference] | None:
         """The first step in which a replay differs; numbers are kept, and eager runs again, only where bits do."""
         if not self.state.unreadable and self._is_equal(taken):
             return None
-        self._noise = Noise(self._eager, lambda: self._replays(taken))
-        return self._noise.mismatch()
+        return noise.mismatch()
 
     def _is_equal(self, taken: CapturedGraph) -> bool:
         """Whether each replay gives what eager gives, bit by bit."""
@@ -243,7 +242,7 @@ class Examination:
         gradients = {f"{name}.grad": one.grad for name, one in state.tensors.items() if one.is_leaf}
         return dict(named) | {name: one for name, one in gradients.items() if one is not None}, state
 
-    def _explain(self, step: int, difference: Difference) -> None:
+    def _explain(self, step: int, difference: Difference, noise: Noise) -> None:
         """Capture again with every intermediate result kept, and find the first operator that differs from eager."""
         with self.watch.recorder.tracing() as captured:
             _, taken = self._capture()
@@ -260,7 +259,7 @@ class Examination:
         twice = [self._trace(step), self._trace(step)]
         divergence = Divergence(found, *twice)
         with self.watch.paused():
-            is_of_draws = divergence.draws_otherwise and self._noise.is_of_draws()
+            is_of_draws = divergence.draws_otherwise and noise.is_of_draws()
         if is_of_draws:
             said = "replays draw other random numbers than eager, which would hide any other difference"
             self.reporting.unseen.append(said)

@@ -21,7 +21,7 @@ class Noise:
     eager: Callable[..., Iterator[Values]]
     replays: Callable[[], Iterator[Values]]
     wavers: bool = False
-    _steps: list[Values] = field(default_factory=list)
+    _steps: list[Values] = field(default_factory=list, init=False)
 
     def mismatch(self) -> tuple[int, Difference] | None:
         """The position of the first step that differs, and how."""

@@ -49,7 +49,8 @@ class Kept:
                     if not internal.storage.expired() and _is_hit(internal, starts, ends):
                         self._victims.setdefault(id(other), []).append((capture, key))
         self._stretches.append((capture, *_merged(capture)))
-        self._makers |= dict.fromkeys(capture.internals, capture)
+        if self._shares_memory:
+            self._makers |= dict.fromkeys(capture.internals, capture)
 
     def gave(self, capture: Capture, outputs: list[torch.Tensor]) -> None:
         """What a replay has given in place of the tensors of the capture."""
