@@ -456,3 +456,33 @@ def test_an_object_that_opens_a_region_in_its_constructor_is_state(load: Load) -
         "step = Runner.__init__\nrunner = object.__new__(Runner)\n"
     )
     assert {"3 self.n", "4 self.n"} & changed(bound(module.step, module.runner))
+
+
+class Locked(tuple[Any, ...]):
+    """What it holds may be asked for by its own class alone."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __iter__(self) -> Any:
+        raise NotImplementedError
+
+    def __getitem__(self, place: Any) -> Any:
+        raise NotImplementedError
+
+
+class Counted(dict[str, Any]):
+    """It makes what it is asked for, and remembers that."""
+
+    def __missing__(self, key: str) -> int:
+        self[key] = 0
+        return 0
+
+
+def test_what_a_region_reads_is_looked_at_without_running_its_code() -> None:
+    """Else a correct program is refused by what is done to look at it, or changes under the look."""
+    locked, counted = Locked([1, torch.ones(2)]), Counted(seen=1)
+    assert describe(locked)["[0]"] == 1 and describe(locked)["length"] == 2
+    assert describe(counted) == {"length": 1, "[seen]": 1}
+    assert follow(locked, ((0,),)) == 1
+    assert follow(counted, (("unseen",),)) is MISSING and dict(counted) == {"seen": 1}

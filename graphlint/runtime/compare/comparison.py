@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphlint.runtime.trace.containers import SEQUENCES, elements
 from graphlint.runtime.trace.values import dtype_name, module_of, own_attributes
 
 Tree = Any  # tensors and host values in tuples, lists, dictionaries and plain objects
@@ -29,7 +30,6 @@ FEW_ULPS = 4  # what adding in another order costs; less for narrow types, which
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _WHOLE = (type, ModuleType, Enum, Tensor, torch.nn.Module)
 _SINGLE = (type, Enum, torch.dtype, torch.layout, torch.memory_format)  # equal where they are one object
-SEQUENCES = (list, tuple, deque)
 _TRUSTED = frozenset({*sys.stdlib_module_names, "torch", "numpy"})
 _PLAIN_KEYS = (str, bytes, int, float, Enum, type(None))
 
@@ -108,14 +108,6 @@ def entries(value: object, names: Mapping[int, str] | None = None) -> list[tuple
     if isinstance(value, SEQUENCES) and not isinstance(value, torch.Size):
         return [(f"[{position}]", part) for position, part in enumerate(elements(value))]
     return [(f".{name}", part) for name, part in attributes(value).items()]
-
-
-def elements(value: Any) -> list[Any]:
-    """What a container of Python holds, past a subclass that tells of something else."""
-    if isinstance(value, dict):
-        return list(dict.values(value))
-    kind = next(one for one in (*SEQUENCES, set, frozenset) if isinstance(value, one))
-    return list(kind.__iter__(value))
 
 
 def leaves(tree: Tree, name: str = "") -> list[tuple[str, object]]:

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphlint.runtime.compare.comparison import attributes, elements
+from graphlint.runtime.compare.comparison import attributes
+from graphlint.runtime.trace.containers import elements
 from graphlint.runtime.trace.values import module_of
 
 ABSENT = object()

@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphlint.runtime.compare.comparison import elements, entries
+from graphlint.runtime.compare.comparison import entries
 from graphlint.runtime.compare.generators import default_sources, is_source
 from graphlint.runtime.compare.holders import Scope, is_array, is_installed, parts_of
+from graphlint.runtime.trace.containers import elements
 from graphlint.runtime.trace.operators import storage_key
 from graphlint.runtime.trace.values import module_of
 

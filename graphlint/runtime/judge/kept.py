@@ -14,6 +14,7 @@ import torch
 
 from graphlint.finding import Span
 from graphlint.runtime.trace.capture import Capture, External, Internal
+from graphlint.runtime.trace.containers import elements
 from graphlint.runtime.trace.operators import storage_key
 from graphlint.runtime.trace.places import Place, Stack, source_tree
 
@@ -134,11 +135,10 @@ def _counts(outputs: list[torch.Tensor | None]) -> Counts:
 
 def _collected(container: object) -> Iterable[object]:
     """What a container that may grow holds; the names of a namespace are no collection."""
-    if isinstance(container, list | deque):
-        return container
-    if isinstance(container, dict) and not all(isinstance(one, str) and one.isidentifier() for one in container):
-        return container.values()
-    return ()
+    is_namespace = isinstance(container, dict) and all(
+        isinstance(one, str) and one.isidentifier() for one in dict.keys(container)
+    )
+    return elements(container) if isinstance(container, list | deque | dict) and not is_namespace else ()
 
 
 def statement_that_keeps(place: Place) -> Span | None:

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from graphlint.rulebook.effects import Condition, Effect, size
-from graphlint.runtime.trace.values import CHOICES, CONSTANTS, DEPTH, ELEMENTS, IsFresh, is_named, qualified
+from graphlint.runtime.trace.containers import first_elements
+from graphlint.runtime.trace.values import CHOICES, CONSTANTS, DEPTH, IsFresh, is_named, qualified
 
 _MASKS = (torch.bool, torch.uint8)
 Bound = Mapping[str, tuple[Any, ...]]
@@ -66,7 +67,7 @@ def _candidates(given: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
 def _elements(value: Any, depth: int) -> Iterator[Any]:
     """What a container contains, and what the containers in it contain."""
     if depth and isinstance(value, dict | list | tuple | set | frozenset):
-        for one in itertools.islice(value.values() if isinstance(value, dict) else value, ELEMENTS):
+        for one in first_elements(value).values():
             yield one
             yield from _elements(one, depth - 1)
 

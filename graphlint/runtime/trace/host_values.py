@@ -6,7 +6,6 @@ import inspect
 import itertools
 import operator
 import types
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +13,11 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from graphlint.runtime.trace.containers import CONTAINERS, element, elements, first_elements
 from graphlint.runtime.trace.frames import MISSING, local
 from graphlint.runtime.trace.values import own_attributes
 
 SCALARS = (bool, int, float, complex, str, type(None))
-CONTAINERS = (list, tuple, dict, set, deque)
 ITERATORS: tuple[type, ...] = (
     types.GeneratorType,
     itertools.count,
@@ -27,7 +26,6 @@ ITERATORS: tuple[type, ...] = (
     type(iter(range(0))),
 )
 LENGTH = "length"  # what it is called in the description of a container
-_ELEMENTS = 64  # of a container that are looked at
 
 Description = Mapping[str, object]
 
@@ -72,15 +70,7 @@ class TensorMemory:
 def follow(value: object, steps: tuple[str | tuple[object], ...]) -> object:
     """What a chain leads to, without running any code of the objects on the way."""
     for step in steps:
-        if isinstance(step, tuple):
-            if not isinstance(value, dict | list | tuple):
-                return MISSING
-            try:
-                value = value[step[0]]  # type: ignore[call-overload]
-            except (KeyError, IndexError, TypeError):
-                return MISSING
-        else:
-            value = _attribute(value, step)
+        value = element(value, step[0]) if isinstance(step, tuple) else _attribute(value, step)
         if value is MISSING:
             return MISSING
     return value
@@ -98,11 +88,8 @@ def describe(value: object) -> Description:
     if isinstance(value, SCALARS):
         return {"": value}
     if isinstance(value, CONTAINERS):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        kept = [
-            (key, one) for key, one in itertools.islice(items, _ELEMENTS) if isinstance(one, (torch.Tensor, *SCALARS))
-        ]
-        return {LENGTH: len(value)} | {
+        kept = [(key, one) for key, one in first_elements(value).items() if isinstance(one, (torch.Tensor, *SCALARS))]
+        return {LENGTH: len(elements(value))} | {
             f"[{_text_of(key)}]": found for key, one in kept for found in describe(one).values()
         }
     if isinstance(value, type | types.ModuleType):

@@ -12,13 +12,13 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.parameter import is_lazy
 
 from graphlint.rulebook import builtin_catalogue
+from graphlint.runtime.trace.containers import elements
 from graphlint.runtime.trace.places import Stack
 
 COLLECTIVE = "c10d"  # the namespace of what several ranks run together
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _STATISTICS = slice(3, 5)  # of a batch norm: running ones, which it writes in training and does not declare
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
-_SEQUENCES = (list, tuple)
 _SINGLE = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
 
 
@@ -241,10 +241,8 @@ def _gather(values: Iterable[object], found: list[torch.Tensor]) -> None:
         elif isinstance(one, torch.Tensor):
             if not is_lazy(one):
                 found.append(one)
-        elif isinstance(one, _SEQUENCES):
-            _gather(one, found)
-        elif isinstance(one, dict):
-            _gather(one.values(), found)
+        elif isinstance(one, (list, tuple, dict)):
+            _gather(elements(one), found)
 
 
 def storage_key(tensor: torch.Tensor) -> int:

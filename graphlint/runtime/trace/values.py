@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-import itertools
 from collections.abc import Callable
 from collections.abc import Mapping as Attributes
 from types import ModuleType
@@ -12,9 +11,9 @@ from types import ModuleType
 import torch
 
 from graphlint.finding import Confidence
+from graphlint.runtime.trace.containers import first_elements
 from graphlint.values import Const, DeviceName, External, ExternalObject, Host, Mapping, Place, Sequence, Tensor, Value
 
-ELEMENTS = 64  # of a container that are looked at
 DEPTH = 3  # of containers in containers
 CONSTANTS = (bool, int, float, complex, str, type(None))
 CHOICES = (torch.dtype, torch.layout, torch.memory_format)  # that torch has names for
@@ -41,12 +40,11 @@ def known(thing: object, is_fresh: IsFresh, depth: int = DEPTH) -> Value:
     if is_named(thing):
         return External(qualified(thing))
     if depth and isinstance(thing, dict):
-        items = itertools.islice(thing.items(), ELEMENTS)
+        items = first_elements(thing).items()
         return Mapping(tuple((known(k, is_fresh, 0), known(v, is_fresh, depth - 1)) for k, v in items))
     for cls, kind in _SEQUENCES.items():
         if depth and isinstance(thing, cls):
-            elements = itertools.islice(thing, ELEMENTS)
-            return Sequence(kind, tuple(known(one, is_fresh, depth - 1) for one in elements))
+            return Sequence(kind, tuple(known(one, is_fresh, depth - 1) for one in first_elements(thing).values()))
     if hasattr(type(thing), "__array_interface__"):
         return Host("array")
     return ExternalObject(qualified(type(thing)))

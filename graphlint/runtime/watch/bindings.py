@@ -20,8 +20,9 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from graphlint.runtime.compare.remembered import weakly
 from graphlint.runtime.trace.bindings import Access, Binding, Bindings
+from graphlint.runtime.trace.containers import CONTAINERS, elements
 from graphlint.runtime.trace.frames import MISSING, local, running
-from graphlint.runtime.trace.host_values import CONTAINERS, SCALARS, Description, describe, follow
+from graphlint.runtime.trace.host_values import SCALARS, Description, describe, follow
 from graphlint.runtime.trace.places import Place, place_of
 from graphlint.runtime.trace.values import content
 from graphlint.runtime.watch.accesses import accesses
@@ -172,8 +173,8 @@ def _referred(value: object) -> Callable[[], object]:
 
 def _is_plain(container: Any) -> bool:
     """Whether a container holds nothing but numbers and text."""
-    elements = container.values() if isinstance(container, dict) else container
-    return len(container) > 0 and all(isinstance(one, SCALARS) for one in elements)
+    held = elements(container)
+    return bool(held) and all(isinstance(one, SCALARS) for one in held)
 
 
 def _function(frame: FrameType) -> types.FunctionType | None:
