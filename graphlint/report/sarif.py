@@ -9,6 +9,7 @@ import urllib.parse
 from pathlib import Path
 
 from graphlint.finding import Finding, Fix, Region, Report, Span
+from graphlint.pages import builtin_page
 from graphlint.report.fingerprints import fingerprints
 from graphlint.report.place import (
     finding_in_file,
@@ -67,13 +68,14 @@ def invocation(report: Report, base: Path) -> Node:
 def descriptor(finding: Finding) -> Node:
     """The rule of a finding, as far as the finding tells it."""
     name = finding.rule.replace("-", " ")
-    page = page_command(finding.code)
+    command, page = page_command(finding.code), builtin_page(finding.code, finding.rule)
     return {
         "id": finding.code,
         "name": finding.rule,
         "shortDescription": {"text": name},
         "fullDescription": {"text": finding.why or name},
-        "help": {"text": f"{finding.help}{page and f'; `{page}` says more'}"},
+        "help": {"text": f"{finding.help}{command and f'; `{command}` says more'}"},
+        **({"helpUri": page.as_uri()} if page else {}),
         "defaultConfiguration": {"level": str(finding.severity)},
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
+from graphlint.pages import builtin_rules as builtin_rules
 from graphlint.reading import reads
 from graphlint.rulebook.catalogue import load_catalogue
 from graphlint.rulebook.detectors import Detectors, load_detectors
@@ -16,7 +17,6 @@ from graphlint.rulebook.lexicon import Lexicon, load_lexicon
 from graphlint.rulebook.operations import Catalogue
 from graphlint.rulebook.page import Rule, read_page
 
-PACKAGE = Path(__file__).resolve().parent.parent
 EVERYTHING = "ALL"
 TABLES = ("operations.toml", "lexicon.toml", "regions.toml")
 
@@ -84,12 +84,6 @@ class Rulebook:
             for code in self.matching(prefix, key):
                 longest[code] = max(longest.get(code, 0), 0 if prefix == EVERYTHING else len(prefix))
         return longest
-
-
-def builtin_rules() -> Path:
-    """The rules that ship with graphlint: inside the package when installed from a wheel, beside it in a checkout."""
-    shipped = PACKAGE / "rules"
-    return shipped if reads.is_folder(shipped) else PACKAGE.parent / "rules"
 
 
 @functools.cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import urllib.parse
+import urllib.request
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -159,6 +161,15 @@ def test_sarif_describes_each_rule_once(tmp_path: Path) -> None:
     rules = run["tool"]["driver"]["rules"]
     assert ["GL101", "GL301"] == [rule["id"] for rule in rules]
     assert ["GL301", "GL101", "GL101"] == [rules[result["ruleIndex"]]["id"] for result in run["results"]]
+
+
+def test_sarif_links_to_the_page_of_a_rule(tmp_path: Path) -> None:
+    """It lies where graphlint is installed; a rule of somebody else has none there."""
+    run = log(report(finding(), finding(code="ACME1", rule="growing-doubt")), tmp_path)
+    theirs, ours = run["tool"]["driver"]["rules"]
+    page = Path(urllib.request.url2pathname(urllib.parse.urlsplit(ours["helpUri"]).path))
+    assert page.read_text(encoding="utf-8").startswith("# GL101 ")
+    assert "helpUri" not in theirs
 
 
 def test_every_region_is_a_related_location(tmp_path: Path) -> None:
