@@ -29,11 +29,9 @@ class Edit:
 
 
 EDITS = (
-    Edit(layout.without_spaces, 0.99, is_layout=True),
+    Edit(layout.squeezed, 0.99, is_layout=True),
     Edit(layout.spread_out, 0.99, is_layout=True),
-    Edit(layout.other_quotes, 0.95, is_layout=True),
     Edit(layout.comments, 0.99),
-    Edit(layout.blank_lines, 0.99, is_layout=True),
     Edit(names.rename, 0.99),
     Edit(names.import_as, 0.99),
     Edit(names.import_member, 0.99),

@@ -23,9 +23,10 @@ _CODE_LIKE = (
 )
 
 
-def without_spaces(sources: Sources) -> Iterator[Change]:
-    """`self.scale=f(x,dim=0)`: no space that is not needed."""
+def squeezed(sources: Sources) -> Iterator[Change]:
+    """`self.scale=f('x',dim=0)`: no space that is not needed, and `'...'` for `"..."`."""
     for source in sources:
+        yield from _other_quotes(source)
         for left, right, _ in _gaps(source):
             start, end = source.token_at(left.end), source.token_at(right.start)
             if start < end and not (left.type in _WORDS and right.type in _WORDS):
@@ -33,8 +34,11 @@ def without_spaces(sources: Sources) -> Iterator[Change]:
 
 
 def spread_out(sources: Sources) -> Iterator[Change]:
-    """Spaces around operators, a line for each argument and for each method of a chain."""
+    """Spaces around operators, a line for each argument and for each method of a chain, and blank lines, spaces and
+    empty comments between all statements."""
     for source in sources:
+        for statement in source.statements:
+            yield source.before(statement, "\n    \n#\n\n")
         for left, right, depth in _gaps(source):
             start, end = source.token_at(left.end), source.token_at(right.start)
             if (depth and left.type == tokenize.OP and left.string in "([{,") or (
@@ -44,17 +48,6 @@ def spread_out(sources: Sources) -> Iterator[Change]:
             elif "=" in (left.string, right.string) or left.string == "," or right.string == "(":
                 yield source.change(start, end, "  ")
         yield from _parenthesised(source)
-
-
-def other_quotes(sources: Sources) -> Iterator[Change]:
-    """`'...'` for `"..."`."""
-    for source in sources:
-        for token in source.tokens:
-            text = token.string
-            simple = token.type == tokenize.STRING and text[0] == text[-1] == '"' and text[:2] != '""'
-            if simple and not set("'\\\n") & set(text):
-                start = source.token_at(token.start)
-                yield source.change(start, start + len(text), f"'{text[1:-1]}'")
 
 
 def comments(sources: Sources) -> Iterator[Change]:
@@ -70,13 +63,6 @@ def comments(sources: Sources) -> Iterator[Change]:
                 yield source.before(first, f"{note}{indent}'''\n{string}{indent}'''\n")
 
 
-def blank_lines(sources: Sources) -> Iterator[Change]:
-    """Empty lines, spaces and empty comments between all statements."""
-    for source in sources:
-        for statement in source.statements:
-            yield source.before(statement, "\n    \n#\n\n")
-
-
 def _gaps(source: Source) -> Iterator[tuple[tokenize.TokenInfo, tokenize.TokenInfo, int]]:
     """Neighbours on a line, outside of strings and comments, with the number of brackets that are open."""
     depth = strings = 0
@@ -87,6 +73,15 @@ def _gaps(source: Source) -> Iterator[tuple[tokenize.TokenInfo, tokenize.TokenIn
             depth += (left.string in "([{") - (left.string in ")]}")
         if not strings and left.end[0] == right.start[0] and not {left.type, right.type} & _LINE_ENDS:
             yield left, right, depth
+
+
+def _other_quotes(source: Source) -> Iterator[Change]:
+    for token in source.tokens:
+        text = token.string
+        simple = token.type == tokenize.STRING and text[0] == text[-1] == '"' and text[:2] != '""'
+        if simple and not set("'\\\n") & set(text):
+            start = source.token_at(token.start)
+            yield source.change(start, start + len(text), f"'{text[1:-1]}'")
 
 
 def _parenthesised(source: Source) -> Iterator[Change]:
