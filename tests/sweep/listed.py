@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache
 
-import torch
-
 from tests.sweep.operand_lines import imports, lines, needed
-from tests.sweep.sample import Namespace, Program, Sample, Trial
+from tests.sweep.sample import Namespace, Program, Sample, Trial, seed
 from tests.sweep.spelling import describe
 
 compiled = cache(Program)  # a line of an operand serves many statements
@@ -16,7 +14,7 @@ compiled = cache(Program)  # a line of an operand serves many statements
 
 def make(names: set[str]) -> Namespace:
     """The operands among some names, made anew, and what every statement has."""
-    torch.manual_seed(0)
+    seed()
     namespace = dict(_imported())
     for line in needed(names):
         compiled(line.text).run(namespace)

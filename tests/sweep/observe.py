@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import random
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 
-import numpy as np
 import torch
 from torch.cuda import _gpu_trace
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.runtime.device.backend import Backend, Refused
-from tests.sweep.sample import Sample, Trial
+from tests.sweep.sample import Sample, Trial, seed
 
 DEVICE = 0
 MEMORY_SHARE = 0.07  # of the device, so that a dozen workers fit
-SEED = 0
 TOLERANCE = 1e-2
 LONGEST_TEXT = 160
 WARM_UP = """
@@ -225,13 +222,6 @@ class Observer:
         torch.use_deterministic_algorithms(False)
         torch.set_default_dtype(torch.float32)
         torch.distributions.Distribution.set_default_validate_args(True)  # which the compiler turns off
-
-
-def seed() -> None:
-    torch.default_generator.manual_seed(SEED)  # the devices of `torch.manual_seed` that are not there take long
-    torch.cuda.manual_seed_all(SEED)
-    np.random.seed(SEED)
-    random.seed(SEED)
 
 
 def first_line(error: BaseException) -> str:
