@@ -5,10 +5,11 @@ Whoever wants to know registers a listener: `inputs`, `outputs` and those beside
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from graphlint.rule import Event
 from graphlint.static.life.frames import Raised
@@ -35,6 +36,12 @@ class Listener:
     """What can be listened to; nothing is answered."""
 
     ledger: Ledger
+    hooks: ClassVar[tuple[Callable[..., None], ...]]  # at which it does something
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        hooks = {name: hook for name, hook in vars(Listener).items() if not name.startswith("_") and callable(hook)}
+        cls.hooks = tuple(hook for name, hook in hooks.items() if getattr(cls, name) is not hook)
 
     def answered(self, call: Call) -> None:
         """Something outside of the project has been called."""
@@ -122,7 +129,6 @@ class Listener:
 class Ledger:
     """The record of one run."""
 
-    listeners: list[Listener] = field(default_factory=list)
     now: int = 0
     captures: list[Capture] = field(default_factory=list)
     open: list[Capture] = field(default_factory=list)
@@ -136,20 +142,17 @@ class Ledger:
     decided: int = 0  # conditions that nobody knew
     is_forced: bool = False  # what runs was called past the conditions that lead to it
     is_cut: bool = False  # it leaves out rounds of a loop, or its end
-    _hearing: dict[Callable[..., None], list[Listener]] = field(default_factory=dict)
+    _hearing: defaultdict[Callable[..., None], list[Listener]] = field(default_factory=lambda: defaultdict(list))
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
     def listen(self, listener: Listener) -> None:
         listener.ledger = self
-        self.listeners.append(listener)
+        for hook in listener.hooks:
+            self._hearing[hook].append(listener)
 
     def hearing(self, hook: Callable[..., None]) -> list[Listener]:
         """The listeners that do something at a hook."""
-        known = self._hearing.get(hook)
-        if known is None:
-            named = ((listener, getattr(type(listener), hook.__name__)) for listener in self.listeners)
-            known = self._hearing[hook] = [listener for listener, own in named if own is not hook]
-        return known
+        return self._hearing.get(hook, [])
 
     @property
     def capture(self) -> Capture | None:
