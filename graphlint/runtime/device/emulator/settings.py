@@ -17,7 +17,9 @@ import torch
 
 from graphlint.runtime.device.emulator.kernels import not_modelled
 
-_DECLARED = re.compile(r"^def (_cuda_\w+)", re.M)
+_DECLARATIONS = Path(torch._C.__file__ or "").with_name("_C") / "__init__.pyi"
+_TEXT = _DECLARATIONS.read_text(encoding="utf-8") if _DECLARATIONS.is_file() else ""
+_DECLARED = tuple(dict.fromkeys(re.findall(r"^def (_cuda_\w+)", _TEXT, re.M)))
 _TUNING = "_cuda_tunableop_"
 _RELEASE = 13, 0  # of CUDA, as torch was built for
 _handles = itertools.count(1 << 41, 1 << 20)
@@ -69,9 +71,7 @@ def functions() -> dict[str, Any]:
 
 def unmodelled(known: object) -> Iterator[tuple[str, Callable[..., NoReturn]]]:
     """Those that torch declares and `known` does not have, each as a function that says so."""
-    declarations = Path(torch._C.__file__ or "").with_name("_C") / "__init__.pyi"
-    text = declarations.read_text(encoding="utf-8") if declarations.is_file() else ""
-    for name in dict.fromkeys(_DECLARED.findall(text)):
+    for name in _DECLARED:
         if not hasattr(known, name):
             yield name, functools.partial(_refuse, name)
 
