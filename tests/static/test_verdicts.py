@@ -206,15 +206,16 @@ def test_a_file_is_read_as_python_reads_it(tmp_path: Path, raw: bytes) -> None:
     assert "x.item()" in finding.message or "ⅹ变.item()" in finding.message
 
 
+REFUSED = "cannot be parsed by Python {}.{}: ".format(*sys.version_info)
 UNREADABLE = {
-    "a null byte": (REGION.encode() + b"\0", "cannot be parsed: source code string cannot contain null bytes"),
-    "a syntax error": (REGION.encode() + b"def (:\n", "cannot be parsed: "),
-    "old Python": (REGION.encode() + b"print 'x'\n", "cannot be parsed: "),
-    "a half": (REGION.encode() + b"y = (\n", "cannot be parsed: "),
-    "wrong indentation": (REGION.encode() + b"   y = 1\n", "cannot be parsed: "),
+    "a null byte": (REGION.encode() + b"\0", f"{REFUSED}source code string cannot contain null bytes"),
+    "a syntax error": (REGION.encode() + b"def (:\n", REFUSED),
+    "old Python": (REGION.encode() + b"print 'x'\n", REFUSED),
+    "a half": (REGION.encode() + b"y = (\n", REFUSED),
+    "wrong indentation": (REGION.encode() + b"   y = 1\n", REFUSED),
     "bytes that are no text": (REGION.encode() + b"# \xff\xfe\n", "cannot be decoded: "),
     "an unknown encoding": (b"# coding: klingon\n" + REGION.encode(), "cannot be decoded: "),
-    "nesting beyond Python": (REGION.encode() + b"y = " + b"(" * 500 + b")" * 500, "cannot be parsed: "),
+    "nesting beyond Python": (REGION.encode() + b"y = " + b"(" * 500 + b")" * 500, REFUSED),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
 
 Problem: TypeAlias = tuple[str, int]  # what is wrong with a source, and at which line
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+_WHOSE = " by Python {}.{}".format(*sys.version_info)  # whose grammar may be older than a program
 WRAPPER = "if True:\n"  # gives an indented piece of source a parent, so that columns stay as they are in the file
 
 
@@ -27,7 +29,8 @@ def parsed(text: str) -> tuple[ast.Module | None, Problem | None]:
     try:
         return parse(text), None
     except UNPARSABLE as problem:
-        said = f"cannot be parsed: {getattr(problem, 'msg', problem)}"
+        whose = _WHOSE if isinstance(problem, SyntaxError) else ""
+        said = f"cannot be parsed{whose}: {getattr(problem, 'msg', problem)}"
         return None, (said, getattr(problem, "lineno", 1) or 1)
 
 
