@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphlint.contract import Buffer, Contract, HostValue, Tensor, distinct
+from graphlint.contract import Buffer, Contract, HostValue, Tensor, Workspace, distinct
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Notice, Span
 from graphlint.report.place import shown_path
@@ -20,7 +20,14 @@ from graphlint.rulebook import Rulebook
 CHANGED = "changed-contract"
 _FORMAT = 1
 _ABOUT = "contracts of CUDA graphs, written by `graphlint verify --contract`"
-_PARTS = {"buffers": "buffer", "values": "value", "outputs": "output", "shares": "pool shared with", "draws": "draw"}
+_PARTS = {
+    "buffers": "buffer",
+    "values": "value",
+    "outputs": "output",
+    "shares": "pool shared with",
+    "workspaces": "workspace",
+    "draws": "draw",
+}
 _REFRESHED = {"all": ", refreshed for every replay", "some": ", refreshed for some replays"}
 
 
@@ -89,6 +96,7 @@ def _entry(contract: Contract) -> dict[str, Any]:
         "values": {_value(one): one.value for one in contract.values},
         "outputs": {name: one.type for name, one in _named(contract.outputs)},
         "shares": dict.fromkeys(contract.shares, "memory"),
+        "workspaces": {name: one.lies for name, one in _workspaces(contract)},
         "draws": {"random numbers": "of torch"} if contract.draws else {},
     }
 
@@ -98,6 +106,11 @@ def _named(parts: Sequence[Tensor]) -> Iterator[tuple[str, Any]]:
     return zip(distinct(one.name or f"without a name: {one.type}" for one in parts), parts, strict=True)
 
 
+def _workspaces(contract: Contract) -> Iterator[tuple[str, Workspace]]:
+    """Each by its name; streams of a capture have one each."""
+    return zip(distinct(one.name for one in contract.workspaces), contract.workspaces, strict=True)
+
+
 def _value(value: HostValue) -> str:
     return f"{value.name} in {value.function}"
 
@@ -105,7 +118,8 @@ def _value(value: HostValue) -> str:
 def _buffer(buffer: Buffer) -> str:
     """What a contract says of a buffer, in words that a diff shows."""
     place = ", on the host" if buffer.is_host else ""
-    return f"{buffer.kind}, {buffer.type}{place}, {buffer.access}{_REFRESHED.get(buffer.refreshed, '')}"
+    maker = f", made by {buffer.maker}" if buffer.maker else ""
+    return f"{buffer.kind}, {buffer.type}{place}{maker}, {buffer.access}{_REFRESHED.get(buffer.refreshed, '')}"
 
 
 def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> Iterator[Change]:
@@ -129,7 +143,8 @@ def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> 
 
 
 def _places(contract: Contract) -> dict[tuple[str, str], Span]:
-    """Where each part is used: the first line that reads or writes a buffer, and the one that reads a value."""
+    """Where each part is used: the first line that reads or writes a buffer or hands one over, or reads a value."""
     used = {("buffers", name): one.uses[0] for name, one in _named(contract.buffers) if one.uses}
     read = {("values", _value(one)): one for one in contract.values}
-    return {key: Span(one.path, one.line) for key, one in (used | read).items()}
+    handed = {("workspaces", name): one for name, one in _workspaces(contract)}
+    return {key: Span(one.path, one.line) for key, one in (used | read | handed).items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
@@ -11,10 +11,11 @@ from types import FrameType, ModuleType
 
 import torch
 
-from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use, distinct
+from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use, Workspace, distinct
 from graphlint.runtime.compare.holders import Scope
 from graphlint.runtime.compare.reach import Walk, names_in
-from graphlint.runtime.trace.capture import Capture, External
+from graphlint.runtime.judge.workspaces import Given, Workspaces
+from graphlint.runtime.trace.capture import Capture, CapturedOperator, External
 from graphlint.runtime.trace.frames import MISSING, local, running
 from graphlint.runtime.trace.host_values import SCALARS
 from graphlint.runtime.trace.operators import Call, storage_key
@@ -46,6 +47,9 @@ class Draft:
     weights: set[int] = field(default_factory=set)
     arguments: set[int] = field(default_factory=set)
     outputs: tuple[Output, ...] = ()  # when it is replayed for the first time
+    makers: dict[int, Draft] = field(default_factory=dict)  # of memory that lies in the pool of a living graph
+    lent: set[int] = field(default_factory=set)  # memory of its own pool that later graphs use
+    replayed: set[Line] = field(default_factory=set)  # for the last time
     written: dict[int, set[Line]] = field(default_factory=dict)
     refreshes: dict[int, Counter[Line]] = field(default_factory=dict)
     counts: Counter[int] = field(default_factory=Counter)
@@ -56,8 +60,10 @@ class Contracts:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
+        self.workspaces = Workspaces(watch)
         self._drafts: dict[int, Draft] = {}
         self._users: dict[int, list[Draft]] = {}  # of memory that graphs use
+        self._makers: dict[int, Draft] = {}  # of storages, and by address, since over memory of a tree these change
         self._streams: dict[int, str] = {0: _DEFAULT}
         watch.ended.append(self._ended)
         watch.replaying.append(self._replaying)
@@ -69,8 +75,16 @@ class Contracts:
         there = {key: one for key, one in capture.externals.items() if not one.storage.expired()}
         draft = self._drafts[id(capture)] = Draft(capture, there)
         self._name(draft)
-        for key in there:
+        for key, external in there.items():
             self._users.setdefault(key, []).append(draft)
+            maker = self._makers.get(key) or self._makers.get(external.address)
+            if maker is not None and self.watch.is_alive(maker.capture):
+                draft.makers[key] = maker
+                maker.lent.add(key)
+                if maker.replayed:
+                    draft.written[key] = {*maker.replayed}
+        made = (where for key, one in capture.internals.items() for where in (key, one.address))
+        self._makers |= {where: draft for where in made if where}
 
     def _name(self, draft: Draft) -> None:
         """Find the names that lead to memory of the graph, from where the program is."""
@@ -95,14 +109,16 @@ class Contracts:
         for tensor in call.written():
             if (key := storage_key(tensor)) in self._users:
                 stack = caller_stack()
-                self._note(key, (stack[0].path, stack[0].line) if stack else ("?", 0))
+                self._note(key, self._line(*((stack[0].path, stack[0].line) if stack else ("?", 0))))
 
-    def _note(self, key: int, place: tuple[str, int], besides: Draft | None = None) -> None:
+    def _line(self, path: str, line: int) -> Line:
         stream = torch.cuda.current_stream().cuda_stream
-        name = self._streams.setdefault(stream, f"stream {len(self._streams)}")
+        return path, line, self._streams.setdefault(stream, f"stream {len(self._streams)}")
+
+    def _note(self, key: int, line: Line, besides: Draft | None = None) -> None:
         for draft in self._users[key]:
             if draft is not besides:
-                draft.written.setdefault(key, set()).add((*place, name))
+                draft.written.setdefault(key, set()).add(line)
 
     def _replaying(self, capture: Capture) -> None:
         draft = self._drafts.get(id(capture))
@@ -115,36 +131,60 @@ class Contracts:
             draft.counts[key] += 1
             draft.refreshes.setdefault(key, Counter()).update(lines)
         draft.written.clear()
-        for key, external in draft.buffers.items():
-            if external.is_written:
-                self._note(key, (capture.region.path, capture.region.line), besides=draft)
+        line = self._line(capture.region.path, capture.region.line)
+        draft.replayed = {line}
+        for key in draft.lent.union(key for key, external in draft.buffers.items() if external.is_written):
+            self._note(key, line, besides=draft)
 
     def made(self) -> tuple[Contract, ...]:
         """What is known of every graph, in order of capture."""
         found: list[Contract] = []
         pools: dict[object, list[str]] = {}
         names = distinct(draft.of or _function(draft.capture) for draft in self._drafts.values())
-        for draft, name in zip(self._drafts.values(), names, strict=True):
-            same_pool = pools.setdefault(draft.capture.pool or name, [])
-            found.append(_contract(draft, name, tuple(same_pool)))
-            same_pool.append(name)
+        known = dict(zip(self._drafts, names, strict=True))
+        for key, draft in self._drafts.items():
+            same_pool = pools.setdefault(draft.capture.pool or known[key], [])
+            given = {} if draft.of else self.workspaces.given.get(key, {})  # the stream is no choice of a target
+            workspaces = tuple(_workspaces(draft.capture, given.values(), known))
+            found.append(_contract(draft, known, tuple(same_pool), workspaces))
+            same_pool.append(known[key])
         return tuple(found)
 
 
-def _contract(draft: Draft, name: str, shares: tuple[str, ...]) -> Contract:
+Names = Mapping[int, str]  # of graphs, by the identity of their captures
+
+
+def _contract(draft: Draft, names: Names, shares: tuple[str, ...], workspaces: tuple[Workspace, ...]) -> Contract:
     capture = draft.capture
     return Contract(
-        name=name,
+        name=names[id(capture)],
         path=capture.region.path,
         line=capture.region.line,
         nodes=len(capture.nodes),
         replays=capture.replays,
-        buffers=tuple(_buffer(draft, key, external) for key, external in draft.buffers.items()),
+        buffers=tuple(_buffer(draft, key, external, names) for key, external in draft.buffers.items()),
         values=tuple(_values(capture)),
         outputs=draft.outputs,
         draws=capture.draws,
         shares=shares,
+        workspaces=workspaces,
     )
+
+
+def _workspaces(capture: Capture, given: Iterable[Given], names: Names) -> Iterator[Workspace]:
+    """What the graph is given that does not lie in its own pool."""
+    for one in given:
+        if one.maker is None or one.maker.pool != capture.pool:
+            name = "cuBLAS, in backward" if one.is_for_backward else "cuBLAS"
+            maker = names.get(id(one.maker), "")
+            operation = capture.operations[one.operation]
+            yield Workspace(name, maker, *_place(capture, operation), operation.operator)
+
+
+def _place(capture: Capture, operation: CapturedOperator) -> tuple[str, int]:
+    """The path and the line of an operation, else of what is captured."""
+    place = next(iter((*operation.stack, *capture.stack)), None)
+    return (place.path, place.line) if place else ("?", 0)
 
 
 def _roots(frames: Iterable[FrameType]) -> Iterator[tuple[str, object]]:
@@ -168,12 +208,15 @@ def _function(capture: Capture) -> str:
     return ":".join(filter(None, (Path(capture.region.path).name, function)))
 
 
-def _buffer(draft: Draft, key: int, external: External) -> Buffer:
+def _buffer(draft: Draft, key: int, external: External, names: Names) -> Buffer:
     capture = draft.capture
+    maker = names[id(draft.makers[key].capture)] if key in draft.makers else ""
     count = draft.counts[key]
     refreshed = "none" if not count else "all" if count == capture.replays else "some"
     if key in draft.weights:
         kind = "weight"
+    elif maker:
+        kind = "another graph's"
     elif external.is_written:
         kind = "state"
     else:
@@ -188,6 +231,7 @@ def _buffer(draft: Draft, key: int, external: External) -> Buffer:
         is_host=external.is_host,
         access=" and ".join(compress(("read", "written"), (external.reads, external.writes))),
         refreshed=refreshed,
+        maker=maker,
         uses=tuple(dict.fromkeys(_uses(capture, external))),
         refreshes=tuple(Refresh(*line, replays) for line, replays in sorted(lines.items())),
     )
@@ -197,9 +241,8 @@ def _uses(capture: Capture, external: External) -> Iterator[Use]:
     """The lines that use a buffer, in order."""
     for number in sorted({*external.reads, *external.writes}):
         operation = capture.operations[number]
-        place = next(iter((*operation.stack, *capture.stack)), None)
         access = compress(("reads", "writes"), (number in external.reads, number in external.writes))
-        yield Use(*((place.path, place.line) if place else ("?", 0)), operation.operator, " and ".join(access))
+        yield Use(*_place(capture, operation), operation.operator, " and ".join(access))
 
 
 def _values(capture: Capture) -> Iterator[HostValue]:

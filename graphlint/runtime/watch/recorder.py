@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
@@ -34,7 +35,8 @@ class Recorder(DispatchMode):
     """Follows every operator of this thread; while a capture is under way, it takes down what they do.
 
     `before` is told of operators outside of captures, `eager` of these with their results, `waited` when one has waited
-    for the device; `strays` are operators that allocate in a capture that torch does not know of.
+    for the device, `captured` of those that were taken down, with the capture if their stream captures; `strays` are
+    operators that allocate in a capture that torch does not know of.
     """
 
     def __init__(self, driver: Backend) -> None:
@@ -45,6 +47,7 @@ class Recorder(DispatchMode):
         self.before: list[Callable[[Call], None]] = []
         self.eager: list[Callable[[Call, object], None]] = []
         self.waited: list[Callable[[], None]] = []
+        self.captured: list[Callable[[Call, Capture | None], None]] = []
         self.strays: list[tuple[str, Stack]] = []
         self._past: set[Site] = set()  # operators that a capture goes past with what eager gave
         self._trace: list[Traced] | None = None
@@ -214,7 +217,7 @@ class Recorder(DispatchMode):
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
         given: dict[int, torch.Tensor] = {}
-        overwritten = {id(tensor) for tensor in call.overwritten()}
+        overwritten = Counter(id(tensor) for tensor in call.overwritten())
         for tensor in call.tensors:
             if tensor.requires_grad and tensor.is_leaf:
                 capture.leaves[id(tensor)] = tensor
@@ -236,7 +239,9 @@ class Recorder(DispatchMode):
             used = capture.externals.get(storage_key(tensor))
             if used is not None:
                 used.covers = joined([*used.covers, *covered(tensor)])
-                if id(tensor) not in overwritten and used.reads[-1:] != [index]:
+                is_read = not overwritten[id(tensor)]  # which it is too where it is given once more
+                overwritten[id(tensor)] -= not is_read
+                if is_read and used.reads[-1:] != [index]:
                     used.reads.append(index)
         for tensor in call.written():
             written = capture.externals.get(storage_key(tensor))
@@ -255,6 +260,8 @@ class Recorder(DispatchMode):
                 host_operand=call.host_operand,
             )
         )
+        for told in self.captured:
+            told(call, None if outside else capture)
 
     def node_count(self, capture: Capture) -> int:
         return (self.driver.node_count(capture.graph) if capture.graph else None) or 0

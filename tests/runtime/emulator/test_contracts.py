@@ -18,6 +18,7 @@ from graphlint.config import Config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
 from graphlint.runtime.device.emulator import library  # noqa: E402
+from graphlint.runtime.judge.workspaces import ARE_KEPT  # noqa: E402
 from graphlint.snapshot import changes  # noqa: E402
 from graphlint.testing.settings import read_settings  # noqa: E402
 
@@ -247,6 +248,146 @@ def test_a_graph_may_refresh_the_input_of_another(tmp_path: Path) -> None:
     assert {"hosted"} == {one["name"] for one in second["buffers"] if one["is_host"]}
 
 
+PASSED_ON = """
+import torch
+
+weight, given, gain = torch.ones(4, 4, device="cuda"), torch.zeros(4, 4, device="cuda"), torch.ones(4, device="cuda")
+first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+given @ weight
+with torch.cuda.graph(first):
+    hidden = given @ weight
+with torch.cuda.graph(second):
+    result = hidden.sum(0) * gain
+for value in (1.0, 2.0, 3.0):
+    given.fill_(value)
+    first.replay()
+    second.replay()
+"""
+
+
+def test_what_another_graph_has_made_is_told_with_its_name(tmp_path: Path) -> None:
+    """It is no constant: the other one writes it when it is replayed. What eager has made is none of a graph's."""
+    first, second = contracts(tmp_path, PASSED_ON)
+    (hidden,) = (one for one in second["buffers"] if one["name"] == "hidden")
+    assert ("another graph's", first["name"], "all") == tuple(hidden[name] for name in ("kind", "maker", "refreshed"))
+    assert [(first["line"], 3)] == [(one["line"], one["replays"]) for one in hidden["refreshes"]]
+    assert {""} == {one["maker"] for one in (*first["buffers"], *second["buffers"]) if one is not hidden}
+
+
+def test_memory_of_another_graph_that_is_not_replayed_is_written_by_nobody(tmp_path: Path) -> None:
+    """And that of one that was replayed before the capture is as it left it."""
+    never = PASSED_ON.replace("    first.replay()\n", "")
+    before = never.replace("with torch.cuda.graph(second)", "first.replay()\nwith torch.cuda.graph(second)")
+    for program, refreshed in ((never, "none"), (before, "some")):
+        (tmp_path / refreshed).mkdir()
+        _, report = verify(tmp_path / refreshed, program, "--contracts")
+        (_, second) = report["targets"][0]["contracts"]
+        assert ("another graph's", "read", refreshed) == kinds(second)["hidden"]
+
+
+def test_a_table_names_who_made_memory_and_whose_workspace_is_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the words of the file."""
+    (tmp_path / "program.py").write_text(PASSED_ON.replace("hidden.sum(0)", "(hidden @ weight).sum(0)"))
+    commands.main(["verify", str(tmp_path / "program.py"), "--on", "emulator", "--contracts"], standalone_mode=False)
+    (second,) = (table for table in capsys.readouterr().out.split("contract of ") if table.startswith("program.py #2"))
+    (made,) = (line for line in second.splitlines() if "another graph's" in line)
+    (handed,) = (line for line in second.splitlines() if "workspace" in line)
+    assert "made by program.py, read at" in made and "written before 3 of 3 replays" in made
+    assert handed.split()[:2] == ["workspace", "cuBLAS"] and handed.endswith("lies in the pool of program.py")
+
+
+def workspaces(folder: Path, program: str) -> list[list[tuple[str, str]]]:
+    """Of each graph those that it is given and has not taken, with the graph that has."""
+    given = (one["workspaces"] for one in contracts(folder, program))
+    return [[(one["name"], one["maker"]) for one in all_of_one] for all_of_one in given]
+
+
+MULTIPLIES = """
+import torch
+
+x, graphs = torch.ones(4, 4, device="cuda"), []
+weight, second = (torch.ones(4, 4, device="cuda", requires_grad=True) for _ in range(2))
+
+def capture(step, stream=None, pool=None):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream, pool=pool):
+        y = step()
+    graphs.append((graph, y))
+
+def multiply():
+    return x @ weight.detach()
+
+def train(weight=weight):
+    (x @ weight).sum().backward()
+
+stream, other = torch.cuda.Stream(), torch.cuda.Stream()
+train()
+weight.grad = None
+torch.cuda.synchronize()
+"""
+ENDS = """
+for graph, _ in graphs:
+    x.fill_(2.0)
+    graph.replay()
+"""
+_OTHERS = [("cuBLAS", "program.py:capture")]
+
+
+@pytest.mark.skipif(not ARE_KEPT, reason="this release keeps no workspace")
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        pytest.param("capture(multiply)\ncapture(multiply)", [[], _OTHERS], id="of the graph before on this stream"),
+        pytest.param("capture(multiply, stream)\ncapture(multiply, other)", [[], []], id="a stream of its own"),
+        pytest.param(
+            "with torch.cuda.stream(stream):\n    multiply()\ncapture(multiply, stream)\ncapture(multiply, stream)",
+            [[("cuBLAS", "")], [("cuBLAS", "")]],
+            id="of eager work on this stream",
+        ),
+        pytest.param(
+            "pool = torch.cuda.graph_pool_handle()\ncapture(multiply, pool=pool)\ncapture(multiply, pool=pool)",
+            [[], []],
+            id="in the pool that both share",
+        ),
+        pytest.param(
+            "capture(multiply)\ntorch._C._cuda_clearCublasWorkspaces()\ncapture(multiply)", [[], []], id="given back"
+        ),
+        pytest.param("capture(multiply)\ncapture(lambda: x * 2)", [[], []], id="no product"),
+        pytest.param(
+            "capture(train)\ncapture(lambda: train(second))",
+            [[], [*_OTHERS, ("cuBLAS, in backward", "program.py:capture")]],
+            id="of autograd",
+        ),
+        pytest.param("capture(multiply)\ncapture(train)", [[], _OTHERS], id="autograd has its own"),
+    ],
+)
+def test_the_memory_of_cublas_that_others_use_is_told(
+    tmp_path: Path, steps: str, told: list[list[tuple[str, str]]]
+) -> None:
+    """Torch keeps one piece for a thread and a stream; what a graph takes into its own pool is not told."""
+    assert told == workspaces(tmp_path, MULTIPLIES + steps + ENDS)
+
+
+def test_the_stream_of_a_target_is_not_its_own(tmp_path: Path) -> None:
+    """What was taken there before it is captured is none of its workspaces."""
+    (contract,) = contracts(tmp_path, TARGET.replace("self.body(x)", "self.body(x @ x.T @ x)"), name=":target")
+    assert [] == contract["workspaces"] and "aten.mm.default" in {
+        use["operator"] for one in contract["buffers"] for use in one["uses"]
+    }
+
+
+def test_what_an_operator_reads_and_gives_its_result_to_is_read(tmp_path: Path) -> None:
+    """An argument that is named twice, unlike one that is only filled."""
+    program = PASSED_ON.replace("result = hidden.sum(0) * gain", "torch.maximum(gain, hidden[0], out=gain)")
+    program = program.replace("hidden = given", "torch.mul(given, 2, out=weight)\n    hidden = given")
+    first, second = contracts(tmp_path, program)
+    assert ("state", "read and written", "none") == kinds(second)["gain"]
+    uses = {one["operator"]: one["access"] for it in first["buffers"] if it["name"] == "weight" for one in it["uses"]}
+    assert {"aten.mul.out": "writes", "aten.mm.default": "reads"} == uses
+
+
 TARGET = """
 import torch
 
@@ -323,6 +464,33 @@ def test_an_edit_that_changes_a_contract_is_told_at_its_line(tmp_path: Path, edi
     told = {one["message"]: edited[one["line"] - 1].strip() for one in found}
     assert [True] == [text.startswith(line) for said, text in told.items() if said.startswith(f"`{about}")]
     assert (status, report["targets"][0]["verdict"]) == (1, "differs")
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        pytest.param(
+            "hidden.sum(0)",
+            ["hidden: constant, float32[4, 4], read before, another graph's, float32[4, 4], made by program.py, read, "]
+            + ["refreshed for every replay now"],
+            id="what it reads is made by another graph",
+        ),
+        pytest.param(
+            "(kept @ weight).sum(0)",
+            ["weight: not there before, constant, float32[4, 4], read now"]
+            + ["cuBLAS: not there before, in the pool of program.py now"] * ARE_KEPT,
+            id="it shares a workspace",
+        ),
+        pytest.param("(kept * 1).sum(0)", [], id="it computes something else"),
+    ],
+)
+def test_an_edit_by_which_a_graph_depends_on_another_is_told(tmp_path: Path, after: str, told: list[str]) -> None:
+    """At the line that does."""
+    program = PASSED_ON.replace("given @ weight\n", "kept = given @ weight\n", 1).replace("hidden.sum", "kept.sum")
+    file = tmp_path / "contract.json"
+    assert 0 == verify(tmp_path, program, "--contract", str(file))[0]
+    _, report = verify(tmp_path, program.replace("kept.sum(0)", after), "--contract", str(file))
+    print([one for one in report["findings"]])
 
 
 def test_a_file_is_written_where_there_is_none_and_the_same_again(
