@@ -1,4 +1,7 @@
-"""The operators of a program in; what each capture recorded and what it refused out."""
+"""The operators of a program in; what each capture recorded and what it refused out.
+
+Long, because one operator at a time is run, gone past or taken down, and each asks for what the others have noted.
+"""
 
 from __future__ import annotations
 
@@ -217,7 +220,6 @@ class Recorder(DispatchMode):
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
         given: dict[int, torch.Tensor] = {}
-        overwritten = Counter(id(tensor) for tensor in call.overwritten())
         for tensor in call.tensors:
             if tensor.requires_grad and tensor.is_leaf:
                 capture.leaves[id(tensor)] = tensor
@@ -231,23 +233,7 @@ class Recorder(DispatchMode):
                 capture.made.append(weakref.ref(tensor))
         if end == first and not outside:
             return
-        for key, tensor in given.items():
-            is_by_value = not tensor.is_cuda and not tensor.dim() and not call.is_copy
-            if not is_by_value and key not in capture.internals and key not in capture.externals:
-                capture.externals[key] = _external(tensor, index)
-        for tensor in call.tensors:
-            used = capture.externals.get(storage_key(tensor))
-            if used is not None:
-                used.covers = joined([*used.covers, *covered(tensor)])
-                is_read = not overwritten[id(tensor)]  # which it is too where it is given once more
-                overwritten[id(tensor)] -= not is_read
-                if is_read and used.reads[-1:] != [index]:
-                    used.reads.append(index)
-        for tensor in call.written():
-            written = capture.externals.get(storage_key(tensor))
-            if written is not None:
-                written.written_by = written.written_by or call.schema
-                written.writes.append(index)
+        _take_down_memory(capture, call, given, index)
         capture.draws |= call.draws
         capture.operations.append(
             CapturedOperator(
@@ -265,6 +251,27 @@ class Recorder(DispatchMode):
 
     def node_count(self, capture: Capture) -> int:
         return (self.driver.node_count(capture.graph) if capture.graph else None) or 0
+
+
+def _take_down_memory(capture: Capture, call: Call, given: Mapping[int, torch.Tensor], index: int) -> None:
+    """What an operation reads and writes that was there before, of the storages that it is given."""
+    for key, tensor in given.items():
+        is_by_value = not tensor.is_cuda and not tensor.dim() and not call.is_copy
+        if not is_by_value and key not in capture.internals and key not in capture.externals:
+            capture.externals[key] = _external(tensor, index)
+    times = Counter(map(id, call.tensors))
+    unread = {id(tensor) for tensor in call.overwritten() if times[id(tensor)] == 1}  # nowhere else an argument
+    for tensor in call.tensors:
+        used = capture.externals.get(storage_key(tensor))
+        if used is not None:
+            used.covers = joined([*used.covers, *covered(tensor)])
+            if id(tensor) not in unread and used.reads[-1:] != [index]:
+                used.reads.append(index)
+    for tensor in call.written():
+        written = capture.externals.get(storage_key(tensor))
+        if written is not None:
+            written.written_by = written.written_by or call.schema
+            written.writes.append(index)
 
 
 def _is_capturing() -> bool:
