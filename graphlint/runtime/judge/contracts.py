@@ -15,7 +15,7 @@ from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use
 from graphlint.runtime.compare.holders import Scope
 from graphlint.runtime.compare.reach import Walk, names_in
 from graphlint.runtime.judge.workspaces import Given, Workspaces
-from graphlint.runtime.trace.capture import Capture, CapturedOperator, External
+from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Internal
 from graphlint.runtime.trace.frames import MISSING, local, running
 from graphlint.runtime.trace.host_values import SCALARS
 from graphlint.runtime.trace.operators import Call, storage_key
@@ -40,7 +40,7 @@ class Draft:
     """
 
     capture: Capture
-    buffers: dict[int, External]  # what is still there when it ends
+    buffers: dict[int, External]  # what is there when it ends, or its pool
     of: str = ""
     names: dict[int, str] = field(default_factory=dict)
     shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of the tensors with those names
@@ -63,7 +63,8 @@ class Contracts:
         self.workspaces = Workspaces(watch)
         self._drafts: dict[int, Draft] = {}
         self._users: dict[int, list[Draft]] = {}  # of memory that graphs use
-        self._makers: dict[int, Draft] = {}  # of storages, and by address, since over memory of a tree these change
+        # Memory of graphs, by storage and by address, since the storages over that of a tree change.
+        self._made: dict[int, tuple[Draft, Internal]] = {}
         self._streams: dict[int, str] = {0: _DEFAULT}
         watch.ended.append(self._ended)
         watch.replaying.append(self._replaying)
@@ -72,19 +73,28 @@ class Contracts:
     def _ended(self, capture: Capture) -> None:
         if not capture.is_healthy or capture.refusals:
             return
-        there = {key: one for key, one in capture.externals.items() if not one.storage.expired()}
-        draft = self._drafts[id(capture)] = Draft(capture, there)
+        found = ((key, one, self._maker(key, one)) for key, one in capture.externals.items())
+        there = {key: (one, maker) for key, one, maker in found if maker is not None or not one.storage.expired()}
+        draft = self._drafts[id(capture)] = Draft(capture, {key: one for key, (one, _) in there.items()})
         self._name(draft)
-        for key, external in there.items():
+        for key, (_, maker) in there.items():
             self._users.setdefault(key, []).append(draft)
-            maker = self._makers.get(key) or self._makers.get(external.address)
-            if maker is not None and self.watch.is_alive(maker.capture):
+            if maker is not None:
                 draft.makers[key] = maker
                 maker.lent.add(key)
                 if maker.replayed:
                     draft.written[key] = {*maker.replayed}
-        made = (where for key, one in capture.internals.items() for where in (key, one.address))
-        self._makers |= {where: draft for where in made if where}
+        for key, internal in capture.internals.items():
+            self._made |= dict.fromkeys(filter(None, (key, internal.address)), (draft, internal))
+
+    def _maker(self, key: int, external: External) -> Draft | None:
+        """Of which living graph memory is: its pool keeps that on a device, and on the emulator what somebody holds."""
+        for where in filter(self._made.__contains__, (key, external.address)):
+            draft, internal = self._made[where]
+            is_kept = self.watch.driver.is_real or not internal.storage.expired()
+            if is_kept and self.watch.is_alive(draft.capture):
+                return draft
+        return None
 
     def _name(self, draft: Draft) -> None:
         """Find the names that lead to memory of the graph, from where the program is."""
@@ -175,10 +185,9 @@ def _workspaces(capture: Capture, given: Iterable[Given], names: Names) -> Itera
     """What the graph is given that does not lie in its own pool."""
     for one in given:
         if one.maker is None or one.maker.pool != capture.pool:
-            name = "cuBLAS, in backward" if one.is_for_backward else "cuBLAS"
             maker = names.get(id(one.maker), "")
             operation = capture.operations[one.operation]
-            yield Workspace(name, maker, *_place(capture, operation), operation.operator)
+            yield Workspace(one.name, maker, *_place(capture, operation), operation.operator)
 
 
 def _place(capture: Capture, operation: CapturedOperator) -> tuple[str, int]:

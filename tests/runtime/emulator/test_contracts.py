@@ -319,6 +319,9 @@ def capture(step, stream=None, pool=None):
 def multiply():
     return x @ weight.detach()
 
+def add():
+    return torch.addmm(x[0], x, x)
+
 def train(weight=weight):
     (x @ weight).sum().backward()
 
@@ -355,6 +358,10 @@ _OTHERS = [("cuBLAS", "program.py:capture")]
             "capture(multiply)\ntorch._C._cuda_clearCublasWorkspaces()\ncapture(multiply)", [[], []], id="given back"
         ),
         pytest.param("capture(multiply)\ncapture(lambda: x * 2)", [[], []], id="no product"),
+        pytest.param("capture(add)\ncapture(add)", [[], [("cuBLASLt", "program.py:capture")]], id="of cuBLASLt"),
+        pytest.param("capture(add)\ncapture(multiply)", [[], _OTHERS], id="which takes that of cuBLAS as well"),
+        pytest.param("capture(multiply)\ncapture(add)", [[], []], id="each of another library"),
+        pytest.param("capture(multiply)\ncapture(lambda: torch.addmm(x, x, x))", [[], _OTHERS], id="adds no vector"),
         pytest.param(
             "capture(train)\ncapture(lambda: train(second))",
             [[], [*_OTHERS, ("cuBLAS, in backward", "program.py:capture")]],
