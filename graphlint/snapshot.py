@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphlint.contract import Buffer, Contract, HostValue, Tensor, Workspace, distinct
+from graphlint.contract import Buffer, Contract, HostValue, Tensor, distinct
 from graphlint.errors import UsageError
 from graphlint.finding import Finding, Notice, Span
 from graphlint.report.place import shown_path
@@ -96,7 +96,7 @@ def _entry(contract: Contract) -> dict[str, Any]:
         "values": {_value(one): one.value for one in contract.values},
         "outputs": {name: one.type for name, one in _named(contract.outputs)},
         "shares": dict.fromkeys(contract.shares, "memory"),
-        "workspaces": {name: one.lies for name, one in _workspaces(contract)},
+        "workspaces": {one.name: one.lies for one in contract.workspaces},
         "draws": {"random numbers": "of torch"} if contract.draws else {},
     }
 
@@ -104,11 +104,6 @@ def _entry(contract: Contract) -> dict[str, Any]:
 def _named(parts: Sequence[Tensor]) -> Iterator[tuple[str, Any]]:
     """Each part by its name; those without one by what they are."""
     return zip(distinct(one.name or f"without a name: {one.type}" for one in parts), parts, strict=True)
-
-
-def _workspaces(contract: Contract) -> Iterator[tuple[str, Workspace]]:
-    """Each by its name; streams of a capture have one each."""
-    return zip(distinct(one.name for one in contract.workspaces), contract.workspaces, strict=True)
 
 
 def _value(value: HostValue) -> str:
@@ -143,8 +138,8 @@ def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> 
 
 
 def _places(contract: Contract) -> dict[tuple[str, str], Span]:
-    """Where each part is used: the first line that reads or writes a buffer or hands one over, or reads a value."""
+    """Where each part is used: the first line that reads or writes a buffer or hands it over, or reads a value."""
     used = {("buffers", name): one.uses[0] for name, one in _named(contract.buffers) if one.uses}
     read = {("values", _value(one)): one for one in contract.values}
-    handed = {("workspaces", name): one for name, one in _workspaces(contract)}
+    handed = {("workspaces", one.name): one for one in contract.workspaces}
     return {key: Span(one.path, one.line) for key, one in (used | read | handed).items()}

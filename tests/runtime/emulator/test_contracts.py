@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack  # noqa: E402
 
 import graphlint  # noqa: E402
 from graphlint import runtime  # noqa: E402
@@ -158,6 +162,33 @@ def test_each_stream_that_refreshes_an_input_is_told(tmp_path: Path) -> None:
         (one["stream"], one["replays"]) for one in given["refreshes"]
     ]
     assert given["refreshed"] == "all"
+
+
+def unheard(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Memory of the emulated device that no other mode hears of, as the kernels of Inductor take it on a GPU."""
+    modes = _get_current_dispatch_mode_stack()
+    device = next(mode for mode in modes if type(mode).__module__.startswith("graphlint.runtime.device"))
+    with _disable_current_modes(), device:
+        return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
+
+
+def test_what_compiled_code_takes_by_itself_is_memory_of_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no buffer that the graph writes, and an output where somebody holds it."""
+    monkeypatch.setattr(torch._C._dynamo.guards, "_empty_strided_cuda", unheard)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        importlib.import_module("torch._dynamo.convert_frame")  # the compiler is followed where it is loaded
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        allocate = torch._C._dynamo.guards._empty_strided_cuda
+        between, result = (allocate((4,), (1,), torch.float32) for _ in range(2))
+        torch.mul(x, 2.0, out=between)
+        return torch.add(between, 1.0, out=result)
+
+    report = graphlint.verify(step, (torch.ones(4),), on="emulator", has_contracts=True)
+    (contract,) = report.targets[0].contracts
+    assert ["args[0]"] == [one.name for one in contract.buffers]
+    assert [(4,)] == [one.shape for one in contract.outputs]
 
 
 BUCKETS = """
