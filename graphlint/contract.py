@@ -58,15 +58,17 @@ class Tensor:
 class Buffer(Tensor):
     """Memory outside of the pool of a graph.
 
-    `kind` is `weight` (a parameter), `state` (the graph writes it), `argument` (of a target, which the caller fills),
-    `input` (something else fills it between replays), or `constant` (nothing does). `access` is what the graph does
-    with it. `refreshed` is before how many replays somebody wrote it, `none`, `some` or `all`.
+    `kind` is `weight` (a parameter), `another graph's` (of the pool of one that is there, its `maker`), `state` (the
+    graph writes it), `argument` (of a target, which the caller fills), `input` (something else fills it between
+    replays), or `constant` (nothing does). `access` is what the graph does with it. `refreshed` is before how many
+    replays somebody wrote it, `none`, `some` or `all`.
     """
 
     kind: str
     is_host: bool
     access: str
     refreshed: str
+    maker: str = ""
     uses: tuple[Use, ...] = ()
     refreshes: tuple[Refresh, ...] = ()
 
@@ -88,6 +90,25 @@ class Output(Tensor):
 
 
 @dataclass(frozen=True, slots=True)
+class Workspace:
+    """Memory that torch keeps for a library, and that a line of the graph hands to it: other work gets the same.
+
+    It lies in the pool of another graph, its `maker`; where that is empty, it was taken outside of graphs.
+    """
+
+    name: str
+    maker: str
+    path: str
+    line: int
+    operator: str
+
+    @property
+    def lies(self) -> str:
+        """Where, in words."""
+        return f"in the pool of {self.maker}" if self.maker else "outside of graphs"
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """What a graph depends on and what it changes; `name` is the function that captures it, with a number.
 
@@ -105,3 +126,4 @@ class Contract:
     outputs: tuple[Output, ...] = ()
     draws: bool = False
     shares: tuple[str, ...] = ()
+    workspaces: tuple[Workspace, ...] = ()

@@ -20,7 +20,14 @@ from graphlint.rulebook import Rulebook
 CHANGED = "changed-contract"
 _FORMAT = 1
 _ABOUT = "contracts of CUDA graphs, written by `graphlint verify --contract`"
-_PARTS = {"buffers": "buffer", "values": "value", "outputs": "output", "shares": "pool shared with", "draws": "draw"}
+_PARTS = {
+    "buffers": "buffer",
+    "values": "value",
+    "outputs": "output",
+    "shares": "pool shared with",
+    "workspaces": "workspace",
+    "draws": "draw",
+}
 _REFRESHED = {"all": ", refreshed for every replay", "some": ", refreshed for some replays"}
 
 
@@ -89,6 +96,7 @@ def _entry(contract: Contract) -> dict[str, Any]:
         "values": {_value(one): one.value for one in contract.values},
         "outputs": {name: one.type for name, one in _named(contract.outputs)},
         "shares": dict.fromkeys(contract.shares, "memory"),
+        "workspaces": {one.name: one.lies for one in contract.workspaces},
         "draws": {"random numbers": "of torch"} if contract.draws else {},
     }
 
@@ -105,7 +113,8 @@ def _value(value: HostValue) -> str:
 def _buffer(buffer: Buffer) -> str:
     """What a contract says of a buffer, in words that a diff shows."""
     place = ", on the host" if buffer.is_host else ""
-    return f"{buffer.kind}, {buffer.type}{place}, {buffer.access}{_REFRESHED.get(buffer.refreshed, '')}"
+    maker = f", made by {buffer.maker}" if buffer.maker else ""
+    return f"{buffer.kind}, {buffer.type}{place}{maker}, {buffer.access}{_REFRESHED.get(buffer.refreshed, '')}"
 
 
 def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> Iterator[Change]:
@@ -129,7 +138,8 @@ def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> 
 
 
 def _places(contract: Contract) -> dict[tuple[str, str], Span]:
-    """Where each part is used: the first line that reads or writes a buffer, and the one that reads a value."""
+    """Where each part is used: the first line that reads or writes a buffer or hands it over, or reads a value."""
     used = {("buffers", name): one.uses[0] for name, one in _named(contract.buffers) if one.uses}
     read = {("values", _value(one)): one for one in contract.values}
-    return {key: Span(one.path, one.line) for key, one in (used | read).items()}
+    handed = {("workspaces", one.name): one for one in contract.workspaces}
+    return {key: Span(one.path, one.line) for key, one in (used | read | handed).items()}

@@ -31,6 +31,9 @@ def lines(contract: Contract, base: Path) -> Iterator[str]:
         yield f"{_BEGINNING}weights: {counted(len(read), 'parameter')}, {size}, read"
     rows = [row(contract, one, base) for one in contract.buffers if not _is_plain(one)]
     rows += [("output", one.name or NAMELESS, one.type, in_units(one.size), "") for one in contract.outputs]
+    for one in contract.workspaces:
+        handed = f"handed to it at {shown_place(one.path, one.line, base)}, lies {one.lies}"
+        rows.append(("workspace", one.name, "", "", handed))
     own = [one for one in contract.values if not _INSTALLED & {*Path(one.path).parts}]
     rows += [("value", one.name, one.value, "", shown_place(one.path, one.line, base)) for one in own]
     yield from aligned(rows)
@@ -54,12 +57,14 @@ def row(contract: Contract, buffer: Buffer, base: Path) -> tuple[str, ...]:
 
 def told(contract: Contract, buffer: Buffer, base: Path) -> Iterator[str]:
     """What the graph does with a buffer, where first, and who writes it between replays."""
+    if buffer.maker:
+        yield f"made by {buffer.maker}"
     first = f" at {shown_place(buffer.uses[0].path, buffer.uses[0].line, base)}" if buffer.uses else ""
     yield f"{buffer.access}{first}"
     for one in buffer.refreshes:
         place = shown_place(one.path, one.line, base)
         yield f"written before {one.replays} of {contract.replays} replays at {place} on {one.stream}"
-    if buffer.kind == "constant" and contract.replays:
+    if (buffer.kind == "constant" or buffer.maker) and not buffer.refreshes and contract.replays:
         yield "written by nobody"
 
 

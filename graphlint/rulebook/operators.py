@@ -13,7 +13,7 @@ OPERATORS = "torch.ops."  # begins those names, as `torch.ops.aten.add.Tensor` f
 FAMILY_NAMES = (
     "accumulating", "asking", "autocast-narrow", "autocast-widest", "batch-norms", "benchmarked", "between-two",
     "host-operands", "joining", "overwriting", "products", "receiving", "same-shape", "second-on-host", "unfilled",
-    "unseen", "waiting-backward",
+    "unseen", "waiting-backward", "workspaces", "workspaces-by-bias", "workspaces-lt",
 )  # fmt: skip
 SCHEMA = re.compile(r"(?P<namespace>\w+)::(?P<name>\w+(\.\w+)?)(?P<signature>\((\w+(, \w+)*)?\))?")
 _PARTS = 4  # of such a name, without the overload

@@ -27,6 +27,7 @@ from graphlint.runtime.watch.trees import Trees, outside
 _TREES = "torch._inductor.cudagraph_trees"
 _DYNAMO, _INDUCTOR = "torch._dynamo.convert_frame", "torch._inductor"
 _SKIP = "log_cudagraph_skip_and_bump_counter"  # what Inductor calls, from several modules, where it uses no graph
+_ALLOCATE = "_empty_strided_cuda"  # what each module binds that Inductor writes
 _REWRITE = "_recursive_post_grad_passes"  # what changes a graph before kernels are made of it
 _TRACE_OF = "get_mutating_use_stack_trace_from_node"
 _WRITTEN = "graphlint_written"  # a key of what is known of an argument
@@ -46,7 +47,8 @@ class LeftOut:
 class Compiled:
     """Follows the compiler, once torch has loaded it, which takes seconds.
 
-    `left_out` is told what goes into no graph, `beginning` where a compilation begins, `ended` that it has.
+    `left_out` is told what goes into no graph, `beginning` where a compilation begins, `ended` that it has, `allocated`
+    of memory that what is compiled takes without an operator.
     """
 
     def __init__(self, driver: Backend, openings: Openings) -> None:
@@ -55,6 +57,7 @@ class Compiled:
         self.left_out: list[Callable[[LeftOut], None]] = []
         self.beginning: list[Callable[[Stack], None]] = []
         self.ended: list[Callable[[], None]] = []
+        self.allocated: list[Callable[[torch.Tensor], None]] = []
         self._patches = contextlib.ExitStack()
         self._is_followed = False
         self._is_graphing = False  # what is compiled now is to be graphed
@@ -85,7 +88,9 @@ class Compiled:
         leave_alone()
         handler: Any = importlib.import_module("torch._dynamo.callback").CompilationCallbackHandler
         self._breaks = len(_graph_breaks())
+        guards: Any = torch._C._dynamo.guards
         patches = [
+            (guards, _ALLOCATE, self._allocating(getattr(guards, _ALLOCATE))),
             (handler, "run_start_callbacks", self._starting(handler.run_start_callbacks)),
             (handler, "run_end_callbacks", self._ending(handler.run_end_callbacks)),
         ]
@@ -134,6 +139,16 @@ class Compiled:
                 told()
 
         return ended
+
+    def _allocating(self, allocate: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        @functools.wraps(allocate)
+        def allocated(*args: Any) -> torch.Tensor:
+            tensor = allocate(*args)
+            for told in self.allocated:
+                told(tensor)
+            return tensor
+
+        return allocated
 
     def _skipping(self, skip: Callable[[str], None]) -> Callable[[str], None]:
         @functools.wraps(skip)

@@ -24,6 +24,7 @@ _SETTERS: tuple[tuple[Any, str, Callable[[], object]], ...] = (
     (torch.cuda, "set_sync_debug_mode", torch.cuda.get_sync_debug_mode),
 )
 _MODES = {"default": 0, "warn": 1, "error": 2}
+_CLEAR = "_cuda_clearCublasWorkspaces"
 _OUTERMOST = 2  # what the main function of a program sets is meant for the whole process
 
 
@@ -31,12 +32,13 @@ class Process:
     """Listens to who sets a state of the process, in a region or in a helper of the program.
 
     `sync_mode` is the debugging of synchronisations as the program wants it; during a capture, it is another. `parting`
-    is told before a group of ranks is destroyed.
+    is told before a group of ranks is destroyed, `clearing` before the workspaces of cuBLAS are given back.
     """
 
     def __init__(self, is_capturing: Callable[[], bool]) -> None:
         self.sync_mode = 0
         self.parting: list[Callable[[Stack], None]] = []
+        self.clearing: list[Callable[[Stack], None]] = []
         self._is_capturing = is_capturing
         self._before = {_known_as(owner, name): read() for owner, name, read in _SETTERS}
         self._set: dict[str, Stack] = {}
@@ -46,20 +48,15 @@ class Process:
         setters = [
             (owner, name, self._listening(getattr(owner, name), _known_as(owner, name))) for owner, name, _ in _SETTERS
         ]
-        patches = [*setters, (torch.cuda, "get_sync_debug_mode", lambda: self.sync_mode)]
+        patches = [
+            *setters,
+            (torch.cuda, "get_sync_debug_mode", lambda: self.sync_mode),
+            (torch._C, _CLEAR, _telling(getattr(torch._C, _CLEAR), self.clearing)),
+        ]
         if torch.distributed.is_available():
             destroy = torch.distributed.destroy_process_group
-            patches.append((torch.distributed, destroy.__name__, self._telling(destroy)))
+            patches.append((torch.distributed, destroy.__name__, _telling(destroy, self.parting)))
         return patches
-
-    def _telling(self, destroy: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(destroy)
-        def told(*args: Any, **kwargs: Any) -> Any:
-            for listener in self.parting:
-                listener(user_stack(sys._getframe(1)))
-            return destroy(*args, **kwargs)
-
-        return told
 
     def left(self) -> Iterator[Trouble]:
         """What is another state now than at the beginning, and was set by code of a region."""
@@ -85,6 +82,16 @@ class Process:
             return setter(*args, **kwargs)
 
         return listened
+
+
+def _telling(function: Callable[..., Any], listeners: list[Callable[[Stack], None]]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def told(*args: Any, **kwargs: Any) -> Any:
+        for listener in listeners:
+            listener(user_stack(sys._getframe(1)))
+        return function(*args, **kwargs)
+
+    return told
 
 
 def _known_as(owner: Any, name: str) -> str:

@@ -1,10 +1,14 @@
-"""The operators of a program in; what each capture recorded and what it refused out."""
+"""The operators of a program in; what each capture recorded and what it refused out.
+
+Long, because one operator at a time is run, gone past or taken down, and each asks for what the others have noted.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
@@ -34,7 +38,8 @@ class Recorder(DispatchMode):
     """Follows every operator of this thread; while a capture is under way, it takes down what they do.
 
     `before` is told of operators outside of captures, `eager` of these with their results, `waited` when one has waited
-    for the device; `strays` are operators that allocate in a capture that torch does not know of.
+    for the device, `captured` of those that were taken down, with the capture if their stream captures; `strays` are
+    operators that allocate in a capture that torch does not know of.
     """
 
     def __init__(self, driver: Backend) -> None:
@@ -45,6 +50,7 @@ class Recorder(DispatchMode):
         self.before: list[Callable[[Call], None]] = []
         self.eager: list[Callable[[Call, object], None]] = []
         self.waited: list[Callable[[], None]] = []
+        self.captured: list[Callable[[Call, Capture | None], None]] = []
         self.strays: list[tuple[str, Stack]] = []
         self._past: set[Site] = set()  # operators that a capture goes past with what eager gave
         self._trace: list[Traced] | None = None
@@ -214,7 +220,6 @@ class Recorder(DispatchMode):
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
         given: dict[int, torch.Tensor] = {}
-        overwritten = {id(tensor) for tensor in call.overwritten()}
         for tensor in call.tensors:
             if tensor.requires_grad and tensor.is_leaf:
                 capture.leaves[id(tensor)] = tensor
@@ -228,21 +233,7 @@ class Recorder(DispatchMode):
                 capture.made.append(weakref.ref(tensor))
         if end == first and not outside:
             return
-        for key, tensor in given.items():
-            is_by_value = not tensor.is_cuda and not tensor.dim() and not call.is_copy
-            if not is_by_value and key not in capture.internals and key not in capture.externals:
-                capture.externals[key] = _external(tensor, index)
-        for tensor in call.tensors:
-            used = capture.externals.get(storage_key(tensor))
-            if used is not None:
-                used.covers = joined([*used.covers, *covered(tensor)])
-                if id(tensor) not in overwritten and used.reads[-1:] != [index]:
-                    used.reads.append(index)
-        for tensor in call.written():
-            written = capture.externals.get(storage_key(tensor))
-            if written is not None:
-                written.written_by = written.written_by or call.schema
-                written.writes.append(index)
+        _take_down_memory(capture, call, given, index)
         capture.draws |= call.draws
         capture.operations.append(
             CapturedOperator(
@@ -255,9 +246,32 @@ class Recorder(DispatchMode):
                 host_operand=call.host_operand,
             )
         )
+        for told in self.captured:
+            told(call, None if outside else capture)
 
     def node_count(self, capture: Capture) -> int:
         return (self.driver.node_count(capture.graph) if capture.graph else None) or 0
+
+
+def _take_down_memory(capture: Capture, call: Call, given: Mapping[int, torch.Tensor], index: int) -> None:
+    """What an operation reads and writes that was there before, of the storages that it is given."""
+    for key, tensor in given.items():
+        is_by_value = not tensor.is_cuda and not tensor.dim() and not call.is_copy
+        if not is_by_value and key not in capture.internals and key not in capture.externals:
+            capture.externals[key] = _external(tensor, index)
+    times = Counter(map(id, call.tensors))
+    unread = {id(tensor) for tensor in call.overwritten() if times[id(tensor)] == 1}  # nowhere else an argument
+    for tensor in call.tensors:
+        used = capture.externals.get(storage_key(tensor))
+        if used is not None:
+            used.covers = joined([*used.covers, *covered(tensor)])
+            if id(tensor) not in unread and used.reads[-1:] != [index]:
+                used.reads.append(index)
+    for tensor in call.written():
+        written = capture.externals.get(storage_key(tensor))
+        if written is not None:
+            written.written_by = written.written_by or call.schema
+            written.writes.append(index)
 
 
 def _is_capturing() -> bool:

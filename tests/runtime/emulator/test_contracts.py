@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack  # noqa: E402
 
 import graphlint  # noqa: E402
 from graphlint import runtime  # noqa: E402
@@ -18,6 +22,7 @@ from graphlint.config import Config  # noqa: E402
 from graphlint.errors import UsageError  # noqa: E402
 from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
 from graphlint.runtime.device.emulator import library  # noqa: E402
+from graphlint.runtime.judge.workspaces import ARE_KEPT  # noqa: E402
 from graphlint.snapshot import changes  # noqa: E402
 from graphlint.testing.settings import read_settings  # noqa: E402
 
@@ -159,6 +164,33 @@ def test_each_stream_that_refreshes_an_input_is_told(tmp_path: Path) -> None:
     assert given["refreshed"] == "all"
 
 
+def unheard(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Memory of the emulated device that no other mode hears of, as the kernels of Inductor take it on a GPU."""
+    modes = _get_current_dispatch_mode_stack()
+    device = next(mode for mode in modes if type(mode).__module__.startswith("graphlint.runtime.device"))
+    with _disable_current_modes(), device:
+        return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
+
+
+def test_what_compiled_code_takes_by_itself_is_memory_of_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no buffer that the graph writes, and an output where somebody holds it."""
+    monkeypatch.setattr(torch._C._dynamo.guards, "_empty_strided_cuda", unheard)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        importlib.import_module("torch._dynamo.convert_frame")  # the compiler is followed where it is loaded
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        allocate = torch._C._dynamo.guards._empty_strided_cuda
+        between, result = (allocate((4,), (1,), torch.float32) for _ in range(2))
+        torch.mul(x, 2.0, out=between)
+        return torch.add(between, 1.0, out=result)
+
+    report = graphlint.verify(step, (torch.ones(4),), on="emulator", has_contracts=True)
+    (contract,) = report.targets[0].contracts
+    assert ["args[0]"] == [one.name for one in contract.buffers]
+    assert [(4,)] == [one.shape for one in contract.outputs]
+
+
 BUCKETS = """
 import torch
 
@@ -247,6 +279,153 @@ def test_a_graph_may_refresh_the_input_of_another(tmp_path: Path) -> None:
     assert {"hosted"} == {one["name"] for one in second["buffers"] if one["is_host"]}
 
 
+PASSED_ON = """
+import torch
+
+weight, given, gain = torch.ones(4, 4, device="cuda"), torch.zeros(4, 4, device="cuda"), torch.ones(4, device="cuda")
+first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+given @ weight
+with torch.cuda.graph(first):
+    hidden = given @ weight
+with torch.cuda.graph(second):
+    result = hidden.sum(0) * gain
+for value in (1.0, 2.0, 3.0):
+    given.fill_(value)
+    first.replay()
+    second.replay()
+"""
+
+
+def test_what_another_graph_has_made_is_told_with_its_name(tmp_path: Path) -> None:
+    """It is no constant: the other one writes it when it is replayed. What eager has made is none of a graph's."""
+    first, second = contracts(tmp_path, PASSED_ON)
+    (hidden,) = (one for one in second["buffers"] if one["name"] == "hidden")
+    assert ("another graph's", first["name"], "all") == tuple(hidden[name] for name in ("kind", "maker", "refreshed"))
+    assert [(first["line"], 3)] == [(one["line"], one["replays"]) for one in hidden["refreshes"]]
+    assert {""} == {one["maker"] for one in (*first["buffers"], *second["buffers"]) if one is not hidden}
+
+
+def test_memory_of_another_graph_that_is_not_replayed_is_written_by_nobody(tmp_path: Path) -> None:
+    """And that of one that was replayed before the capture is as it left it."""
+    never = PASSED_ON.replace("    first.replay()\n", "")
+    before = never.replace("with torch.cuda.graph(second)", "first.replay()\nwith torch.cuda.graph(second)")
+    for program, refreshed in ((never, "none"), (before, "some")):
+        (tmp_path / refreshed).mkdir()
+        _, report = verify(tmp_path / refreshed, program, "--contracts")
+        (_, second) = report["targets"][0]["contracts"]
+        assert ("another graph's", "read", refreshed) == kinds(second)["hidden"]
+
+
+def test_a_table_names_who_made_memory_and_whose_workspace_is_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the words of the file."""
+    (tmp_path / "program.py").write_text(PASSED_ON.replace("hidden.sum(0)", "(hidden @ weight).sum(0)"))
+    commands.main(["verify", str(tmp_path / "program.py"), "--on", "emulator", "--contracts"], standalone_mode=False)
+    (second,) = (table for table in capsys.readouterr().out.split("contract of ") if table.startswith("program.py #2"))
+    (made,) = (line for line in second.splitlines() if "another graph's" in line)
+    (handed,) = (line for line in second.splitlines() if "workspace" in line)
+    assert "made by program.py, read at" in made and "written before 3 of 3 replays" in made
+    assert handed.split()[:2] == ["workspace", "cuBLAS"] and handed.endswith("lies in the pool of program.py")
+
+
+def workspaces(folder: Path, program: str) -> list[list[tuple[str, str]]]:
+    """Of each graph those that it is given and has not taken, with the graph that has."""
+    given = (one["workspaces"] for one in contracts(folder, program))
+    return [[(one["name"], one["maker"]) for one in all_of_one] for all_of_one in given]
+
+
+MULTIPLIES = """
+import torch
+
+x, graphs = torch.ones(4, 4, device="cuda"), []
+weight, second = (torch.ones(4, 4, device="cuda", requires_grad=True) for _ in range(2))
+
+def capture(step, stream=None, pool=None):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream, pool=pool):
+        y = step()
+    graphs.append((graph, y))
+
+def multiply():
+    return x @ weight.detach()
+
+def add():
+    return torch.addmm(x[0], x, x)
+
+def train(weight=weight):
+    (x @ weight).sum().backward()
+
+stream, other = torch.cuda.Stream(), torch.cuda.Stream()
+train()
+weight.grad = None
+torch.cuda.synchronize()
+"""
+ENDS = """
+for graph, _ in graphs:
+    x.fill_(2.0)
+    graph.replay()
+"""
+_OTHERS = [("cuBLAS", "program.py:capture")]
+
+
+@pytest.mark.skipif(not ARE_KEPT, reason="this release keeps no workspace")
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        pytest.param("capture(multiply)\ncapture(multiply)", [[], _OTHERS], id="of the graph before on this stream"),
+        pytest.param("capture(multiply, stream)\ncapture(multiply, other)", [[], []], id="a stream of its own"),
+        pytest.param(
+            "with torch.cuda.stream(stream):\n    multiply()\ncapture(multiply, stream)\ncapture(multiply, stream)",
+            [[("cuBLAS", "")], [("cuBLAS", "")]],
+            id="of eager work on this stream",
+        ),
+        pytest.param(
+            "pool = torch.cuda.graph_pool_handle()\ncapture(multiply, pool=pool)\ncapture(multiply, pool=pool)",
+            [[], []],
+            id="in the pool that both share",
+        ),
+        pytest.param(
+            "capture(multiply)\ntorch._C._cuda_clearCublasWorkspaces()\ncapture(multiply)", [[], []], id="given back"
+        ),
+        pytest.param("capture(multiply)\ncapture(lambda: x * 2)", [[], []], id="no product"),
+        pytest.param("capture(add)\ncapture(add)", [[], [("cuBLASLt", "program.py:capture")]], id="of cuBLASLt"),
+        pytest.param("capture(add)\ncapture(multiply)", [[], _OTHERS], id="which takes that of cuBLAS as well"),
+        pytest.param("capture(multiply)\ncapture(add)", [[], []], id="each of another library"),
+        pytest.param("capture(multiply)\ncapture(lambda: torch.addmm(x, x, x))", [[], _OTHERS], id="adds no vector"),
+        pytest.param(
+            "capture(train)\ncapture(lambda: train(second))",
+            [[], [*_OTHERS, ("cuBLAS, in backward", "program.py:capture")]],
+            id="of autograd",
+        ),
+        pytest.param("capture(multiply)\ncapture(train)", [[], _OTHERS], id="autograd has its own"),
+    ],
+)
+def test_the_memory_of_cublas_that_others_use_is_told(
+    tmp_path: Path, steps: str, told: list[list[tuple[str, str]]]
+) -> None:
+    """Torch keeps one piece for a thread and a stream; what a graph takes into its own pool is not told."""
+    assert told == workspaces(tmp_path, MULTIPLIES + steps + ENDS)
+
+
+def test_the_stream_of_a_target_is_not_its_own(tmp_path: Path) -> None:
+    """What was taken there before it is captured is none of its workspaces."""
+    (contract,) = contracts(tmp_path, TARGET.replace("self.body(x)", "self.body(x @ x.T @ x)"), name=":target")
+    assert [] == contract["workspaces"] and "aten.mm.default" in {
+        use["operator"] for one in contract["buffers"] for use in one["uses"]
+    }
+
+
+def test_what_an_operator_reads_and_gives_its_result_to_is_read(tmp_path: Path) -> None:
+    """An argument that is named twice, unlike one that is only filled."""
+    program = PASSED_ON.replace("result = hidden.sum(0) * gain", "torch.maximum(gain, hidden[0], out=gain)")
+    program = program.replace("hidden = given", "torch.mul(given, 2, out=weight)\n    hidden = given")
+    first, second = contracts(tmp_path, program)
+    assert ("state", "read and written", "none") == kinds(second)["gain"]
+    uses = {one["operator"]: one["access"] for it in first["buffers"] if it["name"] == "weight" for one in it["uses"]}
+    assert {"aten.mul.out": "writes", "aten.mm.default": "reads"} == uses
+
+
 TARGET = """
 import torch
 
@@ -323,6 +502,30 @@ def test_an_edit_that_changes_a_contract_is_told_at_its_line(tmp_path: Path, edi
     told = {one["message"]: edited[one["line"] - 1].strip() for one in found}
     assert [True] == [text.startswith(line) for said, text in told.items() if said.startswith(f"`{about}")]
     assert (status, report["targets"][0]["verdict"]) == (1, "differs")
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        pytest.param(
+            "hidden.sum(0)", {"hidden": "another graph's, float32[4, 4], made by program.py"}, id="its memory"
+        ),
+        pytest.param("(kept @ gain)", {"cuBLAS": "in the pool of program.py"} if ARE_KEPT else {}, id="its workspace"),
+        pytest.param("(kept * 1).sum(0)", {}, id="nothing of it"),
+    ],
+)
+def test_an_edit_by_which_a_graph_depends_on_another_is_told(tmp_path: Path, after: str, told: dict[str, str]) -> None:
+    """At the line that does."""
+    program = PASSED_ON.replace("given @ weight\n", "kept = given @ weight\n", 1).replace("hidden.sum", "kept.sum")
+    file = tmp_path / "contract.json"
+    assert 0 == verify(tmp_path, program, "--contract", str(file))[0]
+    _, report = verify(tmp_path, program.replace("kept.sum(0)", after), "--contract", str(file))
+    found = {one["message"].split("`")[1]: one for one in report["findings"] if "not there before" in one["why"]}
+    assert found.keys() == told.keys()
+    lines = program.splitlines()
+    for about, what in told.items():
+        assert f"program.py #2: not there before, {what}" in found[about]["why"]
+        assert lines[found[about]["line"] - 1].strip().startswith("result = ")
 
 
 def test_a_file_is_written_where_there_is_none_and_the_same_again(
