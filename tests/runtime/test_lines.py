@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Callable
@@ -71,8 +72,41 @@ def test_lines_are_told_again_after_an_import_that_fails() -> None:
     assert "after" in found and "<module>" not in found
 
 
+class Cycle:
+    """Dies when it is searched for."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        assert self.itself is self
+
+
+def test_what_a_search_for_cycles_calls_is_not_told() -> None:
+    """Neither who wants to know of it, nor what dies of it; it may come at any line. The next line is told."""
+
+    def hears(phase: str, counts: object) -> None:
+        searches.append(phase)
+
+    def collects() -> int:
+        Cycle()
+        gc.collect()
+        return after()
+
+    def after() -> int:
+        return 1
+
+    searches: list[str] = []
+    gc.callbacks.append(hears)
+    try:
+        assert ["told", "collects", "__init__", "collects", "after", "told"] == told(collects)
+    finally:
+        gc.callbacks.remove(hears)
+    assert {"start", "stop"} <= set(searches)
+
+
 def test_nobody_listens_once_it_is_over() -> None:
     """The loader of modules is Python's own again, and the next one may listen."""
-    before = importlib._bootstrap._find_and_load
+    before = importlib._bootstrap._find_and_load, [*gc.callbacks]
     assert told(lambda: 1) == told(lambda: 1)
-    assert importlib._bootstrap._find_and_load is before
+    assert before == (importlib._bootstrap._find_and_load, gc.callbacks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import threading
@@ -26,11 +27,14 @@ class Lines:
         self._way: _Way = way(told)
         self._thread: int | None = None  # that listens, while it does
         self._find = _loader._find_and_load
+        self._is_collecting = False  # and would listen otherwise
 
     def start(self) -> None:
         if self._way.start():
             self._thread = threading.get_ident()
             _loader._find_and_load = self._import
+            gc.callbacks.insert(0, self._collects)
+            gc.callbacks.append(self._collected)
 
     def stop(self) -> bool:
         """Whether it was listening."""
@@ -38,6 +42,8 @@ class Lines:
             return False
         self._thread = None
         _loader._find_and_load = self._find
+        gc.callbacks.remove(self._collects)
+        gc.callbacks.remove(self._collected)
         return self._way.stop()
 
     def pause(self) -> None:
@@ -57,6 +63,16 @@ class Lines:
         try:
             return self._find(*args)
         finally:
+            self._way.resume()
+
+    def _collects(self, phase: str, _counts: object) -> None:
+        """Reference cycles are searched for whenever there may be some: what follows from it is nobody's code."""
+        if phase == "start" and self._thread == threading.get_ident():
+            self._is_collecting = self._way.pause()
+
+    def _collected(self, phase: str, _counts: object) -> None:
+        if phase == "stop" and self._is_collecting and self._thread == threading.get_ident():
+            self._is_collecting = False
             self._way.resume()
 
 
