@@ -405,6 +405,34 @@ def test_restoring_brings_back_the_same_objects() -> None:
     assert torch.equal(torch.ones(3), box.p)
 
 
+def test_variables_of_a_closure_without_a_value_are_restored() -> None:
+    """To the value that they had, or to none."""
+
+    def function_and_swap() -> tuple[Callable[[], list[int]], Callable[[], None]]:
+        def values() -> list[int]:
+            return [early, late]
+
+        def swap() -> None:
+            nonlocal early, late
+            late = early
+            del early
+
+        early = 1
+        if early > 1:
+            late = 0
+        return values, swap
+
+    values, swap = function_and_swap()
+    before = reachable(values, (), {}).snapshot()
+    swap()
+    before.restore()
+    with pytest.raises(NameError, match="late"):
+        values()
+    swap()
+    with pytest.raises(NameError, match="early"):
+        values()
+
+
 def test_memory_that_tensors_share_is_restored_once() -> None:
     """Views, expanded ones, and tensors that want gradients or were made for inference."""
     base = torch.arange(6.0)

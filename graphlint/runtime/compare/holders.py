@@ -38,7 +38,7 @@ def parts_of(holder: Any) -> dict[Any, Any]:
         case Scope():
             return {name: holder.namespace[name] for name in holder.names & holder.namespace.keys()}
         case CellType():
-            return {"cell_contents": holder.cell_contents} if hasattr(holder, "cell_contents") else {}
+            return _contents(holder)
         case Tensor():
             grad = {"grad": holder.grad} if holder.is_leaf and holder.requires_grad else {}
             return {**vars(holder), **grad}
@@ -48,6 +48,13 @@ def parts_of(holder: Any) -> dict[Any, Any]:
         case torch.nn.Module() | FunctionType():
             return dict(vars(holder))
     return {...: holder.copy()} if is_array(holder) else attributes(holder)
+
+
+def _contents(cell: CellType) -> dict[str, object]:
+    try:
+        return {"cell_contents": cell.cell_contents}
+    except ValueError:  # its variable has no value yet, or none any more
+        return {}
 
 
 def put_back(holder: Any, parts: dict[Any, object]) -> None:
