@@ -36,8 +36,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
-        "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers", "prepares",
-        "replays", "schedulers", "sweeps",
+        "captures", "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers",
+        "prepares", "replays", "schedulers", "sweeps",
     ),
 }  # fmt: skip
 SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "presets", "compiled", "factories")

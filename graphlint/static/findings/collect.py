@@ -10,6 +10,7 @@ from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion
 from graphlint.static.findings.origins import Order
+from graphlint.static.findings.promises import Promises
 from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more; of findings that do, few could happen.
@@ -114,9 +115,9 @@ class Reached:
         self.places[key] = best
 
 
-def gather(regions: Iterable[OpenRegion], order: Order) -> Reached:
+def gather(regions: Iterable[OpenRegion], order: Order, promises: Promises) -> Reached:
     """What all of these regions reach; `order` are a class and its bases."""
-    reached, ways = Reached(), Ways(order)
+    reached, ways = Reached(), Ways(order, promises)
     for opened in regions:
         reached.add(opened, ways)
     return reached

@@ -10,6 +10,7 @@ from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.findings.origins import Order, contradicts
+from graphlint.static.findings.promises import Promises
 from graphlint.static.index.parts import called, function_at, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
@@ -33,8 +34,9 @@ class Way:
 class Ways:
     """The ways to what regions reach, those of the fewest assumptions."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, promises: Promises) -> None:
         self._order = order
+        self._promises = promises
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
 
@@ -86,7 +88,7 @@ class Ways:
         """The best way on which nothing contradicts what else is assumed, if there is one; and whether there is."""
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
-            if not contradicts(assumed, way.sites, opened, self._order):
+            if not contradicts(assumed, way.sites, opened, self._order, self._promises):
                 return way, True
         return ways[0], False
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from graphlint.finding import Region
 from graphlint.reading.questions import Holds
 from graphlint.static.findings.collect import gather
+from graphlint.static.findings.promises import Promises
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
@@ -42,7 +43,9 @@ class Survey:
 
 def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     """What there is to declare in these files; tests declare nothing."""
-    reached = gather(interpreter.regions.values(), interpreter.classes.order)
+    reached = gather(
+        interpreter.regions.values(), interpreter.classes.order, Promises(interpreter.project, interpreter.lexicon)
+    )
     models = list(_models(interpreter, files))
     names = {cls.name for cls in models}
     parts = {cls: _names_in(cls) & names for cls in models}

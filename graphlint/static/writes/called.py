@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.writes.stores import tree_of
+from graphlint.static.syntax.trees import tree_of
 
 Loops: TypeAlias = "tuple[tuple[int, int], ...]"  # the first and last lines of loops, one inside the other
 Branches: TypeAlias = "tuple[tuple[int, bool], ...]"  # the lines of tests, and how they come out

@@ -14,7 +14,8 @@ from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk, words_in
-from graphlint.static.writes.stores import Store, tree_of
+from graphlint.static.syntax.trees import tree_of
+from graphlint.static.writes.stores import Store
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 

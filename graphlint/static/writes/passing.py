@@ -16,9 +16,10 @@ from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module
+from graphlint.static.syntax.trees import tree_of
 from graphlint.static.writes.called import calls_in
 from graphlint.static.writes.reaching import reached
-from graphlint.static.writes.stores import Written, tree_of
+from graphlint.static.writes.stores import Written
 
 _CALLS = 3  # functions that call one another behind a capture, as far as their modules are known
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
