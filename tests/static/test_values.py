@@ -719,3 +719,19 @@ def test_confidence_follows_what_is_known(tmp_path: Path, body: str, confidence:
     """High for a tensor on the device, medium where it may lie elsewhere or be something else."""
     analysis = analyse(tmp_path, in_region(body), select=("GL101",))
     assert confidence == str(analysis.finding.confidence)
+
+
+@pytest.mark.parametrize(
+    ("order", "asked", "is_told"),
+    [
+        ("2", "float(order) == inf", False),
+        ("2.0", "order == math.inf", False),
+        ("inf", "order == inf", True),
+        ("inf", "order == math.inf", True),
+    ],
+)
+def test_a_constant_of_a_module_is_the_number_that_it_is(tmp_path: Path, order: str, asked: str, is_told: bool) -> None:
+    """A norm of another order takes no maximum."""
+    around = f"import math\nfrom torch import inf\n\ndef norm(x, order={order}):\n    if {asked}:\n"
+    around += "        return x.max().item()\n    return x\n"
+    assert bool(analyse(tmp_path, in_region("norm(x)", around)).report.findings) is is_told

@@ -38,7 +38,7 @@ class Changes:
         for place in self.traces.schedules.values():
             yield place, HostStateWrite((), in_hook=False, is_schedule=True)
         for change in self.traces.changes.values():
-            if not self._is_trace(change):
+            if not (change.place.is_soft or self._is_trace(change)):  # what is compiled changes its state in each call
                 told = HostStateWrite(self.readers(change), self._in_hook(change), is_handed=change.is_foreign)
                 yield change.place, replace(told, fills=self._fills(change))
 
