@@ -61,7 +61,6 @@ from graphlint.rulebook import Rulebook, builtin_rulebook
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.findings.collect import Reached, collect_findings, gather
-from graphlint.static.findings.promises import Promises
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.index.memory import Memory, run_parts
 from graphlint.static.index.parallel import begin
@@ -231,7 +230,7 @@ def _followed(interpreter: Interpreter, targets: Targets) -> _Part:
     for path in {Path(one.region.path) for one in opened}:
         interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
     interpreter.settle()
-    reached = gather(opened, interpreter.classes.order, Promises(interpreter.project, interpreter.lexicon))
+    reached = gather(opened, interpreter)
     reached.followed = set(targets.followed)
     reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}
     return _Part(reached, interpreter.project.problems())

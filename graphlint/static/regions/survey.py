@@ -11,7 +11,6 @@ from pathlib import Path
 from graphlint.finding import Region
 from graphlint.reading.questions import Holds
 from graphlint.static.findings.collect import gather
-from graphlint.static.findings.promises import Promises
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
@@ -43,9 +42,7 @@ class Survey:
 
 def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     """What there is to declare in these files; tests declare nothing."""
-    reached = gather(
-        interpreter.regions.values(), interpreter.classes.order, Promises(interpreter.project, interpreter.lexicon)
-    )
+    reached = gather(interpreter.regions.values(), interpreter)
     models = list(_models(interpreter, files))
     names = {cls.name for cls in models}
     parts = {cls: _names_in(cls) & names for cls in models}
