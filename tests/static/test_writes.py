@@ -230,6 +230,12 @@ PAIRS = {
         state("return x * 2", "[]"),
         after="graph.replay()\nprint(len(step.value))\n",
     ),
+    "a list that is emptied again": Pair(
+        "GL401",
+        state(f"self.value.append(x.shape[0])  {_MARK}\n        return x * 2", "[]"),
+        state("self.value.append(x.shape[0])\n        y = x * 2\n        self.value.clear()\n        return y", "[]"),
+        after="graph.replay()\nprint(len(step.value))\n",
+    ),
     "a global count": Pair(
         "GL401",
         f"COUNT = 0\n\n\ndef step(x):\n    global COUNT\n    COUNT += 1  {_MARK}\n    return x * 2\n",

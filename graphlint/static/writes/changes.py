@@ -67,7 +67,7 @@ class Changes:
         if any(written.store.is_lazy and _is_display(written.store) for written in stores):
             return True  # a table that is made and filled once
         inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured and w.store not in here]
-        forms = {store.form for store in inside}
+        forms = {store.form for store in (*here, *inside)}
         is_stack = bool(forms & _FILLING) and bool(forms & _EMPTYING)
         return is_stack or any(
             store.form == "assign" and not store.is_lazy and not store.depends_on_itself for store in inside
