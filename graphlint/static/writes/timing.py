@@ -194,7 +194,7 @@ class Timing:
         if openings and body.definition is None and not body.inner:
             return When.NEVER  # a script that has not come to its capture
         again, opens = [c for c in openings if not c.is_conditional], bool(openings)
-        openings += [c for c in calls if self.captures.may_have(c.name, body.module)]
+        openings += [c for c in calls if c.line > line and self.captures.may_have(c.name, body.module)]
         if not again and any(self._replays_earlier(c, openings, loops, body) for c in calls):
             return When.SURELY
         return When.NEVER if opens else None
