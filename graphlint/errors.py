@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-KINDS: Mapping[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "a table"}
+KINDS: Mapping[type, str] = {
+    bool: "a boolean",
+    float: "a number with a point",
+    str: "a string",
+    list: "a list",
+    dict: "a table",
+}
 
 
 class UsageError(Exception):

@@ -83,6 +83,7 @@ def _of_state(event: HostStateRead) -> Hit:
 def _confidence(event: HostStateRead) -> Confidence:
     """What whoever uses the code may set is set up once, as far as anybody knows; a count goes on.
 
+    What computes it for nobody who is known to ask is set up once, too, as far as anybody knows.
     Whether one is still 0 is answered by the runs before a capture, and seldom changes again.
     """
     if event.begins and event.counts:
@@ -92,7 +93,7 @@ def _confidence(event: HostStateRead) -> Confidence:
         return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW
     if event.is_surely_late:
         return Confidence.MEDIUM if event.settles else Confidence.HIGH
-    if event.is_handed or event.is_given:
+    if event.is_handed or event.is_given or not (event.is_called or event.counts):
         return Confidence.LOW
     is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop", "item"))
     return Confidence.MEDIUM if is_likely else Confidence.LOW

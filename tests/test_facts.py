@@ -45,6 +45,7 @@ ALLOWED = {
     "grad_fn": "an attribute of tensors",
     "H": "an attribute that looks into a tensor",
     "half": "the method that casts a module",
+    "inf": "what Python calls a number that is not finite",
     "init_process_group": "what makes the first process group",
     "int64": "the dtype of positions, which kinds of results in the catalogue speak of",
     "is_leaf": "an attribute of tensors",

@@ -47,6 +47,9 @@ TABLE = """\
 
     [compiled]
     "acme.checked" = false
+
+    [numbers]
+    "acme.most" = inf
 """
 
 
@@ -83,6 +86,7 @@ def load(tmp_path: Path, old: str = "", new: str = "") -> Lexicon:
         ('{ rank = 2, dtype = "int128" }', "2", 22, "`acme.grid`: expected a table, found `2`"),
         ('dtype = "int128"', 'dtype = "int129"', 22, "`int129` is not one of bfloat16, bool"),
         ('checked" = false', 'checked" = 0', 28, "`acme.checked`: expected a boolean, found `0`"),
+        ("= inf", "= 1", 31, "`acme.most`: expected a number with a point, found `1`"),
         ('= "checked"', "= true", 25, "`acme.Lock.set_default_checked`: expected a string, found a boolean"),
         ("[types]", "[types", 7, "not valid TOML"),
     ],

@@ -36,11 +36,12 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
-        "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers", "prepares",
-        "replays", "schedulers", "sweeps",
+        "captures", "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers",
+        "prepares", "replays", "schedulers", "sweeps",
     ),
 }  # fmt: skip
-SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "surroundings", "presets", "compiled", "factories")
+SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "compiled", "factories")
+ROWS: Mapping[str, type] = {"compiled": bool, "numbers": float}
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
 DATA = ("copied", "shared")
 
@@ -64,6 +65,7 @@ class Lexicon:
         self._guards: dict[str, tuple[Value, ...] | None] = {**self.guards}  # and other names that were asked for
         self._globs = {re.compile(translate(name)): answers for name, answers in self.guards.items() if "*" in name}
         self.named: Mapping[str, str] = sections["named"]
+        self.numbers: Mapping[str, float] = sections["numbers"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
         self.presets: Mapping[str, str] = sections["presets"]
         self.compiled: Mapping[str, bool] = sections["compiled"]
@@ -185,7 +187,7 @@ def check_names(table: Table) -> None:
             elif section == "factories":
                 _check_factory(table, name, row)
             else:
-                table.expect(row, bool if section == "compiled" else str, section, name)
+                table.expect(row, ROWS.get(section, str), section, name)
             if section == "types":
                 _check_word(table, row, KINDS, section, name)
 

@@ -230,7 +230,7 @@ def _followed(interpreter: Interpreter, targets: Targets) -> _Part:
     for path in {Path(one.region.path) for one in opened}:
         interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
     interpreter.settle()
-    reached = gather(opened, interpreter.classes.order)
+    reached = gather(opened, interpreter)
     reached.followed = set(targets.followed)
     reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}
     return _Part(reached, interpreter.project.problems())

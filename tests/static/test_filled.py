@@ -136,6 +136,59 @@ def test_the_function_around_warms_up_for_those_inside(tmp_path: Path, before: s
     assert is_told is ("GL505" in {one.code for one in analyse(tmp_path, text).report.findings})
 
 
+_HANDED_IN = """# file: graphs.py
+import torch
+
+class Graphed:
+    def capture(self, model, x):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = model(x)
+
+# file: model.py
+import torch
+
+class Layer:
+    def __init__(self):
+        self.scale = None
+
+    def __call__(self, x):
+        if self.scale is None:
+            self.scale = torch.ones(4, device=x.device)
+        return x * self.scale
+
+# file: serve.py
+import torch
+from graphs import Graphed
+from model import Layer
+
+def generate(model: Layer, other: Layer, x: torch.Tensor):
+    graphed = Graphed()
+    {before}
+    graphed.capture({given})
+    {behind}
+
+generate(Layer(), Layer(), torch.zeros(4, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "behind", "is_told"),
+    [
+        ("model(x)", "model, x", "pass", False),
+        ("model(x)", "x=x, model=model", "pass", False),
+        ("model(x)", "other, x", "pass", True),
+        ("pass", "model, x", "model(x)", True),
+    ],
+)
+def test_who_hands_in_what_is_captured_warms_it_up(
+    tmp_path: Path, before: str, given: str, behind: str, is_told: bool
+) -> None:
+    """`generate` calls the model for the prompt, and then has the same model captured."""
+    text = _HANDED_IN.format(before=before, given=given, behind=behind)
+    assert is_told is ("GL501" in {one.code for one in analyse(tmp_path, text).report.findings})
+
+
 _TABLE = """
 import torch
 

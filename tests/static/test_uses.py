@@ -215,3 +215,16 @@ def test_what_raises_in_eager_as_well_is_hardly_sure(tmp_path: Path, call: str) 
     """Code that runs at all hands no device tensor to it."""
     program = f"import numpy as np\nimport torch\ndef step(x: torch.Tensor):\n    return {call}\n"
     assert analyse(tmp_path, program, regions=("main:step",)).found == []
+
+
+@pytest.mark.parametrize("is_method", [True, False])
+def test_a_method_may_be_given_numbers_alone(tmp_path: Path, is_method: bool) -> None:
+    """Its object has tensors; where nothing else is in reach, one of the arguments is the input of the graph."""
+    method = "class Filter(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    method += "        self.taps = nn.Parameter(torch.randn(4, 8))\n"
+    method += "    @torch.compile(mode='reduce-overhead')\n    def first(self, n):\n        return self.taps[:, :n]\n"
+    function = (
+        "taps = torch.ones(4, 8)\n@torch.compile(mode='reduce-overhead')\ndef first(n):\n    return taps[:, :n]\n"
+    )
+    found = analyse(tmp_path, HEAD + (method if is_method else function)).report.findings
+    assert is_method is not ("GL304" in {one.code for one in found})

@@ -719,3 +719,32 @@ def test_confidence_follows_what_is_known(tmp_path: Path, body: str, confidence:
     """High for a tensor on the device, medium where it may lie elsewhere or be something else."""
     analysis = analyse(tmp_path, in_region(body), select=("GL101",))
     assert confidence == str(analysis.finding.confidence)
+
+
+@pytest.mark.parametrize(
+    ("order", "asked", "is_told"),
+    [
+        ("2", "float(order) == inf", False),
+        ("2.0", "order == math.inf", False),
+        ("inf", "order == inf", True),
+        ("inf", "order == math.inf", True),
+    ],
+)
+def test_a_constant_of_a_module_is_the_number_that_it_is(tmp_path: Path, order: str, asked: str, is_told: bool) -> None:
+    """A norm of another order takes no maximum."""
+    around = f"import math\nfrom torch import inf\n\ndef norm(x, order={order}):\n    if {asked}:\n"
+    around += "        return x.max().item()\n    return x\n"
+    assert bool(analyse(tmp_path, in_region("norm(x)", around)).report.findings) is is_told
+
+
+@pytest.mark.parametrize(
+    ("made", "is_moved"),
+    [("torch.zeros(4)", True), ("torch.arange(4)", True), ("torch.randn(4)", False)],
+)
+def test_a_compiler_makes_on_the_device_what_is_moved_there(tmp_path: Path, made: str, is_moved: bool) -> None:
+    """What is drawn on the host stays there, and a graph of one's own moves both."""
+    step = f"def step(x):\n    return x + {made}.to(x.device)\n"
+    compiled = f"import torch\n{step}run = torch.compile(step, mode='reduce-overhead')\n"
+    compiled += "run(torch.ones(4, device='cuda'))\n"
+    assert bool(analyse(tmp_path, compiled).report.findings) is not is_moved
+    assert analyse(tmp_path, in_region("step(x)", step)).report.findings

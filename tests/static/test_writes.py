@@ -230,6 +230,12 @@ PAIRS = {
         state("return x * 2", "[]"),
         after="graph.replay()\nprint(len(step.value))\n",
     ),
+    "a list that is emptied again": Pair(
+        "GL401",
+        state(f"self.value.append(x.shape[0])  {_MARK}\n        return x * 2", "[]"),
+        state("self.value.append(x.shape[0])\n        y = x * 2\n        self.value.clear()\n        return y", "[]"),
+        after="graph.replay()\nprint(len(step.value))\n",
+    ),
     "a global count": Pair(
         "GL401",
         f"COUNT = 0\n\n\ndef step(x):\n    global COUNT\n    COUNT += 1  {_MARK}\n    return x * 2\n",
@@ -334,7 +340,9 @@ def test_an_object_that_another_file_makes_is_set_up_there(made: str, count: int
     trial = f"def trial(n, step):\n    {made}\n    step.value = 1 + n\n    return step(n)\n"
     (tmp_path / "trial.py").write_text(f"from program import Step\n\n\n{trial}")
     text = f"{_HEAD}{state('return x * self.value')}{_OBJECT}graph.replay()\n"
-    assert len(lines(tmp_path, "GL402", text)) == count
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",), confidence=Confidence.LOW), RULEBOOK)
+    assert [str(found.confidence) for found in report.findings] == ["low"] * count
 
 
 @pytest.mark.parametrize(
@@ -437,7 +445,8 @@ with torch.cuda.graph(graph):
     [
         pytest.param("self.rows = rows", "low", id="what it is given"),
         pytest.param("self.rows = 0", "low", id="a constant"),
-        pytest.param("self.rows = rows + 1", "medium", id="what it computes"),
+        pytest.param("self.rows = rows + 1", "low", id="what it computes"),
+        pytest.param("self.rows = self.rows + 1", "medium", id="what it counts"),
         pytest.param("other.rows = self.rows", None, id="another object gets what this one has"),
     ],
 )
@@ -527,11 +536,12 @@ class Runner:
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_function_of_another_file_that_has_the_same_name_replays_nothing(tmp_path: Path, own: bool) -> None:
-    """`fill` launches a graph in another file, and this one has a `fill` of its own, if it has."""
+    """`fill` launches a graph in another file, and this one has a `fill` of its own, or one that does so, too."""
+    replaying = "def fill(size):\n    graph.replay()\n"
     other = "import torch\ngraph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    pass\n"
-    (tmp_path / "other.py").write_text(f"{other}def fill(size):\n    graph.replay()\n", encoding="utf-8")
+    (tmp_path / "other.py").write_text(other + replaying, encoding="utf-8")
     text = _WARMED if own else _WARMED.replace("self.fill(size)", "fill(size)").replace("def fill", "def fill_in")
-    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    (tmp_path / "program.py").write_text(text if own else text + replaying, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert own is not bool(report.findings)
 
@@ -667,22 +677,25 @@ def test_what_is_set_where_nothing_is_captured_is_not_set_after_the_capture(
     ],
 )
 def test_a_number_that_changes_compiles_anew(tmp_path: Path, capture: str, is_told: bool) -> None:
-    """A compiled function asks its numbers each time, and a graph of one's own never does."""
+    """A compiled function asks its numbers each time, and counts them; a graph of one's own never does."""
     again = "run(x)" if "compile" in capture else "graph.replay()"
     text = f"""
 import torch
-rows = 2
+rows = steps = 2
 def step(x):
+    global steps
+    steps += 1
     return x[:rows] * 2
 x = torch.ones(4, device="cuda")
 {capture}
 for _ in range(3):
     rows += 1
     {again}
+print(steps)
 """
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
-    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
-    assert is_told is bool(report.findings)
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL401", "GL402")), RULEBOOK)
+    assert [found.code for found in report.findings] == ["GL401", "GL402"] * is_told
 
 
 _EITHER_WAY = """
@@ -724,42 +737,92 @@ def test_a_capture_on_each_way_comes_before_what_replays(tmp_path: Path, otherwi
     assert is_told is bool(report.findings)
 
 
-_SHARED_NAME = """
+_SETTING = """
 import torch
 
-def step(x, rounds):
-    for _ in range(rounds):
-        x.add_(1)
+{name} = 1
 
-def measure(builder, use_graph):
-    model = builder.finish()
-    rounds = model.count + 1
-    if use_graph:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            step(torch.ones(4, device="cuda"), rounds)
-        return graph
-    return model
+def choose(value):
+    global {name}
+    {name} = int(value)
 """
-_OTHER_FINISH = """
+_CHOOSING = """
+import setting
 import torch
+from setting import choose
 
 class Runner:
-    def finish(self):
+    def capture(self):
+        self.graph, x = torch.cuda.CUDAGraph(), torch.ones(4, device="cuda")
+        with torch.cuda.graph(self.graph):
+            self.y = x * setting.WIDTH
+
+    def choose(self, value):
+        self.value = value
+
+    def step(self, value):
+        {call}(value)
+        self.graph.replay()
+"""
+
+
+@pytest.mark.parametrize(("call", "is_told"), [("self.choose", False), ("choose", True), ("setting.choose", True)])
+def test_a_function_of_a_module_is_not_called_as_a_method(tmp_path: Path, call: str, is_told: bool) -> None:
+    """`choose` of the module writes what the graph has read, and the method of that name does not."""
+    for name, text in {"setting": _SETTING.format(name="WIDTH"), "program": _CHOOSING.format(call=call)}.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is any(found.confidence > Confidence.LOW for found in report.findings)
+
+
+_TWO_GRAPHS = """
+import torch
+from other import Other
+
+class Runner:
+    def __init__(self):
+        self.scale, self.graph, self.x = 1.0, torch.cuda.CUDAGraph(), torch.ones(4, device="cuda")
+
+    def capture(self):
+        with torch.cuda.graph(self.graph):
+            self.x.mul_(self.scale)
+
+    def replay(self):
+        self.graph.replay()
+
+def tune(scales, runner: Runner, other: Other):
+    {one}.capture_all()
+    for scale in scales:
+        runner.scale = float(scale)
+        {one}.replay()
+    runner.capture()
+    runner.replay()
+"""
+_OTHER_GRAPH = """
+import torch
+
+class Other:
+    def capture_all(self):
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.x.add_(1)
+
+    def replay(self):
+        self.graph.replay()
 """
 
 
-@pytest.mark.parametrize("is_shared", [True, False])
-def test_a_function_captures_where_its_name_is_that_of_no_other_one(tmp_path: Path, is_shared: bool) -> None:
-    """`finish` opens a region in another file; where a third one has such a method too, nobody knows which is meant."""
-    more = "class Builder:\n    def finish(self):\n        return self\n" if is_shared else ""
-    for name, text in {"program": _SHARED_NAME, "other": _OTHER_FINISH, "third": more}.items():
-        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+@pytest.mark.parametrize("is_other", [True, False])
+def test_what_is_written_between_the_capture_and_the_replay_of_another_graph_is_not_late(
+    tmp_path: Path, is_other: bool
+) -> None:
+    """The graph that reads the scale is captured behind the loop, or before it and launched there."""
+    text = _TWO_GRAPHS.format(one="other" if is_other else "runner")
+    text = text if is_other else text.replace("capture_all", "capture")
+    for name, source in {"program": text, "other": _OTHER_GRAPH}.items():
+        (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
-    assert is_shared is not bool(report.findings)
+    assert is_other is not bool(report.findings)
 
 
 _KEYED = """

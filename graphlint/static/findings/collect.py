@@ -9,7 +9,7 @@ from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region,
 from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Occurrence, OpenRegion
-from graphlint.static.findings.origins import Order
+from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more; of findings that do, few could happen.
@@ -114,9 +114,9 @@ class Reached:
         self.places[key] = best
 
 
-def gather(regions: Iterable[OpenRegion], order: Order) -> Reached:
-    """What all of these regions reach; `order` are a class and its bases."""
-    reached, ways = Reached(), Ways(order)
+def gather(regions: Iterable[OpenRegion], evaluator: Evaluator) -> Reached:
+    """What all of these regions reach."""
+    reached, ways = Reached(), Ways(evaluator)
     for opened in regions:
         reached.add(opened, ways)
     return reached

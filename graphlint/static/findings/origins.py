@@ -14,6 +14,7 @@ from typing import TypeAlias
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import OpenRegion, Site
 from graphlint.static.domain.program import Function
+from graphlint.static.findings.promises import Promises
 from graphlint.static.index.module import ClassDefinition, Definition, nested_class
 from graphlint.static.index.parts import function_at, stores
 from graphlint.static.syntax import ir
@@ -44,9 +45,15 @@ class _Asked:
     sites: tuple[Site, ...] = ()
 
 
-def contradicts(assumed: Iterable[Assumption], sites: tuple[Site, ...], opened: OpenRegion, order: Order) -> bool:
-    """Whether what is assumed on a way contradicts itself, or what is assumed where its region opens."""
+def contradicts(
+    assumed: Iterable[Assumption], sites: tuple[Site, ...], opened: OpenRegion, order: Order, promises: Promises
+) -> bool:
+    """Whether what is assumed on a way contradicts itself, what is assumed where its region opens, or what the program
+    asserts of its captures.
+    """
     said = {pair for one in assumed for pair in _facts_of(one, sites, order) if pair[0].holder not in ("", "self")}
+    if promises.forbid({fact.name: holds for fact, holds in said if not fact.sign}):
+        return True
     handed = {pair for one in opened.assumed for pair in _handed_on(one, sites, order)}
     named = {(replace(fact, holder=_HANDED), holds) for fact, holds in said}
     return any((fact, not holds) in said for fact, holds in said) or any((f, not holds) in named for f, holds in handed)

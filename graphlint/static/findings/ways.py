@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
-from graphlint.static.findings.origins import Order, contradicts
-from graphlint.static.index.parts import called, function_at, segments_with
+from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.findings.earlier import run_before
+from graphlint.static.findings.origins import contradicts
+from graphlint.static.findings.promises import Promises
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, calls_in, stands_before, walk, words_in
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import assignments_in, walk
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
 
@@ -33,8 +35,10 @@ class Way:
 class Ways:
     """The ways to what regions reach, those of the fewest assumptions."""
 
-    def __init__(self, order: Order) -> None:
-        self._order = order
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._order = evaluator.class_order
+        self._project = evaluator.project
+        self._promises = Promises(evaluator.project, evaluator.lexicon)
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
 
@@ -86,7 +90,7 @@ class Ways:
         """The best way on which nothing contradicts what else is assumed, if there is one; and whether there is."""
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
-            if not contradicts(assumed, way.sites, opened, self._order):
+            if not contradicts(assumed, way.sites, opened, self._order, self._promises):
                 return way, True
         return ways[0], False
 
@@ -94,9 +98,28 @@ class Ways:
         """What has to hold on a way from a region, before which some functions ran, for a report."""
         found: dict[Condition, None] = {}
         for assumption in (self._assumptions[number] for number in way.assumed):
-            is_filled = assumption.is_unfilled and _is_warm(way, assumption, opened)
+            is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
             found |= {replace(one, is_default=one.is_default and not is_filled): None for one in assumption.conditions}
         return tuple(found)
+
+    def _is_warm(self, way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
+        """Whether what the region calls on a way ran before it: then its state is filled.
+
+        An attribute is not that nothing there gave a value, or that is set to None again on the way.
+        """
+        functions = (assumption.function, *(site.function for site in way.sites[1:]))
+        # A new tensor is a new key of what is cached.
+        is_own = (opened.warms_up or run_before(way.sites, self._project)) and assumption.form != FIRST_CALL
+        warm = opened.warm.union(functions) if is_own else opened.warm
+        if not any(function in warm for function in functions):
+            return False
+        asked = {_own(attribute) for attribute in _attributes_asked(assumption.test)}
+        later = [function.code for function in warm if function.code.name != "__init__"]
+        if is_own:
+            later += _called_behind(assumption)
+        filled = {name for code in later for name, is_none in _attributes_set(code) if not is_none}
+        emptied = {name for function in functions for name, is_none in _attributes_set(function.code) if is_none}
+        return asked <= filled - emptied
 
     def _number(self, assumption: Assumption) -> int:
         key = assumption.test, assumption.form
@@ -105,26 +128,6 @@ class Ways:
         if assumption.is_named and not known.is_named:  # what speaks for it once, speaks for it
             self._assumptions[number] = assumption
         return number
-
-
-def _is_warm(way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
-    """Whether what the region calls on a way ran before it: then its state is filled.
-
-    An attribute is not that nothing there gave a value, or that is set to None again on the way.
-    """
-    functions = (assumption.function, *(site.function for site in way.sites[1:]))
-    # A new tensor is a new key of what is cached.
-    is_own = (opened.warms_up or _run_before(way.sites)) and assumption.form != FIRST_CALL
-    warm = opened.warm.union(functions) if is_own else opened.warm
-    if not any(function in warm for function in functions):
-        return False
-    asked = {_own(attribute) for attribute in _attributes_asked(assumption.test)}
-    later = [function.code for function in warm if function.code.name != "__init__"]
-    if is_own:
-        later += _called_behind(assumption)
-    filled = {name for code in later for name, is_none in _attributes_set(code) if not is_none}
-    emptied = {name for function in functions for name, is_none in _attributes_set(function.code) if is_none}
-    return asked <= filled - emptied
 
 
 def _called_behind(assumption: Assumption) -> Iterator[ir.Code]:
@@ -146,52 +149,6 @@ def _attributes_asked(test: ir.Expr) -> Iterator[str]:
         yield from _attributes_asked(part)
     if isinstance(test, ir.Compare) and test.comparisons[0][0] in ("is", "is not", ">"):
         yield from (one.attr for one in (test.left, test.comparisons[0][1]) if isinstance(one, ir.Attribute))
-
-
-def _run_before(sites: tuple[Site, ...]) -> bool:
-    """Whether the first call on a way from a region is made before it as well, or what a function beside it calls."""
-    return any(map(_runs_before, sites[:1])) or any(_stands_around(site, sites[0]) for site in sites[:2])
-
-
-@remembered_in_run
-def _stands_around(site: Site, first: Site) -> bool:
-    """Whether the function that others stand in makes the same call before it calls the one that captures.
-
-    `for _ in range(3): step(x)` comes before `measure()`, which captures `step(x)`, or `run()`, which calls `step(x)`.
-    """
-    opener, call = first.function, site.node
-    definition = function_at(opener.module, opener.first_line)
-    if definition is None or definition.code is None or not isinstance(call, ir.Call):
-        return False
-    inside = {*calls_in(opener.code), *calls_in(site.function.code)}
-    is_nested = site.function.is_nested and function_at(site.function.module, site.function.first_line) is definition
-    outside = [other for other in calls_in(definition.code) if other not in inside]
-    opening = [other for other in outside if isinstance(other.func, ir.Name) and other.func.id == opener.code.name]
-    return is_nested and any(
-        words_in(other.func) == words_in(call.func) and stands_before(other, last)
-        for last in opening[-1:]
-        for other in outside
-    )
-
-
-@remembered_in_run
-def _runs_before(site: Site) -> bool:
-    """Whether what a region calls is called before it, too, or by a function that captures only now and then."""
-    match site.node:
-        case ir.Call(func=ir.Name(id=name) | ir.Attribute(attr=name)) as call:
-            opener = site.function
-            if any(
-                words_in(other.func) == words_in(call.func)
-                for other in calls_in(opener.code)
-                if stands_before(other, call)
-            ):
-                return True
-            capturing, calling = (
-                {segment.first for _, segment in segments_with(opener.module, word, called)}
-                for word in (opener.code.name, name)
-            )
-            return not capturing.isdisjoint(calling - {opener.first_line})
-    return False
 
 
 @remembered

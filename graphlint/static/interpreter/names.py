@@ -213,7 +213,8 @@ class Names:
         """A dotted name outside the project, or what the project knows it as."""
         if name in _KNOWN:
             return _KNOWN[name]
-        return External(name)
+        number = self.interpreter.lexicon.numbers.get(name)
+        return External(name) if number is None else Const(number)
 
     # Definitions
 

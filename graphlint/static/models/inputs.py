@@ -27,8 +27,9 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     defaults = {p.name: evaluator.default(p, function) for p in parameters if p.default is not None}
     silent = [p.name for p in parameters if p.annotation is None and given[p.name] == UNKNOWN and p.default is None]
     tensors = [name for name in silent if not is_plain(evaluator, function, name)]
-    if not tensors and not any(isinstance(member, Tensor) for value in given.values() for member in members(value)):
-        tensors = silent  # a graph has an input
+    is_given = any(isinstance(member, Tensor) for value in given.values() for member in members(value))
+    if not (tensors or is_given or receiver is not None):
+        tensors = silent  # a graph has an input, and what is no method has none of its own
     given |= dict.fromkeys(tensors, Tensor(Place.DEVICE))
     given |= {name: union((given[name], default)) for name, default in defaults.items()}
     keywords = tuple((name, on_device(value)) for name, value in given.items())

@@ -48,6 +48,7 @@ class Application:
     receiver: Value | None
     in_region: bool
     is_view: bool
+    is_compiled: bool = False
 
     @property
     def factory(self) -> Factory:
@@ -288,10 +289,10 @@ def _made(call: Application) -> Value:
         where = [(m.place, m.sure) for m in given if isinstance(m, Tensor)]
         if not where and factory.data == "shared" and UNKNOWN in given:
             where = [(Place.ANYWHERE, Confidence.MEDIUM)]
-    return union(
-        Tensor(place, rank, dtype, sure, pinned, call.in_region, literal)
-        for place, sure in where or [(Place.HOST, Confidence.HIGH)]
-    )
+    where = where or [(Place.HOST, Confidence.HIGH)]
+    if call.is_compiled and data is None and not call.lexicon.host_state["draws"].match(call.operation.name):
+        where = [(p, Confidence.LOW if p is Place.HOST else sure) for p, sure in where]  # made where it is moved next
+    return union(Tensor(place, rank, dtype, sure, pinned, call.in_region, literal) for place, sure in where)
 
 
 def _read_on_device(call: Application) -> list[Value]:

@@ -141,7 +141,9 @@ class Tensors:
         written = writes.written(operation, watched, receiver) if watched is not None and matters else {}
         facts = Facts(bound, writes.names(written), frame.surroundings, is_open)
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
-        result = results.result(results.Application(operation, facts, self.lexicon, receiver, frame.in_region, is_view))
+        is_compiled = frame.mode is Mode.SOFT
+        applied = results.Application(operation, facts, self.lexicon, receiver, frame.in_region, is_view, is_compiled)
+        result = results.result(applied)
         if watched is not None:
             self._take(watched, operation, facts, result, frame)
             self._report(operation, facts, watched, frame)

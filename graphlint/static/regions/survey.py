@@ -42,7 +42,7 @@ class Survey:
 
 def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     """What there is to declare in these files; tests declare nothing."""
-    reached = gather(interpreter.regions.values(), interpreter.classes.order)
+    reached = gather(interpreter.regions.values(), interpreter)
     models = list(_models(interpreter, files))
     names = {cls.name for cls in models}
     parts = {cls: _names_in(cls) & names for cls in models}

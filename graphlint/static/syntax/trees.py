@@ -7,7 +7,8 @@ import sys
 import warnings
 from typing import TypeAlias
 
-from graphlint.static.syntax.nesting import MAX_FILE, is_too_long
+from graphlint.static.syntax.nesting import MAX_FILE, is_too_long, too_deep
+from graphlint.static.syntax.remembered import remembered
 
 Problem: TypeAlias = tuple[str, int]  # what is wrong with a source, and at which line
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -50,3 +51,17 @@ def statements(text: str) -> tuple[list[ast.stmt], int]:
     (wrapper,) = parse(WRAPPER + text).body
     assert isinstance(wrapper, ast.If)
     return wrapper.body, 2
+
+
+@remembered
+def tree_of(source: str) -> ast.stmt | None:
+    """The statement of a segment, with lines that count from 1 where it begins; None if it cannot be parsed."""
+    if too_deep(source):
+        return None
+    try:
+        found, first = statements(source)
+    except UNPARSABLE:
+        return None
+    if found and first > 1:
+        ast.increment_lineno(found[0], 1 - first)
+    return next(iter(found), None)

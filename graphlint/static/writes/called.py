@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.writes.stores import tree_of
+from graphlint.static.syntax.trees import tree_of
 
 Loops: TypeAlias = "tuple[tuple[int, int], ...]"  # the first and last lines of loops, one inside the other
 Branches: TypeAlias = "tuple[tuple[int, bool], ...]"  # the lines of tests, and how they come out
+UNNAMED = "()"  # what has no name: an item, or what a call gives
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -20,7 +21,7 @@ class Called:
 
     It `is_lazy` where a condition asks whether something is there already, so that the next call does without;
     `branches` are those that it stands in: the line of the test, and which way. `owner` is the last name of what it is
-    a method of.
+    a method of, or `UNNAMED`.
     """
 
     name: str
@@ -80,6 +81,8 @@ def _owner_of(func: ast.expr) -> str:
     match func:
         case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name
+        case ast.Attribute():
+            return UNNAMED
     return ""
 
 
@@ -100,3 +103,12 @@ def branches_at(source: str, before: int, line: int) -> Branches:
                 if block and block[0].lineno + before <= line <= (block[-1].end_lineno or 0) + before:
                     found.append((node.lineno + before, way))
     return tuple(found)
+
+
+@remembered
+def imports_in(source: str) -> frozenset[str]:
+    """The names that the imports in a segment bind."""
+    tree = tree_of(source)
+    parts = list(ast.walk(tree)) if tree is not None else []
+    aliases = (one for part in parts if isinstance(part, (ast.Import, ast.ImportFrom)) for one in part.names)
+    return frozenset(one.asname or one.name.partition(".")[0] for one in aliases)

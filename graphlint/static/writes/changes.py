@@ -14,7 +14,8 @@ from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk, words_in
-from graphlint.static.writes.stores import Store, tree_of
+from graphlint.static.syntax.trees import tree_of
+from graphlint.static.writes.stores import Store
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
@@ -37,7 +38,7 @@ class Changes:
         for place in self.traces.schedules.values():
             yield place, HostStateWrite((), in_hook=False, is_schedule=True)
         for change in self.traces.changes.values():
-            if not self._is_trace(change):
+            if not (change.place.is_soft or self._is_trace(change)):  # what is compiled changes its state in each call
                 told = HostStateWrite(self.readers(change), self._in_hook(change), is_handed=change.is_foreign)
                 yield change.place, replace(told, fills=self._fills(change))
 
@@ -66,7 +67,7 @@ class Changes:
         if any(written.store.is_lazy and _is_display(written.store) for written in stores):
             return True  # a table that is made and filled once
         inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured and w.store not in here]
-        forms = {store.form for store in inside}
+        forms = {store.form for store in (*here, *inside)}
         is_stack = bool(forms & _FILLING) and bool(forms & _EMPTYING)
         return is_stack or any(
             store.form == "assign" and not store.is_lazy and not store.depends_on_itself for store in inside

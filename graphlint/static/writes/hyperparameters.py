@@ -10,9 +10,11 @@ from graphlint.rule import Event, OptimizerStep
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
 from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.trees import tree_of
+from graphlint.static.writes.bodies import Body
 from graphlint.static.writes.schedules import GROUPS, Schedules
-from graphlint.static.writes.stores import Store, stores_in, tree_of
-from graphlint.static.writes.timing import Body, Timing, When
+from graphlint.static.writes.stores import Store, stores_in
+from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
 from graphlint.values import UNKNOWN, Const, ExternalObject, Mapping, Sequence, Tensor, members
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from graphlint.rule import Event, HostDraw, HostStateRead, StaleMemo
+from graphlint.static.domain.contexts import Context
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
@@ -16,6 +17,7 @@ from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
 from graphlint.static.writes.passing import PassingGraphs
+from graphlint.static.writes.reaching import Reaching
 from graphlint.static.writes.schedules import Schedules
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
@@ -47,9 +49,9 @@ class Judged:
         self.writers = Writers(evaluator)
         places = [change.place for change in traces.changes.values()]
         self.changed = {(place.function.module, place.line) for place in places}
-        self.timing = Timing(evaluator, traces.captured)
+        self.reaching = Reaching(evaluator, traces.captured)
         self.passing = PassingGraphs(evaluator)
-        self._late: dict[State, tuple[tuple[Written, When], ...]] = {}
+        self._late: dict[tuple[State, Timing], tuple[tuple[Written, When], ...]] = {}
 
     def events(self) -> Iterator[tuple[Place, Event]]:
         """What there is to say of state, each with the place that it is said of."""
@@ -58,7 +60,7 @@ class Judged:
         yield from Branches(self.evaluator, self.traces).events()
         yield from Changes(self.traces, self.writers).events()
         yield from Kept(self.traces, self.writers).events()
-        yield from Steps(self.traces, self.timing, Schedules(self.evaluator)).events()
+        yield from Steps(self.traces, self.reaching.everywhere, Schedules(self.evaluator)).events()
         yield from incomplete_keys(self.traces)
         for read, uses in self._reads().values():
             late = self._missed(read) if self._counts(read) else ()
@@ -75,7 +77,7 @@ class Judged:
         for change in self.traces.memos.values():
             dropped = [
                 (written, when)
-                for written, when in self.late(change.state)
+                for written, when in self.late(change.state, change.place.sink)
                 if written.store.form in _DROPPING or _kind_of(written.store) == "nothing"
             ]
             if dropped:
@@ -119,8 +121,8 @@ class Judged:
 
     def _missed(self, read: Read) -> tuple[tuple[Written, When], ...]:
         """What is written late, and what a graph that has read it does not see; another graph may answer a change."""
-        late = self.late(read.state)
-        if not late or read.state.name in self.timing.keys:
+        late = self.late(read.state, read.place.sink)
+        if not late or read.state.name in self.reaching.everywhere.keys:
             return ()
         return tuple(one for one in late if self._misses(read, one[0]))
 
@@ -129,13 +131,19 @@ class Judged:
             return True
         return not _precedes(written, read) and self.passing.may_be_missed(written, read.place.sink)
 
-    def late(self, state: State) -> tuple[tuple[Written, When], ...]:
-        """What writes a piece of state after a capture, the surest first; none where each region sets it anew."""
-        if state not in self._late:
-            self._late[state] = tuple(self._find(state))
-        return self._late[state]
+    def late(self, state: State, reader: Context) -> tuple[tuple[Written, When], ...]:
+        """What writes a piece of state after the captures that run what reads it, the surest first; none where each
+        of these regions sets it anew.
+        """
+        timing = self._timing(reader)
+        if (state, timing) not in self._late:
+            self._late[state, timing] = tuple(self._find(state, timing))
+        return self._late[state, timing]
 
-    def _find(self, state: State) -> list[tuple[Written, When]]:
+    def _timing(self, reader: Context) -> Timing:
+        return self.reaching.timing(self.reaching.regions_of(reader))
+
+    def _find(self, state: State, timing: Timing) -> list[tuple[Written, When]]:
         found: list[tuple[Written, When]] = []
         for written in self.writers.of(state):
             if _hands_on(written):
@@ -147,7 +155,7 @@ class Judged:
                 elif written.store.form == "assign" and not written.store.is_lazy:
                     return []  # a region that sets it reads what it has set
                 continue
-            when = self.timing.of(written) if not written.store.is_lazy else When.NEVER
+            when = timing.of(written) if not written.store.is_lazy else When.NEVER
             if when is not When.NEVER:
                 found.append((written, when))
         return sorted(found, key=lambda one: -one[1])
@@ -160,6 +168,7 @@ class Judged:
             use=use.kind,
             written=tuple(dict.fromkeys(places)),
             is_surely_late=surest is When.SURELY,
+            is_called=surest is not When.UNCALLED,
             by_region=by_region,
             kind=self._kind(read, [written for written, _ in late]),
             is_handed=read.is_foreign,

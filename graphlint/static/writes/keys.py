@@ -10,7 +10,7 @@ from graphlint.rule import Event, IncompleteKey
 from graphlint.static.domain.sources import Place, Taken
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.writes.stores import tree_of
+from graphlint.static.syntax.trees import tree_of
 from graphlint.static.writes.traces import Traces
 
 _GRAPH = "graph"

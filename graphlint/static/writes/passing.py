@@ -16,8 +16,10 @@ from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module
+from graphlint.static.syntax.trees import tree_of
 from graphlint.static.writes.called import calls_in
-from graphlint.static.writes.stores import Written, tree_of
+from graphlint.static.writes.reaching import reached
+from graphlint.static.writes.stores import Written
 
 _CALLS = 3  # functions that call one another behind a capture, as far as their modules are known
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -64,22 +66,14 @@ class PassingGraphs:
     def _captured(self) -> tuple[list[tuple[PassingGraph, set[Context]]], set[Context]]:
         """Each graph that is dropped, with what it captures; and what other graphs capture."""
         found = [(self._of(opened), opened.context) for opened in self.evaluator.regions.values()]
-        passing = [(graph, _reached(context)) for graph, context in found if graph is not None]
-        return passing, _reached(*(context for graph, context in found if graph is None))
+        passing = [(graph, reached(context)) for graph, context in found if graph is not None]
+        return passing, reached(*(context for graph, context in found if graph is None))
 
     def _of(self, opened: OpenRegion) -> PassingGraph | None:
         region = opened.region
         if opened.foreign or region.entry is not None:
             return None
         return _passing_graph(self.evaluator.project.module_at(Path(region.path)), region)
-
-
-def _reached(*starts: Context) -> set[Context]:
-    seen, queue = set(starts), list(starts)
-    for context in queue:
-        queue += context.calls.keys() - seen
-        seen |= context.calls.keys()
-    return seen
 
 
 def _passing_graph(module: Module, region: Region) -> PassingGraph | None:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.syntax.nesting import too_deep
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import UNPARSABLE, statements
+from graphlint.static.syntax.trees import tree_of
 
 # Methods of containers that change what they hold.
 MUTATORS = frozenset({
@@ -114,20 +113,6 @@ def stores_to(module: Module, name: str, is_attribute: bool) -> Iterator[Written
         for store in stores_in(module.source_of(segment)):
             if isinstance(store.target, kind) and store.name == name:
                 yield Written(module, definition, segment, _moved(store, segment.first - 1))
-
-
-@remembered
-def tree_of(source: str) -> ast.stmt | None:
-    """The statement of a segment, with lines that count from 1 where it begins; None if it cannot be parsed."""
-    if too_deep(source):
-        return None
-    try:
-        found, first = statements(source)
-    except UNPARSABLE:
-        return None
-    if found and first > 1:
-        ast.increment_lineno(found[0], 1 - first)
-    return next(iter(found), None)
 
 
 @remembered

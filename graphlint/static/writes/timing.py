@@ -8,17 +8,17 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
+from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.index.project import Project
-from graphlint.static.writes.called import Branches, Called, Loops, branches_at, calls_in
+from graphlint.static.writes.bodies import Body, Named, may_call
+from graphlint.static.writes.called import Branches, Called, Loops, calls_in
 from graphlint.static.writes.keys import Key, keys_in
 from graphlint.static.writes.stores import Written, stores_to
 
@@ -28,94 +28,29 @@ _ROUNDS = 3  # functions that open a region, those that call these, and so on
 
 
 class When(enum.IntEnum):
-    """Whether something runs between a capture and its replays."""
+    """Whether something runs between a capture and its replays; `UNCALLED` if nothing that is known runs it at all."""
 
     NEVER = 0
-    MAYBE = 1
-    SURELY = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """The statements of a function, or one at the top level of a module with all others there."""
-
-    module: Module
-    definition: Definition | None
-    inner: tuple[str, ...] = ()
-
-    @property
-    def qualname(self) -> str:
-        """The name of the function."""
-        outer = self.definition.qualname if self.definition is not None else "<module>"
-        return ".<locals>.".join((outer, *self.inner))
-
-    @property
-    def called_as(self) -> str:
-        """The name that stands where it is called."""
-        if self.inner:
-            return self.inner[-1]
-        assert self.definition is not None
-        path = self.definition.qualname.split(".")
-        return path[-2] if len(path) > 1 and path[-1].startswith("__") else path[-1]
-
-    def branches_at(self, line: int) -> Branches:
-        """The branches that a line of it stands in."""
-        if self.definition is None:
-            return ()
-        segment = self.definition.segment
-        return branches_at(self.module.source_of(segment), segment.first - 1, line)
-
-    def calls(self) -> Iterator[Called]:
-        """The calls that stand in it."""
-        segments = [self.definition.segment] if self.definition is not None else self.module.index.statements
-        for segment in segments:
-            for called in calls_in(self.module.source_of(segment), segment.first - 1):
-                if called.inner == self.inner:
-                    yield called
-
-
-class Named:
-    """The functions of some modules that do something, by name; a module that defines one of a name means its own."""
-
-    def __init__(self, project: Project, modules: Iterable[Module], does: Callable[[Module, Definition], bool]) -> None:
-        self.project = project
-        defined = [(m, Body(m, one).called_as, does(m, one)) for m in modules for one in m.index.all_functions()]
-        self.defined = {(module, name) for module, name, _ in defined}
-        self.found = {(module, name) for module, name, it_does in defined if it_does}
-        self.names = {name for _, name in self.found}
-        self._theirs: dict[str, bool] = {}
-
-    def may_have(self, name: str, module: Module) -> bool:
-        """Whether what has this name in a module may be one of them."""
-        return (module, name) in self.found if (module, name) in self.defined else name in self.names
-
-    def has(self, name: str, module: Module) -> bool:
-        """Whether what has this name in a module is one of them: in another one, nothing else may have it."""
-        return self.may_have(name, module) and ((module, name) in self.found or self._is_theirs(name))
-
-    def _is_theirs(self, name: str) -> bool:
-        """Whether no other file of the program defines a function of this name."""
-        if name not in self._theirs:
-            homes = {module.path for module, found in self.found if found == name}
-            self._theirs[name] = homes.issuperset(self.project.answering(HoldsAny([f"def {name}("])))
-        return self._theirs[name]
+    UNCALLED = 1
+    MAYBE = 2
+    SURELY = 3
 
 
 class Timing:
-    """When statements run, seen from the regions that are known."""
+    """When statements run, seen from some regions; `captured` are the functions that run in any."""
 
-    def __init__(self, evaluator: Evaluator, captured: Set[tuple[Module, str]]) -> None:
+    def __init__(self, evaluator: Evaluator, captured: Set[tuple[Module, str]], regions: Iterable[OpenRegion]) -> None:
         self.evaluator = evaluator
         self.captured = captured
         named = evaluator.lexicon.host_state
         self.constructing, self.preparing, self.replaying = (named[k] for k in ("constructs", "prepares", "replays"))
         self._known: dict[tuple[Body, int], When] = {}
         self._shared: dict[str, bool] = {}
-        self.places: dict[Path, set[int]] = {}
-        for opened in evaluator.regions.values():
-            if opened.region.entry is None:
-                self.places.setdefault(Path(opened.region.path), set()).add(opened.region.line)
-        self.homes = [evaluator.project.module_at(path) for path in self.places]
+        self._known_units: dict[tuple[int, Module], set[str]] = {}
+        self.everywhere = _places_of(evaluator.regions.values())
+        self.places = _places_of(regions)
+        self.others = {path: lines - self.places.get(path, set()) for path, lines in self.everywhere.items()}
+        self.homes = [evaluator.project.module_at(path) for path in self.everywhere]
 
     @cached_property
     def opening(self) -> Named:
@@ -124,13 +59,14 @@ class Timing:
 
     @cached_property
     def captures(self) -> Named:
-        """Those, and the functions that lead to them."""
-        return self._calling(lambda name: False, self.opening)
+        """The functions that open any region, and those that lead to them."""
+        opening = self._doing(lambda module, definition: _lies_in(definition.segment, self.everywhere, module))
+        return self._calling(lambda name: False, opening)
 
     @cached_property
     def replays(self) -> Named:
         """The functions that lead to a replay."""
-        return self._calling(self.replaying.match)
+        return self._calling(self.replaying.match, None, lambda body: not self._is_of_others(body))
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -141,31 +77,60 @@ class Timing:
         """The functions of the files that open regions which do something."""
         return Named(self.evaluator.project, self.homes, does)
 
-    def _calling(self, does: Callable[[str], object], known: Named | None = None) -> Named:
-        """Those which call what does something, and those that call them."""
+    def _calling(
+        self,
+        does: Callable[[str], object],
+        known: Named | None = None,
+        counts: Callable[[Body], bool] = lambda body: True,
+    ) -> Named:
+        """Those which call what does something, as far as it counts there, and those that call them."""
         found = known or self._doing(lambda module, definition: False)
         for _ in range(_ROUNDS):
-            before, found = found, self._doing(partial(_leads, does, found))
+            before, found = found, self._doing(partial(_leads, does, found, counts))
             if found.found == before.found:
                 break
         return found
 
-    def is_replay(self, name: str, module: Module) -> bool:
-        """Whether what has this name in a module launches a graph."""
-        return self.replaying.match(name) is not None or self.replays.has(name, module)
+    def is_replay(self, name: str, body: Body) -> bool:
+        """Whether what has this name in a function launches a graph of these regions."""
+        if self.replaying.match(name) is not None and not self._is_of_others(body):
+            return True
+        return self.replays.has(name, body.module)
+
+    def _is_of_others(self, body: Body) -> bool:
+        """Whether a function, the class around it or its file opens regions, and none of these: it has other graphs."""
+        others, own = (self._units(places, body.module) for places in (self.others, self.places))
+        name = body.qualname
+        around = (name.partition(".<locals>")[0], name.partition(".")[0], "")
+        return any(unit in others and unit not in own for unit in around)
+
+    def _units(self, places: dict[Path, set[int]], module: Module) -> set[str]:
+        """The functions and classes of a file in which lines lie, and the file itself as an empty name."""
+        if not places.get(module.path):
+            return set()
+        key = (id(places), module)
+        if key not in self._known_units:
+            found = {""}
+            for definition in module.index.all_functions():
+                if _lies_in(definition.segment, places, module):
+                    found |= {definition.qualname, definition.qualname.partition(".")[0]}
+            self._known_units[key] = found
+        return self._known_units[key]
 
     def _keys(self) -> Iterator[Key]:
         """The keys by which functions that capture or replay pick a graph."""
         for module in self.homes:
             for definition in module.index.all_functions():
                 calls = _all_calls(module, definition.segment)
-                if self._opens(module, definition.segment) or any(self.is_replay(c.name, module) for c in calls):
+                if self._opens(module, definition.segment) or any(
+                    self.is_replay(c.name, Body(module, definition)) for c in calls
+                ):
                     yield from keys_in(module.source_of(definition.segment))
             for segment in module.index.statements:
                 yield from keys_in(module.source_of(segment))
 
     def _opens(self, module: Module, segment: Segment) -> bool:
-        return any(segment.first <= line <= segment.last for line in self.places.get(module.path, ()))
+        return _lies_in(segment, self.places, module)
 
     def of(self, written: Written) -> When:
         """When a statement runs."""
@@ -211,7 +176,7 @@ class Timing:
             owner = "" if call.owner in _OWN else call.owner
             found[owner] = max(found.get(owner, When.NEVER), self._when(around, call.line, call.loops, depth))
         if not found or not self._is_shared(name):
-            return max(found.values(), default=When.MAYBE)
+            return max(found.values(), default=When.UNCALLED)
         own = found.pop("", When.NEVER)
         return max(own, min(When.MAYBE, *found.values())) if found else own
 
@@ -225,24 +190,25 @@ class Timing:
             return When.NEVER
         earlier = [c for c in openings if c.line < line and (c.is_conditional or not set(c.loops) & set(loops))]
         if earlier:
-            return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name, body.module)])
+            return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name, body)])
         if openings and body.definition is None and not body.inner:
             return When.NEVER  # a script that has not come to its capture
-        again = [c for c in openings if not c.is_conditional]
-        if not again and any(self._replays_earlier(c, openings, loops, body.module) for c in calls):
+        again, opens = [c for c in openings if not c.is_conditional], bool(openings)
+        openings += [c for c in calls if c.line > line and self.captures.may_have(c.name, body.module)]
+        if not again and any(self._replays_earlier(c, openings, loops, body) for c in calls):
             return When.SURELY
-        return When.NEVER if openings else None
+        return When.NEVER if opens else None
 
     def _may_open(self, call: Called, line: int, module: Module) -> bool:
         """Whether a call may lead to a capture; before a line, whether it does: a setup is called `finalize`, too."""
         return (self.opening.has if call.line < line else self.opening.may_have)(call.name, module)
 
-    def _replays_earlier(self, call: Called, openings: list[Called], loops: Loops, module: Module) -> bool:
+    def _replays_earlier(self, call: Called, openings: list[Called], loops: Loops, body: Body) -> bool:
         """Whether a call launches a graph that an earlier run has captured: neither it nor what comes with it does."""
         earlier = [one.branches for one in openings if one.line < call.line]
-        if not self.is_replay(call.name, module) or _comes_before(earlier, call.branches):
+        if not self.is_replay(call.name, body) or _comes_before(earlier, call.branches):
             return False
-        return bool(set(call.loops) & set(loops)) or not self.captures.may_have(call.name, module)
+        return bool(set(call.loops) & set(loops)) or not self.captures.may_have(call.name, body.module)
 
     @staticmethod
     def _behind(line: int, loops: Loops, openings: list[Called], replays: list[Called]) -> When:
@@ -259,8 +225,11 @@ class Timing:
         return When.NEVER if again and min(again) <= min(one.line for one in following) else When.SURELY
 
     def _regions_in(self, body: Body) -> Iterator[Called]:
-        """The regions that open in a function, as if they were calls."""
-        for line in self.places.get(body.module.path, ()):
+        """The regions that open in a function, as if they were calls; others count beside one of these."""
+        if self._is_of_others(body):
+            return
+        path = body.module.path
+        for line in self.everywhere.get(path, ()):
             for segment in [body.definition.segment] if body.definition is not None else body.module.index.statements:
                 if segment.first <= line <= segment.last:
                     yield from (
@@ -270,17 +239,32 @@ class Timing:
                     )
 
     def _is_shared(self, name: str) -> bool:
-        """Whether functions of several files have a name, so that nobody knows whose is called on an object."""
+        """Whether several files have functions of a name, or tensors a method: nobody knows whose is called."""
         if name not in self._shared:
-            self._shared[name] = len([*islice(self.evaluator.project.answering(HoldsAny([f"def {name}("])), 2)]) > 1
+            homes = islice(self.evaluator.project.answering(HoldsAny([f"def {name}("])), 2)
+            self._shared[name] = self.evaluator.catalogue.method(name) is not None or len([*homes]) > 1
         return self._shared[name]
 
     def _callers(self, body: Body, name: str) -> Iterator[tuple[Body, Called]]:
         for module in dict.fromkeys((body.module, *self.homes)):
             for definition, segment in segments_with(module, name, is_word):
                 for called in calls_in(module.source_of(segment), segment.first - 1):
-                    if called.name == name:
+                    if called.name == name and may_call(module, segment, called, body):
                         yield Body(module, definition, called.inner), called
+
+
+def _lies_in(segment: Segment, places: dict[Path, set[int]], module: Module) -> bool:
+    """Whether one of some lines lies in a segment of a module."""
+    return any(segment.first <= line <= segment.last for line in places.get(module.path, ()))
+
+
+def _places_of(regions: Iterable[OpenRegion]) -> dict[Path, set[int]]:
+    """The files and lines where regions open that are not declared."""
+    found: dict[Path, set[int]] = {}
+    for opened in regions:
+        if opened.region.entry is None:
+            found.setdefault(Path(opened.region.path), set()).add(opened.region.line)
+    return found
 
 
 def _comes_before(taken: list[Branches], here: Branches) -> bool:
@@ -293,12 +277,21 @@ def _comes_before(taken: list[Branches], here: Branches) -> bool:
         found |= both
 
 
-def _leads(does: Callable[[str], object], known: Named, module: Module, definition: Definition) -> bool:
-    """Whether a function is one that is known, or calls such a one, or what does something."""
-    if (module, Body(module, definition).called_as) in known.found:
+def _leads(
+    does: Callable[[str], object],
+    known: Named,
+    counts: Callable[[Body], bool],
+    module: Module,
+    definition: Definition,
+) -> bool:
+    """Whether a function is one that is known, or calls such a one, or what does something, where that counts."""
+    body = Body(module, definition)
+    if (module, body.called_as) in known.found:
         return True
     calls = _all_calls(module, definition.segment)
-    return any(does(call.name) or known.has(call.name, module) for call in calls)
+    if any(known.has(call.name, module) for call in calls):
+        return True
+    return any(does(call.name) for call in calls) and counts(body)
 
 
 def _is_of_new(written: Written) -> bool:

@@ -1,0 +1,85 @@
+"""What a program asserts of its captures: what hangs on the opposite is told in a low voice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+from graphlint.finding import Confidence
+
+_PROGRAM = """# file: program.py
+import torch
+
+def prologue(x, padded):
+    if not padded:
+        x.sum().item()
+    return x + 1
+
+class Step:
+    def __init__(self, config):
+        self.unpad = config.unpad
+
+    def run(self, x):
+        if self.unpad:
+            x.max().item()
+        return x
+
+def capture(args, config, x: torch.Tensor):
+    step = Step(config)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        prologue(x, args.pad_all)
+        step.run(x)
+
+# file: main.py
+from program import capture
+
+def main(args, config, x):
+    {asserted}
+    capture(args, config, x)
+"""
+_LINES = {"pad_all": 5, "unpad": 14}
+
+
+def _sure(tmp_path: Path, asserted: str) -> set[str]:
+    """The flags on which something hangs that is told aloud."""
+    report = analyse(tmp_path, _PROGRAM.format(asserted=asserted), confidence=Confidence.MEDIUM).report
+    return {flag for flag, line in _LINES.items() if line in {found.span.line for found in report.findings}}
+
+
+@pytest.mark.parametrize(
+    ("asserted", "left"),
+    [
+        pytest.param("pass", {"pad_all", "unpad"}, id="nothing"),
+        pytest.param("assert not (args.use_cuda_graph and args.unpad)", {"pad_all"}, id="not both"),
+        pytest.param("assert not args.cuda_graphs or args.pad_all", {"unpad"}, id="one needs the other"),
+        pytest.param("if args.unpad:\n        assert not args.use_cuda_graph", {"pad_all"}, id="under a condition"),
+        pytest.param(
+            "if args.use_cuda_graph and args.unpad:\n        raise ValueError(args)", {"pad_all"}, id="an exception"
+        ),
+        pytest.param("assert args.use_cuda_graph == False or args.unpad is False", {"pad_all"}, id="compared"),
+    ],
+)
+def test_what_is_asserted_of_captures_is_no_way_of_one(tmp_path: Path, asserted: str, left: set[str]) -> None:
+    """By the names of flags, as parameters and attributes have them from a configuration."""
+    assert _sure(tmp_path, asserted) == left
+
+
+@pytest.mark.parametrize(
+    "asserted",
+    [
+        pytest.param("assert not args.unpad", id="of everything"),
+        pytest.param("assert not (args.use_cuda_graph and args.other)", id="of another flag"),
+        pytest.param("assert not (args.use_cuda_graph and args.unpad and args.other)", id="of three together"),
+        pytest.param("assert not args.use_cuda_graph or args.unpad", id="the other way round"),
+        pytest.param("if args.other:\n        assert not (args.use_cuda_graph and args.unpad)", id="only sometimes"),
+        pytest.param(
+            "try:\n        assert not (args.use_cuda_graph and args.unpad)\n    except AssertionError:\n        pass",
+            id="caught",
+        ),
+    ],
+)
+def test_other_assertions_exclude_nothing(tmp_path: Path, asserted: str) -> None:
+    """What does not speak of captures, or leaves open whether there is one."""
+    assert "unpad" in _sure(tmp_path, asserted)
