@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
+
+_INSTALLED = {"site-packages", "dist-packages"}  # folders of packages
 
 
 def tensor_type(dtype: str, shape: Iterable[int]) -> str:
@@ -127,3 +130,8 @@ class Contract:
     draws: bool = False
     shares: tuple[str, ...] = ()
     workspaces: tuple[Workspace, ...] = ()
+
+    @property
+    def own_values(self) -> list[HostValue]:
+        """Those that code of the user reads; which ones its libraries read hangs on what is installed."""
+        return [one for one in self.values if not _INSTALLED & {*PurePath(one.path).parts}]

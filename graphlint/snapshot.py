@@ -93,7 +93,7 @@ def _entry(contract: Contract) -> dict[str, Any]:
     """What is written down of a graph: each part by name, without places."""
     return {
         "buffers": {name: _buffer(one) for name, one in _named(contract.buffers)},
-        "values": {_value(one): one.value for one in contract.values},
+        "values": {_value(one): one.value for one in contract.own_values},
         "outputs": {name: one.type for name, one in _named(contract.outputs)},
         "shares": dict.fromkeys(contract.shares, "memory"),
         "workspaces": {one.name: one.lies for one in contract.workspaces},
@@ -140,6 +140,6 @@ def changes(known: dict[str, Any], contracts: Iterable[Contract], file: str) -> 
 def _places(contract: Contract) -> dict[tuple[str, str], Span]:
     """Where each part is used: the first line that reads or writes a buffer or hands it over, or reads a value."""
     used = {("buffers", name): one.uses[0] for name, one in _named(contract.buffers) if one.uses}
-    read = {("values", _value(one)): one for one in contract.values}
+    read = {("values", _value(one)): one for one in contract.own_values}
     handed = {("workspaces", one.name): one for one in contract.workspaces}
     return {key: Span(one.path, one.line) for key, one in (used | read | handed).items()}

@@ -12,7 +12,6 @@ from graphlint.report.place import counted, shown_place
 
 NAMELESS = "(no name)"
 _BEGINNING = "  "
-_INSTALLED = {"site-packages", "dist-packages"}  # folders of packages
 
 
 def tables(report: Report, base: Path) -> Iterator[str]:
@@ -34,10 +33,10 @@ def lines(contract: Contract, base: Path) -> Iterator[str]:
     for one in contract.workspaces:
         handed = f"handed to it at {shown_place(one.path, one.line, base)}, lies {one.lies}"
         rows.append(("workspace", one.name, "", "", handed))
-    own = [one for one in contract.values if not _INSTALLED & {*Path(one.path).parts}]
-    rows += [("value", one.name, one.value, "", shown_place(one.path, one.line, base)) for one in own]
+    for value in contract.own_values:
+        rows.append(("value", value.name, value.value, "", shown_place(value.path, value.line, base)))
     yield from aligned(rows)
-    if others := len(contract.values) - len(own):
+    if others := len(contract.values) - len(contract.own_values):
         yield f"{_BEGINNING}and {counted(others, 'value')} that installed packages read"
     if contract.draws:
         yield f"{_BEGINNING}draws random numbers"
