@@ -17,7 +17,7 @@ from graphlint.rulebook import Rulebook
 MARKER = "graphlint:"
 DIRECTIVE = re.compile(r"#\s*graphlint:\s*(?P<word>[\w-]*)(?P<brackets>\[[^]#]*]?)?(?P<reason>[^#]*)")
 UNUSED = "GL002"
-UNREADABLE = (tokenize.TokenError, SyntaxError)
+UNREADABLE = (tokenize.TokenError, SyntaxError, ValueError)  # the last where a text holds half a character
 LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
 
 

@@ -24,10 +24,11 @@ class Lines:
 
     def __init__(self, told: Told) -> None:
         way = _Monitor if hasattr(sys, "monitoring") else _Tracer
-        self._way: _Way = way(told)
+        self._told = told
+        self._way: _Way = way(self._line)
         self._thread: int | None = None  # that listens, while it does
         self._find = _loader._find_and_load
-        self._is_collecting = False  # and would listen otherwise
+        self._is_collecting = False  # and listens no less, since a search that ends the tracing ends the process
 
     def start(self) -> None:
         if self._way.start():
@@ -65,15 +66,18 @@ class Lines:
         finally:
             self._way.resume()
 
+    def _line(self, frame: FrameType, line: int) -> None:
+        if not self._is_collecting:
+            self._told(frame, line)
+
     def _collects(self, phase: str, _counts: object) -> None:
         """Reference cycles are searched for whenever there may be some: what follows from it is nobody's code."""
         if phase == "start" and self._thread == threading.get_ident():
-            self._is_collecting = self._way.pause()
+            self._is_collecting = True
 
     def _collected(self, phase: str, _counts: object) -> None:
-        if phase == "stop" and self._is_collecting and self._thread == threading.get_ident():
+        if phase == "stop" and self._thread == threading.get_ident():
             self._is_collecting = False
-            self._way.resume()
 
 
 class _Way(Protocol):

@@ -57,7 +57,7 @@ class Builtins(Captures):
 
     def _rounds(self, values: Sequence[Object], body: Callable[[Object], None]) -> None:
         """Run a body for the first of some values."""
-        self.ledger.is_cut = self.ledger.is_cut or len(values) > MAX_ROUNDS
+        self.ledger.is_cut = self.ledger.is_cut or bool(values[MAX_ROUNDS : MAX_ROUNDS + 1])  # may have no length
         for value in values[:MAX_ROUNDS]:
             body(value)
 
