@@ -17,7 +17,7 @@ from graphlint.rulebook import Rulebook
 MARKER = "graphlint:"
 DIRECTIVE = re.compile(r"#\s*graphlint:\s*(?P<word>[\w-]*)(?P<brackets>\[[^]#]*]?)?(?P<reason>[^#]*)")
 UNUSED = "GL002"
-UNREADABLE = (tokenize.TokenError, SyntaxError, ValueError)  # the last where a text holds half a character
+UNREADABLE = (tokenize.TokenError, SyntaxError, ValueError, MemoryError)  # what tokens of odd texts end with
 LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
 
 

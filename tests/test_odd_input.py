@@ -13,6 +13,8 @@ from pathspec import GitIgnoreSpec
 
 from graphlint.globs import compile_globs, is_valid_glob
 from graphlint.reading.reads import content
+from graphlint.static.life.ledger import tensors_in
+from graphlint.static.life.objects import Container, Tensor
 from graphlint.static.syntax.nesting import MAX_BRACKETS, MAX_BRANCHES, MAX_DEPTH, too_deep
 from graphlint.values import MAX_SIZE, Const, Host, Mapping, Sequence, Value
 from graphlint.values.bounds import is_small
@@ -272,3 +274,13 @@ def test_a_file_that_is_gone_is_an_error_of_the_system(tmp_path: Path) -> None:
     """Whoever reads it tells so."""
     with pytest.raises(FileNotFoundError):
         content(tmp_path / "gone.py")
+
+
+def test_what_several_containers_share_is_looked_through_once() -> None:
+    """Containers that hold each other twice lead to few tensors in many ways, and one may lead to itself."""
+    tensor = Tensor()
+    held = Container(elements=[tensor, tensor])
+    held.elements.append(held)
+    for _ in range(60):
+        held = Container(elements=[held, held])
+    assert [tensor, tensor] == list(tensors_in([held]))

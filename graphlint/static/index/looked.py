@@ -192,7 +192,7 @@ def _code(text: str) -> Mapping[int, str] | None:
                 found |= {line: lines[line - 1] for line in range(first, last)}  # of a string
                 found[last] = lines[last - 1][:end]
                 statement.append(token)
-    except (tokenize.TokenError, SyntaxError, ValueError):
+    except (tokenize.TokenError, SyntaxError, ValueError, MemoryError):
         return None
     return {line: code for line, code in found.items() if code}
 

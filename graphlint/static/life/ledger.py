@@ -381,13 +381,13 @@ class Ledger:
                 listener.worked(things, place)
 
 
-def tensors_in(value: Object) -> Iterator[Thing]:
-    """What may be a tensor in a value and the containers in it."""
-    if isinstance(value, Container):
-        for held in value.values():
-            yield from tensors_in(held)
-    elif isinstance(value, list):
-        for held in value:
-            yield from tensors_in(held)
+def tensors_in(value: Object, seen: set[int] | None = None) -> Iterator[Thing]:
+    """What may be a tensor in a value and the containers in it, each of which is looked through once."""
+    if isinstance(value, (Container, list)):
+        seen = set() if seen is None else seen
+        if id(value) not in seen:
+            seen.add(id(value))
+            for held in value.values() if isinstance(value, Container) else value:
+                yield from tensors_in(held, seen)
     elif isinstance(value, Thing) and not isinstance(value, (Instance, Made)) and value.presumed is None:
         yield value
