@@ -34,7 +34,7 @@ def is_alive(process: int) -> bool:
     """A process that nobody has waited for yet does not live."""
     try:
         return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it goes while it is asked for
         return False
 
 
