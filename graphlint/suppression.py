@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -12,12 +11,12 @@ from pathlib import Path
 
 from graphlint.errors import nearest
 from graphlint.finding import Finding, Span
+from graphlint.reading.tokens import tokens_of
 from graphlint.rulebook import Rulebook
 
 MARKER = "graphlint:"
 DIRECTIVE = re.compile(r"#\s*graphlint:\s*(?P<word>[\w-]*)(?P<brackets>\[[^]#]*]?)?(?P<reason>[^#]*)")
 UNUSED = "GL002"
-UNREADABLE = (tokenize.TokenError, SyntaxError, ValueError, MemoryError)  # what tokens of odd texts end with
 LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
 
 
@@ -56,10 +55,7 @@ def parse(text: str) -> tuple[Suppression, ...]:
     """The ignore comments of a source text; a text that is not Python has none."""
     if MARKER not in text:
         return ()
-    try:
-        return tuple(read_comments(list(tokenize.generate_tokens(io.StringIO(text).readline))))
-    except UNREADABLE:
-        return ()
+    return tuple(read_comments(tokens_of(text) or []))
 
 
 def apply(

@@ -7,7 +7,6 @@ docstrings say nothing. Of a function that nobody has looked into, any text says
 from __future__ import annotations
 
 import importlib.util
-import io
 import tokenize
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from itertools import accumulate, takewhile
 from typing import Any, TypeAlias, TypeVar
 
 from graphlint.reading.record import Lines
+from graphlint.reading.tokens import tokens_of
 from graphlint.static.syntax.outline import outline
 from graphlint.static.syntax.trees import is_python
 
@@ -178,22 +178,22 @@ def _aligned(old: str, new: str) -> Lines | None:
 @lru_cache(_KEPT)
 def _code(text: str) -> Mapping[int, str] | None:
     """The lines of code of a text, without comments and prose; what ends a statement ends in a line break."""
+    tokens = tokens_of(text)
+    if tokens is None:
+        return None
     lines = text.split("\n")
     found: dict[int, str] = {}
     statement: list[tokenize.TokenInfo] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.NEWLINE and statement:
-                found |= _prose(statement[0]) if len(statement) == 1 else {}
-                found[statement[-1].end[0]] += "\n"
-                statement = []
-            elif token.type not in _LAYOUT:
-                (first, _), (last, end) = token.start, token.end
-                found |= {line: lines[line - 1] for line in range(first, last)}  # of a string
-                found[last] = lines[last - 1][:end]
-                statement.append(token)
-    except (tokenize.TokenError, SyntaxError, ValueError, MemoryError):
-        return None
+    for token in tokens:
+        if token.type == tokenize.NEWLINE and statement:
+            found |= _prose(statement[0]) if len(statement) == 1 else {}
+            found[statement[-1].end[0]] += "\n"
+            statement = []
+        elif token.type not in _LAYOUT:
+            (first, _), (last, end) = token.start, token.end
+            found |= {line: lines[line - 1] for line in range(first, last)}  # of a string
+            found[last] = lines[last - 1][:end]
+            statement.append(token)
     return {line: code for line, code in found.items() if code}
 
 
