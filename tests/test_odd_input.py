@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from random import Random
 
 import pytest
+from forked import run
 from pathspec import GitIgnoreSpec
 
 from graphlint.globs import compile_globs, is_valid_glob
@@ -18,10 +18,6 @@ from graphlint.static.life.objects import Container, Tensor
 from graphlint.static.syntax.nesting import MAX_BRACKETS, MAX_BRANCHES, MAX_DEPTH, too_deep
 from graphlint.values import MAX_SIZE, Const, Host, Mapping, Sequence, Value
 from graphlint.values.bounds import is_small
-
-CHECKOUT = Path(__file__).resolve().parent.parent
-SECONDS = 120
-MEMORY = 3 << 30
 
 REGION = """\
 import torch
@@ -85,19 +81,7 @@ def program(body: str) -> str:
 def look(folder: Path, *arguments: str) -> tuple[int, str]:
     """Run `check` beside a program with a mistake."""
     (folder / "neighbour.py").write_text(NEIGHBOUR)
-    ended = subprocess.run(
-        [sys.executable, "-c", _LIMITED, "check", *arguments],
-        cwd=folder, env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True, timeout=SECONDS,
-    )  # fmt: skip
-    return ended.returncode, ended.stdout + ended.stderr
-
-
-_LIMITED = f"""
-import resource
-resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
-from graphlint.cli import main
-main()
-"""
+    return run(folder, "check", *arguments)
 
 
 @pytest.mark.parametrize("name", DEEP)
