@@ -27,7 +27,7 @@ LAYERS: dict[str, list[set[str]]] = {
         {"life", "regions"},
     ],
     "graphlint.runtime": [{"trace"}, {"compare", "device"}, {"watch"}, {"judge"}, {"examine"}, {"session"}],
-    "graphlint.runtime.device": [{"backend"}, {"cuda", "emulator"}],
+    "graphlint.runtime.device": [{"backend", "launched", "loading"}, {"cuda", "emulator"}],
     "graphlint.testing": [{"options"}, {"settings", "verdict"}, {"asserting", "emulation"}, {"plugin"}],
 }
 CIRCLES = ("graphlint.static.interpreter",)  # packages whose own modules may import each other in a circle

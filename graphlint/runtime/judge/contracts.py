@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,14 +10,13 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from graphlint.contract import Buffer, Contract, HostValue, Output, Refresh, Use, Workspace, distinct
 from graphlint.runtime.compare.holders import Scope
 from graphlint.runtime.compare.reach import Walk, names_in
 from graphlint.runtime.judge.workspaces import Given, Workspaces
 from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Internal
-from graphlint.runtime.trace.frames import MISSING, local, running
+from graphlint.runtime.trace.frames import MISSING, as_written, local, running
 from graphlint.runtime.trace.host_values import SCALARS
 from graphlint.runtime.trace.operators import Call, storage_key
 from graphlint.runtime.trace.places import caller_stack, is_user_code, shown
@@ -42,8 +40,6 @@ class Draft:
     """
 
     capture: Capture
-    internals: dict[int, Internal]  # with what compiled code takes
-    made: list[weakref.ref[torch.Tensor]]  # the tensors over them
     buffers: dict[int, External]  # what is there when it ends, or its pool
     of: str = ""
     names: dict[int, str] = field(default_factory=dict)
@@ -70,10 +66,6 @@ class Contracts:
         # Memory of graphs, by storage and by address, since the storages over that of a tree change.
         self._made: dict[int, tuple[Draft, Internal]] = {}
         self._streams: dict[int, str] = {0: _DEFAULT}
-        # Memory that compiled code takes in the capture that is under way, and its tensors.
-        self._taken: dict[int, tuple[Internal, weakref.ref[torch.Tensor]]] = {}
-        watch.began.append(lambda _capture: self._taken.clear())
-        watch.compiled.allocated.append(self._allocated)
         watch.ended.append(self._ended)
         watch.replaying.append(self._replaying)
         watch.recorder.eager.append(self._ran)
@@ -81,12 +73,10 @@ class Contracts:
     def _ended(self, capture: Capture) -> None:
         if not capture.is_healthy or capture.refusals:
             return
-        taken = {key: internal for key, (internal, _) in self._taken.items()}
-        made = [*capture.made, *(tensor for _, tensor in self._taken.values())]
-        found = ((key, one, self._maker(key, one)) for key, one in capture.externals.items() if key not in taken)
+        found = ((key, one, self._maker(key, one)) for key, one in capture.externals.items())
         there = {key: (one, maker) for key, one, maker in found if maker is not None or not one.storage.expired()}
         buffers = {key: one for key, (one, _) in there.items()}
-        draft = self._drafts[id(capture)] = Draft(capture, capture.internals | taken, made, buffers)
+        draft = self._drafts[id(capture)] = Draft(capture, buffers)
         self._name(draft)
         for key, (_, maker) in there.items():
             self._users.setdefault(key, []).append(draft)
@@ -95,15 +85,8 @@ class Contracts:
                 maker.lent.add(key)
                 if maker.replayed:
                     draft.written[key] = {*maker.replayed}
-        for key, internal in draft.internals.items():
+        for key, internal in draft.capture.internals.items():
             self._made |= dict.fromkeys(filter(None, (key, internal.address)), (draft, internal))
-
-    def _allocated(self, tensor: torch.Tensor) -> None:
-        """Compiled code has taken memory."""
-        if self.watch.recorder.capture is not None:
-            one = tensor.untyped_storage()
-            taken = Internal(StorageWeakRef(one), (), one.data_ptr(), one.nbytes(), "", is_of_factory=False)
-            self._taken[one._cdata] = taken, weakref.ref(tensor)
 
     def _maker(self, key: int, external: External) -> Draft | None:
         """Of which living graph memory is: its pool keeps that on a device, and on the emulator what somebody holds."""
@@ -118,14 +101,14 @@ class Contracts:
         """Find the names that lead to memory of the graph, from where the program is."""
         target = self.watch.roots  # what is captured, where no line of the program does it, and its arguments
         draft.of = target[0][0] if target else ""
-        made = {storage_key(tensor) for reference in draft.made if (tensor := reference()) is not None}
+        made = {storage_key(tensor) for reference in draft.capture.made if (tensor := reference()) is not None}
         sought = (draft.buffers.keys() | made) - draft.names.keys()
         with self.watch.paused():
             walk = Walk(target or _roots(running()), _LIMIT, sought)
             given = {storage_key(one) for one in Walk(target[1:], _LIMIT).tensors}
         for tensor in walk.tensors:
             key = storage_key(tensor)
-            if key in draft.buffers or key in draft.internals:
+            if key in draft.buffers or key in draft.capture.internals:
                 if draft.names.setdefault(key, name := walk.names[id(tensor)]) == name:
                     draft.shapes.setdefault(key, tuple(tensor.shape))
                 if isinstance(tensor, torch.nn.Parameter):
@@ -217,7 +200,7 @@ def _place(capture: Capture, operation: CapturedOperator) -> tuple[str, int]:
 def _roots(frames: Iterable[FrameType]) -> Iterator[tuple[str, object]]:
     """What the running functions of the program can name."""
     for frame in frames:
-        code = frame.f_code
+        code = as_written(frame.f_code)
         if not is_user_code(code.co_filename):
             continue
         is_module = frame.f_locals is frame.f_globals
@@ -290,9 +273,9 @@ def _values(capture: Capture) -> Iterator[HostValue]:
 def _outputs(draft: Draft) -> Iterator[Output]:
     """Tensors in memory of the graph that somebody still holds, one for each piece of memory."""
     seen = set()
-    for reference in draft.made:
+    for reference in draft.capture.made:
         tensor = reference()
         key = storage_key(tensor) if tensor is not None else 0
-        if tensor is not None and key in draft.internals and key not in seen:
+        if tensor is not None and key in draft.capture.internals and key not in seen:
             seen.add(key)
             yield Output(draft.names.get(key, ""), dtype_name(tensor.dtype), tuple(tensor.shape), tensor.nbytes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
+from typing import Any
 
 MISSING = object()
 _OWN_REFERENCES = 3  # to a copy of variables: the frame's, ours, and the one that counts
@@ -30,3 +31,10 @@ def running() -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+def as_written(code: CodeType) -> CodeType:
+    """What a program wrote, where torch runs in its place what it compiles: that has names of its own."""
+    compiler: Any = sys.modules.get("torch._dynamo.utils")
+    known: CodeType | None = compiler.orig_code_map.get(code) if compiler is not None else None
+    return known or code

@@ -16,6 +16,7 @@ from graphlint.runtime.trace.containers import elements
 from graphlint.runtime.trace.places import Stack
 
 COLLECTIVE = "c10d"  # the namespace of what several ranks run together
+KERNELS = "triton_kernels"  # and of what goes by no operator of its own
 _COPIES = ("aten::copy_", "aten::_to_copy")
 _STATISTICS = slice(3, 5)  # of a batch norm: running ones, which it writes in training and does not declare
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})

@@ -22,7 +22,7 @@ from graphlint.runtime.device.backend import ACTIVE, NOT_CAPTURING, Backend
 from graphlint.runtime.trace.capture import Capture, CapturedOperator, External, Internal, Refusal
 from graphlint.runtime.trace.extents import covered, joined
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
-from graphlint.runtime.trace.operators import Call, Traced, storage_key, tensors
+from graphlint.runtime.trace.operators import KERNELS, Call, Traced, storage_key, tensors
 from graphlint.runtime.trace.places import Stack, libraries_between, user_stack, waiting_frame
 from graphlint.runtime.watch.decisions import decided
 from graphlint.runtime.watch.eager_values import EagerValues, Site, site_of
@@ -122,6 +122,8 @@ class Recorder(DispatchMode):
             result = call.func(*call.args, **call.kwargs)
             self.values.keep(site, result)
             return result, True
+        if call.operator.namespace == KERNELS:
+            return call.func(*call.args, **call.kwargs), False
         is_known = call.operator.namespace in ("aten", "prims")  # another one may not bear to be run twice
         if not is_known or not torch.cuda.is_initialized() or torch._C._cuda_get_sync_debug_mode():
             return call.func(*call.args, **call.kwargs), True
@@ -179,6 +181,16 @@ class Recorder(DispatchMode):
             capture.operations.append(
                 CapturedOperator(function, user_stack(sys._getframe()), now, now, is_outside=True)
             )
+
+    def allocated(self, tensor: torch.Tensor) -> None:
+        """Memory was taken without an operator."""
+        if self.capture is not None and _is_capturing():
+            one = tensor.untyped_storage()
+            reference = StorageWeakRef(one)
+            self.capture.internals[one._cdata] = Internal(
+                reference, (), one.data_ptr(), one.nbytes(), "", is_of_factory=False
+            )
+            self.capture.made.append(weakref.ref(tensor))
 
     def _go_on(self, capture: Capture, call: Call, stack: Stack) -> object:
         """What eager gave for a refused operator, so that one run finds all causes; else the error goes its way."""

@@ -20,12 +20,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from graphlint.finding import Region
 from graphlint.runtime.device.backend import ACTIVE, Backend, Refused
 from graphlint.runtime.trace.capture import Capture, Refusal
-from graphlint.runtime.trace.places import (
-    Stack,
-    caller_stack,
-    user_stack,
-    waiting_frame,
-)
+from graphlint.runtime.trace.places import Stack, caller_stack, user_stack, waiting_frame
 from graphlint.runtime.watch.autocasts import Autocasts
 from graphlint.runtime.watch.bindings import RecordedBindings
 from graphlint.runtime.watch.calls import Calls
@@ -33,6 +28,7 @@ from graphlint.runtime.watch.clocks import Clocks
 from graphlint.runtime.watch.compiled import Compiled
 from graphlint.runtime.watch.failures import is_own, raised, unmodelled
 from graphlint.runtime.watch.hooks import Hooks
+from graphlint.runtime.watch.launches import Launches
 from graphlint.runtime.watch.openings import COMPILED, GRAPH, GRAPHED, Openings
 from graphlint.runtime.watch.process import Process
 from graphlint.runtime.watch.recorder import Recorder, first_line
@@ -69,6 +65,7 @@ class Watch:
         self.autocasts = Autocasts()
         self.calls = Calls(self.recorder)
         self.compiled = Compiled(self.driver, self.openings)
+        self.compiled.allocated.append(self.recorder.allocated)
         self.recorder.before.append(self.compiled.trees.uses)
         self.compiled.beginning.append(lambda _stack: self._while_compiling(RecordedBindings.pause))
         self.compiled.ended.append(lambda: self._while_compiling(RecordedBindings.resume))
@@ -104,7 +101,8 @@ class Watch:
             (graph, "reset", self._around_reset(graph.reset)),
             (torch.nn.Module, "train", self._around_train(torch.nn.Module.train)),
         ]
-        with patched(patches), self.compiled.watching(), self.recorder, self.calls.following():
+        kernels = Launches().watching() if self.driver.is_real else contextlib.nullcontext()
+        with patched(patches), kernels, self.compiled.watching(), self.recorder, self.calls.following():
             yield
 
     def _region(self, stack: Stack) -> Region:

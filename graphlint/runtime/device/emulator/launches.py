@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import inspect
 import os
-import re
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -19,18 +14,18 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from graphlint.runtime.device.emulator.kernels import not_modelled
+from graphlint.runtime.device.launched import operator_of
+from graphlint.runtime.device.loading import Loading
 
 _INTERPRETER, _TUNER = "triton.runtime.interpreter", "triton.runtime.autotuner"
-_SCHEMA = "(Tensor(a!)[] tensors, int launch) -> ()"
 
 Run = Callable[[list[torch.Tensor]], None]
 
 
-class Launches(importlib.abc.MetaPathFinder):
+class Launches:
     """Waits until a program imports Triton; each kernel is an operator then, and each way of launching it a number."""
 
     def __init__(self) -> None:
-        self._library = torch.library.Library("triton_kernels", "DEF")
         self._operators: dict[int, tuple[object, Any]] = {}  # by kernel, which stays alive
         self._numbers: dict[tuple[object, ...], int] = {}
         self._runs: list[Run] = []
@@ -38,21 +33,9 @@ class Launches(importlib.abc.MetaPathFinder):
     def listen(self) -> None:
         """From now on, kernels are decorated for the interpreter."""
         os.environ["TRITON_INTERPRET"] = "1"
-        sys.meta_path.insert(0, self)
+        Loading(_INTERPRETER, self._loaded).listen()
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != _INTERPRETER:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader.exec_module = functools.partial(self._load, spec.loader.exec_module)  # type: ignore[method-assign]
-        return spec
-
-    def _load(self, load: Callable[[ModuleType], None], module: ModuleType) -> None:
-        load(module)
+    def _loaded(self, module: ModuleType) -> None:
         executor: Any = vars(module)["GridExecutor"]
         executor.__call__ = self._launching(executor.__call__)
         # Which configuration is the fastest is no question here; the first one is as good, and no driver is asked.
@@ -87,29 +70,26 @@ class Launches(importlib.abc.MetaPathFinder):
             number = self._numbers.setdefault(key, len(self._runs))
             if number == len(self._runs):
                 self._runs.append(run)
-            self._operator(executor.fn)([one for one in flat if isinstance(one, torch.Tensor)], number)
+            given = [one for one in flat if isinstance(one, torch.Tensor)]
+            self._operator(executor.fn)(given, written=given, launch=number)
 
         return launch
 
     def _operator(self, kernel: Any) -> Any:
         """The operator of a kernel, which has its name."""
         if id(kernel) not in self._operators:
-            name = re.sub(r"\W", "_", kernel.__name__)
-            name = f"{name}_{len(self._operators)}" if hasattr(torch.ops.triton_kernels, name) else name
-            self._library.define(name + _SCHEMA)
-            self._library.impl(name, self._run, "CPU")
-            self._library.impl(name, lambda tensors, launch: None, "Meta")
-            self._operators[id(kernel)] = kernel, getattr(torch.ops.triton_kernels, name)
+            bodies = {"CPU": self._run, "Meta": lambda read, *, written, launch: None}
+            self._operators[id(kernel)] = kernel, operator_of(kernel.__name__, bodies)
         return self._operators[id(kernel)][1]
 
-    def _run(self, tensors: list[torch.Tensor], launch: int) -> None:
+    def _run(self, read: list[torch.Tensor], *, written: list[torch.Tensor], launch: int) -> None:
         """Run a kernel on copies that lie on the host, where the interpreter looks for them, and copy them back."""
         copies: dict[int, tuple[Any, Any]] = {}
-        for one in tensors:
+        for one in read:
             storage = one.untyped_storage()
             if storage._cdata not in copies:
                 copies[storage._cdata] = storage, torch.UntypedStorage(storage.nbytes()).copy_(storage, False)
-        self._runs[launch]([_placed(one, copies[one.untyped_storage()._cdata][1]) for one in tensors])
+        self._runs[launch]([_placed(one, copies[one.untyped_storage()._cdata][1]) for one in read])
         for storage, copy in copies.values():
             storage.copy_(copy, False)
 
