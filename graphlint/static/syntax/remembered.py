@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import ParamSpec, TypeVar, cast
 
+from graphlint.values import forget_unions
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _MOST = 100_000  # answers of one function, in a process that checks again and again
 _forgets: list[Callable[[], None]] = []
-_forgets_of_runs: list[Callable[[], None]] = []
+_forgets_of_runs: list[Callable[[], None]] = [forget_unions]
 
 
 def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
