@@ -30,7 +30,7 @@ MAX_EXAMPLES = 6  # classes of something that can be another class as well; more
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
 MAX_SIZE = 3000  # values in a value; a short program puts a list into itself, twice, sixty times
-_LARGE = 24  # values in those whose union is kept: what containers share is joined once, not wherever it is in them
+_LARGE = 48  # values in those whose union is kept: what containers share is joined once, not wherever it is in them
 
 
 class Composite(Value):
@@ -290,7 +290,7 @@ def _union(values: tuple[Value, ...]) -> Value:
     return Union(tuple(flat))
 
 
-_kept_union = lru_cache(1 << 14)(_union)
+_kept_union = lru_cache(1 << 11)(_union)
 forget_unions = _kept_union.cache_clear
 
 
