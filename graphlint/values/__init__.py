@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
 
 from graphlint.finding import Confidence
@@ -19,7 +20,7 @@ class Value:
 
     __slots__ = ()
     size = 1  # how many values are in it, itself included
-    height = 0  # how deep containers are in it
+    height = 0  # how deep containers are in it of which more is known than their kind
     is_true: ClassVar[bool] = False  # whether everything of this kind is true
     is_example: ClassVar[bool] = False  # whether it is one of many that a registry may hold
 
@@ -29,6 +30,7 @@ MAX_EXAMPLES = 6  # classes of something that can be another class as well; more
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
 MAX_SIZE = 3000  # values in a value; a short program puts a list into itself, twice, sixty times
+_LARGE = 48  # values in those whose union is kept: what containers share is joined once, not wherever it is in them
 
 
 class Composite(Value):
@@ -40,9 +42,9 @@ class Composite(Value):
     height: int
     _hash: int | None
 
-    def _settle(self, parts: Collection[Value], **known: object) -> None:
+    def _settle(self, parts: Collection[Value], nests: bool = True, **known: object) -> None:
         """Note the parts of a value that is being made, and what else is known of it."""
-        height = max([part.height for part in parts], default=0) + (not isinstance(self, Union))
+        height = max([part.height for part in parts], default=0) + nests
         known |= {"size": 1 + sum([part.size for part in parts]), "height": height, "_hash": None}
         for name, one in known.items():
             object.__setattr__(self, name, one)
@@ -160,7 +162,7 @@ class Sequence(Composite):
     prefix: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
-        self._settle((*self.first, self.element))
+        self._settle((*self.first, self.element), bool(self.first) or self.elements == () or self.element != UNKNOWN)
         if self.size > MAX_SIZE:
             element = union(map(_emptied, (*self.first, *([self.element] if self.elements is None else []))))
             self._settle((element,), elements=None, element=element, prefix=())
@@ -191,7 +193,7 @@ class Mapping(Composite):
 
     def __post_init__(self) -> None:
         held = [value for _, value in self.items] + ([] if self.other is None else [self.other])
-        self._settle((*(key for key, _ in self.items), *held))
+        self._settle((*(key for key, _ in self.items), *held), bool(self.items) or self.other != UNKNOWN)
         if self.size > MAX_SIZE:
             other = union(map(_emptied, held))
             self._settle((other,), items=(), other=other)
@@ -217,7 +219,7 @@ class Union(Composite):
     _all: frozenset[Value] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._settle(self.members, _all=frozenset(self.members))
+        self._settle(self.members, nests=False, _all=frozenset(self.members))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Union) and self._all == other._all
@@ -239,15 +241,11 @@ class Arguments:
         return replace(self, positional=(value, *self.positional))
 
     def keyword(self, name: str) -> Value | None:
-        for key, value in self.keywords:
-            if key == name:
-                return value
-        return None
+        return next((value for key, value in self.keywords if key == name), None)
 
     def all_values(self) -> Iterator[Value]:
         yield from self.positional
-        for _, value in self.keywords:
-            yield value
+        yield from (value for _, value in self.keywords)
         if self.star is not None:
             yield self.star
         if self.double_star is not None:
@@ -264,6 +262,10 @@ def union(values: Iterable[Value]) -> Value:
     values = tuple(values)
     if len(values) == 1:
         return values[0]
+    return _kept_union(values) if sum([value.size for value in values]) > _LARGE else _union(values)
+
+
+def _union(values: tuple[Value, ...]) -> Value:
     flat: dict[Value, None] = {}
     tensors: dict[Place, Tensor] = {}
     kinds: dict[type, dict[Value, None]] = {}
@@ -286,6 +288,10 @@ def union(values: Iterable[Value]) -> Value:
     if not flat or len(flat) > MAX_MEMBERS:
         return UNKNOWN
     return Union(tuple(flat))
+
+
+_kept_union = lru_cache(1 << 11)(_union)
+forget_unions = _kept_union.cache_clear
 
 
 def join(left: Value, right: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -64,9 +65,12 @@ class Rehearsal:
         for path, line in places:
             lines[path].add(line)
         programs = Programs(self.interpreter, list(files))
+        gc.freeze()  # what was made before is not looked through for what a program leaves, which are cycles
         for program in (*programs.around(lines), *programs.pairs()):
             for _ in runs(self.interpreter, program, self._listen):
                 pass
+            gc.collect()
+            gc.freeze()
         return list(self.found.values())
 
     @cached_property

@@ -6,17 +6,27 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import ParamSpec, TypeVar, cast
 
+from graphlint.values import forget_unions
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _MOST = 100_000  # answers of one function, in a process that checks again and again
+_FEW = 200  # of one whose answers are large
 _forgets: list[Callable[[], None]] = []
-_forgets_of_runs: list[Callable[[], None]] = []
+_forgets_of_runs: list[Callable[[], None]] = [forget_unions]
 
 
 def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """The function, with its answers kept until `forget`, or until so many others were given."""
     kept = lru_cache(_MOST)(function)
+    _forgets.append(kept.cache_clear)
+    return cast(Callable[Parameters, Result], kept)
+
+
+def remembered_shortly(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The function, with its last answers kept, for large ones that are asked for again at once."""
+    kept = lru_cache(_FEW)(function)
     _forgets.append(kept.cache_clear)
     return cast(Callable[Parameters, Result], kept)
 

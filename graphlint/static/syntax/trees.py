@@ -8,7 +8,7 @@ import warnings
 from typing import TypeAlias
 
 from graphlint.static.syntax.nesting import MAX_FILE, is_too_long, too_deep
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered_shortly
 
 Problem: TypeAlias = tuple[str, int]  # what is wrong with a source, and at which line
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -53,7 +53,7 @@ def statements(text: str) -> tuple[list[ast.stmt], int]:
     return wrapper.body, 2
 
 
-@remembered
+@remembered_shortly
 def tree_of(source: str) -> ast.stmt | None:
     """The statement of a segment, with lines that count from 1 where it begins; None if it cannot be parsed."""
     if too_deep(source):

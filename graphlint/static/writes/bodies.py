@@ -1,16 +1,14 @@
-"""A function of the program in, the calls in it out; and a name in, the functions that it may mean.
+"""A function of the program in, the calls in it out, and whether one may be a call of another function.
 
 No types are asked: what a method is called on is known by its name alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphlint.reading.questions import HoldsAny
 from graphlint.static.index.module import Definition, Module, Segment
-from graphlint.static.index.project import Project
 from graphlint.static.writes.called import Branches, Called, branches_at, calls_in, imports_in
 
 
@@ -53,33 +51,6 @@ class Body:
                     yield called
 
 
-class Named:
-    """The functions of some modules that do something, by name; a module that defines one of a name means its own."""
-
-    def __init__(self, project: Project, modules: Iterable[Module], does: Callable[[Module, Definition], bool]) -> None:
-        self.project = project
-        defined = [(m, Body(m, one).called_as, does(m, one)) for m in modules for one in m.index.all_functions()]
-        self.defined = {(module, name) for module, name, _ in defined}
-        self.found = {(module, name) for module, name, it_does in defined if it_does}
-        self.names = {name for _, name in self.found}
-        self._theirs: dict[str, bool] = {}
-
-    def may_have(self, name: str, module: Module) -> bool:
-        """Whether what has this name in a module may be one of them."""
-        return (module, name) in self.found if (module, name) in self.defined else name in self.names
-
-    def has(self, name: str, module: Module) -> bool:
-        """Whether what has this name in a module is one of them: in another one, nothing else may have it."""
-        return self.may_have(name, module) and ((module, name) in self.found or self._is_theirs(name))
-
-    def _is_theirs(self, name: str) -> bool:
-        """Whether no other file of the program defines a function of this name."""
-        if name not in self._theirs:
-            homes = {module.path for module, found in self.found if found == name}
-            self._theirs[name] = homes.issuperset(self.project.answering(HoldsAny([f"def {name}("])))
-        return self._theirs[name]
-
-
 def may_call(module: Module, segment: Segment, call: Called, body: Body) -> bool:
     """Whether a call can be one of a function: one at the top level of a module is called by a name for it, or as an
     attribute of a name for its module, and not as a method.
@@ -89,5 +60,6 @@ def may_call(module: Module, segment: Segment, call: Called, body: Body) -> bool
     if not call.owner and module is body.module:
         return True
     name = call.owner or call.name
-    known = {*module.index.imports, *imports_in(module.source_of(segment))}
-    return name in known or (not call.owner and bool(module.index.stars)) or name == body.module.name.rpartition(".")[2]
+    if name in module.index.imports or name in imports_in(module.source_of(segment)):
+        return True
+    return (not call.owner and bool(module.index.stars)) or name == body.module.name.rpartition(".")[2]

@@ -45,7 +45,8 @@ class Steps:
         """Every step whose optimizer has numbers that something changes."""
         for optimizer, place in self.traces.steps.values():
             own = place.function.module
-            modules = dict.fromkeys((own, *self.timing.homes)) if len(self.timing.homes) == 1 else [own]
+            homes = self.timing.homes.modules
+            modules = dict.fromkeys((own, *homes)) if len(homes) == 1 else [own]
             changed = [c for module in modules for c in self._changes(module) if not _is_tensor(optimizer, c.key)]
             if changed:
                 surest = max(one.when for one in changed)

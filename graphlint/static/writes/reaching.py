@@ -11,6 +11,7 @@ from functools import cached_property
 from graphlint.static.domain.contexts import Context, RegionKey
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Module
+from graphlint.static.writes.homes import Homes
 from graphlint.static.writes.timing import Timing
 
 
@@ -30,8 +31,12 @@ class Reaching:
         """When statements run, seen from some regions."""
         if regions not in self._timings:
             opened = [self.evaluator.regions[key] for key in self.evaluator.regions if key in regions]
-            self._timings[regions] = Timing(self.evaluator, self.captured, opened)
+            self._timings[regions] = Timing(self.evaluator, self.captured, opened, self._homes)
         return self._timings[regions]
+
+    @cached_property
+    def _homes(self) -> Homes:
+        return Homes(self.evaluator)
 
     @cached_property
     def everywhere(self) -> Timing:

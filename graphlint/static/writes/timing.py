@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Callable, Iterable, Iterator, Set
-from functools import cached_property, partial
-from itertools import islice
+from collections.abc import Iterable, Iterator, Set
+from functools import cached_property
 from pathlib import Path
 
-from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.index.module import Definition, Module, Segment
-from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.writes.bodies import Body, Named, may_call
+from graphlint.static.index.module import Module
+from graphlint.static.writes.bodies import Body
 from graphlint.static.writes.called import Branches, Called, Loops, calls_in
+from graphlint.static.writes.homes import Caller, Homes, Named, lies_in, places_of
 from graphlint.static.writes.keys import Key, keys_in
 from graphlint.static.writes.stores import Written, stores_to
 
 MAX_CALLERS = 4  # functions that call one another on the way to what writes
 _OWN = ("", "self", "cls")  # what methods are called on that are of the class around
-_ROUNDS = 3  # functions that open a region, those that call these, and so on
 
 
 class When(enum.IntEnum):
@@ -39,57 +36,37 @@ class When(enum.IntEnum):
 class Timing:
     """When statements run, seen from some regions; `captured` are the functions that run in any."""
 
-    def __init__(self, evaluator: Evaluator, captured: Set[tuple[Module, str]], regions: Iterable[OpenRegion]) -> None:
-        self.evaluator = evaluator
+    def __init__(
+        self, evaluator: Evaluator, captured: Set[tuple[Module, str]], regions: Iterable[OpenRegion], homes: Homes
+    ) -> None:
         self.captured = captured
         named = evaluator.lexicon.host_state
         self.constructing, self.preparing, self.replaying = (named[k] for k in ("constructs", "prepares", "replays"))
         self._known: dict[tuple[Body, int], When] = {}
-        self._shared: dict[str, bool] = {}
         self._known_units: dict[tuple[int, Module], set[str]] = {}
-        self.everywhere = _places_of(evaluator.regions.values())
-        self.places = _places_of(regions)
-        self.others = {path: lines - self.places.get(path, set()) for path, lines in self.everywhere.items()}
-        self.homes = [evaluator.project.module_at(path) for path in self.everywhere]
+        self.homes = homes
+        self.places = places_of(regions)
+        everywhere = homes.everywhere.items()
+        self.others = {path: lines - self.places.get(path, set()) for path, lines in everywhere}
 
     @cached_property
     def opening(self) -> Named:
         """The functions that open a region."""
-        return self._doing(lambda module, definition: self._opens(module, definition.segment))
-
-    @cached_property
-    def captures(self) -> Named:
-        """The functions that open any region, and those that lead to them."""
-        opening = self._doing(lambda module, definition: _lies_in(definition.segment, self.everywhere, module))
-        return self._calling(lambda name: False, opening)
+        return self.homes.doing(self._opens)
 
     @cached_property
     def replays(self) -> Named:
         """The functions that lead to a replay."""
-        return self._calling(self.replaying.match, None, lambda body: not self._is_of_others(body))
+        return self.homes.calling(self._launches)
+
+    def _launches(self, one: Caller) -> bool:
+        """Whether a function launches a graph itself, which counts where it is none of others."""
+        return one in self.homes.launching and not self._is_of_others(Body(one.module, one.definition))
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """The names that are part of a key by which a graph is picked."""
         return frozenset(name for key in self._keys() for name in key.names)
-
-    def _doing(self, does: Callable[[Module, Definition], bool]) -> Named:
-        """The functions of the files that open regions which do something."""
-        return Named(self.evaluator.project, self.homes, does)
-
-    def _calling(
-        self,
-        does: Callable[[str], object],
-        known: Named | None = None,
-        counts: Callable[[Body], bool] = lambda body: True,
-    ) -> Named:
-        """Those which call what does something, as far as it counts there, and those that call them."""
-        found = known or self._doing(lambda module, definition: False)
-        for _ in range(_ROUNDS):
-            before, found = found, self._doing(partial(_leads, does, found, counts))
-            if found.found == before.found:
-                break
-        return found
 
     def is_replay(self, name: str, body: Body) -> bool:
         """Whether what has this name in a function launches a graph of these regions."""
@@ -112,31 +89,29 @@ class Timing:
         if key not in self._known_units:
             found = {""}
             for definition in module.index.all_functions():
-                if _lies_in(definition.segment, places, module):
+                if lies_in(definition.segment, places, module):
                     found |= {definition.qualname, definition.qualname.partition(".")[0]}
             self._known_units[key] = found
         return self._known_units[key]
 
     def _keys(self) -> Iterator[Key]:
         """The keys by which functions that capture or replay pick a graph."""
-        for module in self.homes:
-            for definition in module.index.all_functions():
-                calls = _all_calls(module, definition.segment)
-                if self._opens(module, definition.segment) or any(
-                    self.is_replay(c.name, Body(module, definition)) for c in calls
-                ):
-                    yield from keys_in(module.source_of(definition.segment))
+        for one in self.homes.functions:
+            body = Body(one.module, one.definition)
+            if self._opens(one) or any(self.is_replay(name, body) for name in one.calls):
+                yield from keys_in(one.module.source_of(one.definition.segment))
+        for module in self.homes.modules:
             for segment in module.index.statements:
                 yield from keys_in(module.source_of(segment))
 
-    def _opens(self, module: Module, segment: Segment) -> bool:
-        return _lies_in(segment, self.places, module)
+    def _opens(self, one: Caller) -> bool:
+        return lies_in(one.definition.segment, self.places, one.module)
 
     def of(self, written: Written) -> When:
         """When a statement runs."""
         if written.is_own and written.definition is not None and self.constructing.match(written.definition.name):
             return When.NEVER
-        if written.module not in self.homes and _is_of_new(written):
+        if written.module not in self.homes.modules and _is_of_new(written):
             return When.NEVER  # where nothing is captured, that sets it up
         body = Body(written.module, written.definition, written.store.inner)
         return self.at(body, written.store.line, written.store.loops)
@@ -172,10 +147,10 @@ class Timing:
         """When a function is called. Where several files have one of that name, nobody knows whose method is called on
         another object: it is taken for that of the object on which it is called the least late."""
         found: dict[str, When] = {}
-        for around, call in self._callers(body, name):
+        for around, call in self.homes.callers(body, name):
             owner = "" if call.owner in _OWN else call.owner
             found[owner] = max(found.get(owner, When.NEVER), self._when(around, call.line, call.loops, depth))
-        if not found or not self._is_shared(name):
+        if not found or not self.homes.is_shared(name):
             return max(found.values(), default=When.UNCALLED)
         own = found.pop("", When.NEVER)
         return max(own, min(When.MAYBE, *found.values())) if found else own
@@ -194,7 +169,7 @@ class Timing:
         if openings and body.definition is None and not body.inner:
             return When.NEVER  # a script that has not come to its capture
         again, opens = [c for c in openings if not c.is_conditional], bool(openings)
-        openings += [c for c in calls if c.line > line and self.captures.may_have(c.name, body.module)]
+        openings += [c for c in calls if c.line > line and self.homes.captures.may_have(c.name, body.module)]
         if not again and any(self._replays_earlier(c, openings, loops, body) for c in calls):
             return When.SURELY
         return When.NEVER if opens else None
@@ -208,7 +183,7 @@ class Timing:
         earlier = [one.branches for one in openings if one.line < call.line]
         if not self.is_replay(call.name, body) or _comes_before(earlier, call.branches):
             return False
-        return bool(set(call.loops) & set(loops)) or not self.captures.may_have(call.name, body.module)
+        return bool(set(call.loops) & set(loops)) or not self.homes.captures.may_have(call.name, body.module)
 
     @staticmethod
     def _behind(line: int, loops: Loops, openings: list[Called], replays: list[Called]) -> When:
@@ -229,7 +204,7 @@ class Timing:
         if self._is_of_others(body):
             return
         path = body.module.path
-        for line in self.everywhere.get(path, ()):
+        for line in self.homes.everywhere.get(path, ()):
             for segment in [body.definition.segment] if body.definition is not None else body.module.index.statements:
                 if segment.first <= line <= segment.last:
                     yield from (
@@ -237,34 +212,6 @@ class Timing:
                         for called in calls_in(body.module.source_of(segment), segment.first - 1)
                         if called.line == line and called.inner == body.inner
                     )
-
-    def _is_shared(self, name: str) -> bool:
-        """Whether several files have functions of a name, or tensors a method: nobody knows whose is called."""
-        if name not in self._shared:
-            homes = islice(self.evaluator.project.answering(HoldsAny([f"def {name}("])), 2)
-            self._shared[name] = self.evaluator.catalogue.method(name) is not None or len([*homes]) > 1
-        return self._shared[name]
-
-    def _callers(self, body: Body, name: str) -> Iterator[tuple[Body, Called]]:
-        for module in dict.fromkeys((body.module, *self.homes)):
-            for definition, segment in segments_with(module, name, is_word):
-                for called in calls_in(module.source_of(segment), segment.first - 1):
-                    if called.name == name and may_call(module, segment, called, body):
-                        yield Body(module, definition, called.inner), called
-
-
-def _lies_in(segment: Segment, places: dict[Path, set[int]], module: Module) -> bool:
-    """Whether one of some lines lies in a segment of a module."""
-    return any(segment.first <= line <= segment.last for line in places.get(module.path, ()))
-
-
-def _places_of(regions: Iterable[OpenRegion]) -> dict[Path, set[int]]:
-    """The files and lines where regions open that are not declared."""
-    found: dict[Path, set[int]] = {}
-    for opened in regions:
-        if opened.region.entry is None:
-            found.setdefault(Path(opened.region.path), set()).add(opened.region.line)
-    return found
 
 
 def _comes_before(taken: list[Branches], here: Branches) -> bool:
@@ -275,23 +222,6 @@ def _comes_before(taken: list[Branches], here: Branches) -> bool:
         if both <= found:
             return any(here[: len(way)] == way for way in found)
         found |= both
-
-
-def _leads(
-    does: Callable[[str], object],
-    known: Named,
-    counts: Callable[[Body], bool],
-    module: Module,
-    definition: Definition,
-) -> bool:
-    """Whether a function is one that is known, or calls such a one, or what does something, where that counts."""
-    body = Body(module, definition)
-    if (module, body.called_as) in known.found:
-        return True
-    calls = _all_calls(module, definition.segment)
-    if any(known.has(call.name, module) for call in calls):
-        return True
-    return any(does(call.name) for call in calls) and counts(body)
 
 
 def _is_of_new(written: Written) -> bool:
@@ -305,7 +235,3 @@ def _is_of_new(written: Written) -> bool:
                 for other in stores_to(written.module, name, False)
             )
     return False
-
-
-def _all_calls(module: Module, segment: Segment) -> tuple[Called, ...]:
-    return calls_in(module.source_of(segment), segment.first - 1)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.lowering.abstract.positions import Placed, Positions
+from graphlint.static.syntax.lowering.abstract.positions import Placed, Positions, key_of
 from graphlint.static.syntax.lowering.common import Scope, formatted
 
 BINARY: dict[type[ast.operator], str] = {
@@ -32,7 +32,7 @@ class Expressions(Scope):
         self.places = places
 
     def mark(self, node: Placed) -> ir.Mark:
-        return self.places, node
+        return self.places, key_of(node)
 
     def parameters(self, arguments: ast.arguments) -> tuple[ir.Parameter, ...]:
         positional = [*arguments.posonlyargs, *arguments.args]

@@ -13,7 +13,10 @@ from typing import TypeAlias
 from graphlint.static.syntax.ir import Pos
 
 Placed: TypeAlias = ast.expr | ast.stmt | ast.pattern
+Key: TypeAlias = "Placed | int"  # a node, or where it begins and ends: trees take much more memory than that
 
+_BITS = 32  # of a line, and of a column
+_MASK = (1 << _BITS) - 1
 _TOKEN = re.compile(r"#[^\n]*|[^\s\\]")  # of what may stand around an element, which is punctuation
 
 
@@ -21,16 +24,27 @@ class Misplaced(Exception):
     """`ast` does not know where a node stands."""
 
 
+def key_of(node: Placed) -> Key:
+    """What tells where a node stands: a number, or the node itself where its place has to be looked for."""
+    line, column, end_line, end_column = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+    if end_line is None or end_column is None or isinstance(node, (ast.Tuple, ast.MatchSequence, ast.GeneratorExp)):
+        return node
+    return ((line << _BITS | column) << _BITS | end_line) << _BITS | end_column
+
+
 class Positions:
-    """The places of the nodes of a text by the nodes themselves, which count lines from `first_line`."""
+    """The places of the nodes of a text by `key_of` them; nodes count lines from `first_line`."""
 
     def __init__(self, text: str, first_line: int) -> None:
         self._text = text
         self._first_line = first_line
         self.is_known = False
 
-    def __getitem__(self, node: Placed, /) -> Pos:
+    def __getitem__(self, node: Key, /) -> Pos:
         self.is_known = True
+        if isinstance(node, int):
+            line, column, end_line, end_column = (node >> _BITS * part & _MASK for part in (3, 2, 1, 0))
+            return *self._place(self._offset(line, column)), *self._place(self._offset(end_line, end_column))
         start, end = self._span(node)
         if isinstance(node, ast.GeneratorExp) or self.is_bracketed(node):
             start, end = self._inside(node, start, end)
