@@ -27,7 +27,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
         "registers", "registers_tensors", "states", "trains",
     ),
-    "unknown": ("attributes", "methods"),
+    "unknown": ("attributes", "methods", "counts"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "generators", "gradients", "hooks", "inferring", "lasting", "launches", "modal", "ordering", "product",
