@@ -137,6 +137,7 @@ def test_graphs_of_a_list_are_told_apart(tmp_path: Path, index: str, mark: str) 
     analysis = analyse(tmp_path, LAYERS.format(index=index, mark=mark))
     assert analysis.expected == analysis.shown
 
+
 PARALLEL = """
 import torch
 from torch.nn.parallel import DistributedDataParallel

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from analysis import analyse
 from proof.reports import RULEBOOK
 
 from graphlint import static
@@ -923,3 +924,47 @@ def test_a_call_on_an_object_may_be_one_of_another_class(
     (tmp_path / "other.py").write_text(f"class Other:\n    def {other}(self):\n        pass\n", encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert expected == [str(found.confidence) for found in report.findings]
+
+
+_LENT = """
+import torch
+
+class Optimizer:
+    def __init__(self):
+        self.lent = []
+
+    def prepare(self, x):
+        raise NotImplementedError
+
+    def finish(self, x):
+        return x + 1
+
+    def step(self, x):
+        self.prepare(x)
+        self.finish(x)
+
+class Sharded(Optimizer):
+    def prepare(self, x):
+        self.lent.append((x, 1))
+
+    def {finish}(self, x):
+        x = super().finish(x)
+        for one, _ in self.lent:
+            one.add_(1)
+        self.lent.clear()
+        return x
+
+def main(optimizer: Optimizer):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step(x)
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize("finish, is_told", [("finish", False), ("finish_eagerly", True)])
+def test_a_method_in_place_of_one_of_a_region_runs_in_it(tmp_path: Path, finish: str, is_told: bool) -> None:
+    """A list that a class fills in one method of a region and empties in another one is as it was."""
+    found = analyse(tmp_path, _LENT.format(finish=finish)).shown
+    assert ("GL401" in [code for _, _, code in found]) is is_told

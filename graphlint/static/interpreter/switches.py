@@ -76,7 +76,7 @@ class Switches:
         match callee:
             case ir.Name(id=name):
                 found: Value | None = self.interpreter.names.resolve(function.module, name)
-            case ir.Attribute(value=ir.Name(id=holder), attr=name) if (owner := self._owner(holder, function)):
+            case ir.Attribute(value=ir.Name(id=holder), attr=name) if owner := self._owner(holder, function):
                 found = self.interpreter.classes.method(owner, name)
             case _:
                 return None
