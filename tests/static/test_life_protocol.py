@@ -165,3 +165,34 @@ def test_a_model_belongs_to_the_stream_that_it_is_made_parallel_on(tmp_path: Pat
     analysis = analyse(tmp_path, PARALLEL.format(stream=stream))
     found = [one for one in analysis.shown if one[2] == "GL602"]
     assert found == (analysis.expected if is_told else [])
+
+
+BEGUN = """
+import torch
+from cuda.bindings import runtime
+
+class Recorder:
+    def __init__(self):
+        self.stream = torch.cuda.Stream()
+
+    def __enter__(self):
+        (error,) = runtime.cudaStreamBeginCapture(self.stream.cuda_stream, 0)
+        if {test}:
+            raise RuntimeError(error)
+        return self
+
+    def __exit__(self, *error):
+        runtime.cudaStreamEndCapture(self.stream.cuda_stream)
+
+def main(flag):
+    x = torch.ones(4, device="cuda")
+    with Recorder():
+        x.add_(1)
+"""
+
+
+@pytest.mark.parametrize("test, is_told", [("error != 0", False), ("self.stream.priority > 0", True)])
+def test_a_capture_that_could_not_begin_is_not_left_open(tmp_path: Path, test: str, is_told: bool) -> None:
+    """What is raised behind a test of what beginning has given says that it has failed."""
+    found = [code for _, _, code in analyse(tmp_path, BEGUN.format(test=test)).shown]
+    assert ("GL606" in found) is is_told

@@ -968,3 +968,41 @@ def test_a_method_in_place_of_one_of_a_region_runs_in_it(tmp_path: Path, finish:
     """A list that a class fills in one method of a region and empties in another one is as it was."""
     found = analyse(tmp_path, _LENT.format(finish=finish)).shown
     assert ("GL401" in [code for _, _, code in found]) is is_told
+
+
+_LOOKED_AT_AGAIN = """
+import torch
+
+class Step:
+    def __init__(self):
+        self.generation, self.flag = 0, True
+
+    def turn(self):
+        self.generation += 1
+
+    def __call__(self, x):
+        if self.flag:
+            generation = {read}
+        else:
+            generation = None
+        y = x * 2
+        if self.generation == generation:
+            y = y + 1
+        return y
+
+def main():
+    step, x = Step(), torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(x)
+    for _ in range(3):
+        step.turn()
+        graph.replay()
+"""
+
+
+@pytest.mark.parametrize("read, is_told", [("self.generation", False), ("x.shape[0]", True), ("3", True)])
+def test_state_that_is_looked_at_again_in_the_same_run_is_the_same(tmp_path: Path, read: str, is_told: bool) -> None:
+    """A comparison with what was read of it before says nothing of what it is; one with something else does."""
+    found = analyse(tmp_path, _LOOKED_AT_AGAIN.format(read=read)).shown
+    assert ("GL402" in [code for _, _, code in found]) is is_told
