@@ -1171,3 +1171,35 @@ def test_what_runs_inside_of_itself_for_ever_new_objects_comes_to_an_end(
 
     monkeypatch.setattr(Interpreter, "run", counted)
     assert [("main.py", 42, "GL101")] == analyse(tmp_path, ENDLESS).found
+
+
+WRAPPER = """
+import torch
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return x.tolist()  # expect: GL101
+
+class Other(torch.nn.Module):
+    def forward(self, x):
+        return torch.tensor(3).cuda() + x  # expect: GL202
+
+class Wrapper(torch.nn.Module):
+    def __init__(self, wrapped: "{held}"):
+        super().__init__()
+        self.wrapped = wrapped
+        self.graph = torch.cuda.CUDAGraph()
+        self.x = torch.ones(4, device="cuda")
+
+    def forward(self, factor):
+        self.x.copy_(torch.tensor([2.0]).cuda() * factor)
+        with torch.cuda.graph(self.graph):
+            return self.wrapped(self.x)
+"""
+
+
+@pytest.mark.parametrize("held", ["Inner | Wrapper | Other", "Inner | Other"])
+def test_what_captures_a_module_is_no_part_of_its_own_region(tmp_path: Path, held: str) -> None:
+    """Whatever else it may hold is."""
+    found = analyse(tmp_path, WRAPPER.format(held=held))
+    assert [one for one in found.shown if one[2] in ("GL101", "GL202")] == found.expected

@@ -1006,3 +1006,11 @@ def test_state_that_is_looked_at_again_in_the_same_run_is_the_same(tmp_path: Pat
     """A comparison with what was read of it before says nothing of what it is; one with something else does."""
     found = analyse(tmp_path, _LOOKED_AT_AGAIN.format(read=read)).shown
     assert ("GL402" in [code for _, _, code in found]) is is_told
+
+
+@pytest.mark.parametrize("test, is_told", [("{} is None", False), ("{} is not None and {} > 3", True)])
+def test_a_count_is_never_none(tmp_path: Path, test: str, is_told: bool) -> None:
+    """Whoever asks whether it is there at all asks nothing of what it has come to."""
+    asked = test.replace("{}", "generation")
+    program = _LOOKED_AT_AGAIN.replace("self.generation == generation", asked).format(read="self.generation")
+    assert ("GL402" in [code for _, _, code in analyse(tmp_path, program).shown]) is is_told

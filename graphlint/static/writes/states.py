@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Source
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Instance, ModuleValue
 from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
@@ -106,3 +106,8 @@ def is_looked_at_again(sides: list[Sources]) -> bool:
     one, other = ({read.state for read in side if isinstance(read, Read)} for side in sides)
     is_read = [all(isinstance(source, Read) for source in side) and bool(side) for side in sides]
     return (is_read[0] and one <= other) or (is_read[1] and other <= one)
+
+
+def is_count(source: Source) -> bool:
+    """Whether a number is read, which is one whatever it comes to: it is never None."""
+    return isinstance(source, Read) and source.is_number

@@ -20,6 +20,7 @@ from graphlint.static.syntax.traversal import walk
 from graphlint.static.writes.states import (
     asks_whether_empty,
     is_container,
+    is_count,
     is_handed,
     is_looked_at_again,
     is_plain,
@@ -131,6 +132,8 @@ class Traces:
                 return self._of_boolean(left, right, frame)
             case ir.Unary(operand=operand):
                 return self.of(operand, frame)
+            case ir.Compare(left=left, comparisons=[("is" | "is not", ir.Literal(value=None))]):
+                return NOTHING.union(*([one] for one in self.of(left, frame) if not is_count(one)))
             case ir.Compare(left=left, comparisons=comparisons):
                 sides = [self.of(side, frame) for side in (left, *(right for _, right in comparisons))]
                 return NOTHING if is_looked_at_again(sides) else NOTHING.union(*sides)
