@@ -128,7 +128,7 @@ class Calls:
         return UNKNOWN
 
     def _captures_again(self, target: Instance, frame: Frame) -> bool:
-        """Whether what a region calls would open that region once more: whoever captures what it holds is no part of it."""
+        """Whether what a region calls would open it once more: who captures what it holds is no part of that."""
         called = self.interpreter.instances.called(target) if frame.regions else None
         return called is not None and frame.function in members(called)
 
