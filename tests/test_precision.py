@@ -10,7 +10,6 @@ import pytest
 from precision.sample import draw, rate, read_lines
 
 JUDGED = Path(__file__).parent / "precision" / "judged.jsonl"
-STILL_SAID = {("DeepLearningExamples 729963d", "GL705")}  # wrongly, as sure
 
 
 def _finding(line: int, **changes: object) -> dict[str, object]:
@@ -55,5 +54,4 @@ def test_the_sample_that_was_read_is_judged_throughout() -> None:
     assert len(judged) >= 100
     assert len({one["tree"] for one in judged}) >= 25
     assert all(one["is_true"] in (True, False) and (one["is_true"] or one["because"]) for one in judged)
-    still_said = {(one["tree"], one["code"]) for one in judged if is_wrongly_sure(one) and not one.get("is_mended")}
-    assert STILL_SAID == still_said
+    assert not [one for one in judged if is_wrongly_sure(one) and not one.get("is_mended")]

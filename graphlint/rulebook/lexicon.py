@@ -27,7 +27,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
         "registers", "registers_tensors", "states", "trains",
     ),
-    "unknown": ("attributes", "methods"),
+    "statuses": ("idle", "capturing"),
+    "unknown": ("attributes", "methods", "counts"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "generators", "gradients", "hooks", "inferring", "lasting", "launches", "modal", "ordering", "product",
@@ -70,9 +71,9 @@ class Lexicon:
         self.presets: Mapping[str, str] = sections["presets"]
         self.compiled: Mapping[str, bool] = sections["compiled"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
-        self.tensors, self.modules, self.unknown, self.life, self.libraries = (
+        self.tensors, self.modules, self.unknown, self.life, self.libraries, self.statuses = (
             {kind: frozenset(names) for kind, names in sections[section].items()}
-            for section in ("tensors", "modules", "unknown", "life", "libraries")
+            for section in ("tensors", "modules", "unknown", "life", "libraries", "statuses")
         )
         self.devices, self.callables, self.containers, self.methods = (
             {name: kind for kind, names in sections[section].items() for name in names}

@@ -30,6 +30,7 @@ from graphlint.values import (
 from graphlint.values.queries import is_number, place_of_device, tensors_in, truth
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
+_ARRAY = Host("array")  # of NumPy
 
 
 @dataclass(slots=True)
@@ -183,7 +184,7 @@ def _device(value: Value | None, condition: Condition) -> Confidence | None:
         sure = min(places[Place.ANYWHERE], LOW if Place.HOST in places else MEDIUM)
     else:
         return None
-    return LOW if any(is_number(member) for member in members(value)) else sure
+    return LOW if any(is_number(member) or member == _ARRAY for member in members(value)) else sure
 
 
 def _host(value: Value | None, condition: Condition) -> Confidence | None:

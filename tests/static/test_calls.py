@@ -1171,3 +1171,36 @@ def test_what_runs_inside_of_itself_for_ever_new_objects_comes_to_an_end(
 
     monkeypatch.setattr(Interpreter, "run", counted)
     assert [("main.py", 42, "GL101")] == analyse(tmp_path, ENDLESS).found
+
+
+WRAPPER = """
+import torch
+
+class Wrapper(torch.nn.Module):
+    def __init__(self, wrapped: torch.nn.Module):
+        super().__init__()
+        self.wrapped = wrapped
+
+    def forward(self, *args):
+        given = [one if isinstance(one, torch.Tensor) else torch.tensor(one).cuda() for one in args]
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            return self.wrapped(3, *given)
+
+class Inner(torch.nn.Module):
+    def forward(self, *args):
+        return {inner}
+
+def main():
+    model = Inner()
+    for _ in range(2):
+        model = Wrapper(model)
+    model(torch.ones(4, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(("inner", "said"), [("args", []), ("args[1].tolist()", ["GL101"])])
+def test_what_captures_a_module_is_no_part_of_its_own_region(tmp_path: Path, inner: str, said: list[str]) -> None:
+    """Whatever else it may hold is."""
+    found = analyse(tmp_path, WRAPPER.format(inner=inner))
+    assert [code for _, _, code in found.shown if code in ("GL101", "GL202")] == said

@@ -109,3 +109,87 @@ def test_a_flag_is_as_it_is_made_where_no_block_sets_it(tmp_path: Path, asked: s
 def test_a_flag_that_is_set_around_the_region_is_set(tmp_path: Path, asked: str, main: str) -> None:
     """By a block of its manager, or one inside another; or by a method that anybody may call."""
     assert _sure(tmp_path, asked, main) > Confidence.LOW
+
+
+SHARED = """
+import contextlib
+import torch
+
+_is_quiet = False
+
+class Serving:
+    is_on: bool = False
+
+    @classmethod
+    def asked(cls):
+        return cls.is_on
+
+    @classmethod
+    def switch_on(cls):
+        cls.is_on = True
+
+    @staticmethod
+    def switch_off():
+        Serving.is_on = False
+
+    @classmethod
+    @contextlib.contextmanager
+    def serving(cls):
+        {sets}
+        try:
+            yield
+        finally:
+            cls.switch_off()
+
+def be_quiet(answer: bool):
+    global _is_quiet
+    _is_quiet = answer
+
+@contextlib.contextmanager
+def quiet():
+    global _is_quiet
+    before, _is_quiet = _is_quiet, True
+    _is_quiet = True
+    yield
+    _is_quiet = before
+
+@contextlib.contextmanager
+def serving_quietly():
+    with quiet(), Serving.serving():
+        yield
+
+def step(x):
+    if not Serving.asked():
+        x.tolist()
+    if not _is_quiet:
+        x.tolist()
+
+def main(x: torch.Tensor):
+    graph = torch.cuda.CUDAGraph()
+    with {around}torch.cuda.graph(graph):
+        step(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("around", "lines"),
+    [
+        ("", [50, 52]),
+        ("Serving.serving(), ", [52]),
+        ("quiet(), ", [50]),
+        ("quiet(), Serving.serving(), ", []),
+        ("serving_quietly(), ", []),
+    ],
+)
+@pytest.mark.parametrize("sets", ["cls.switch_on()", "cls.is_on = True", "Serving.switch_on()"])
+def test_what_a_block_sets_for_all_is_known_in_it(tmp_path: Path, around: str, lines: list[int], sets: str) -> None:
+    """A flag of a class, or of a module: what asks for it in a region inside of the block knows it."""
+    found = analyse(tmp_path, SHARED.format(around=around, sets=sets))
+    assert [line for _, line, code in found.shown if code == "GL101"] == lines
+
+
+@pytest.mark.parametrize("sets", ["pass", "cls.is_on = bool(cls)", "cls.switch_off()"])
+def test_what_a_block_does_not_set_is_asked(tmp_path: Path, sets: str) -> None:
+    """Nor is it known where what it is set to is not, and what is set to false is false."""
+    found = analyse(tmp_path, SHARED.format(around="quiet(), Serving.serving(), ", sets=sets))
+    assert [line for _, line, code in found.shown if code == "GL101"] == [50]

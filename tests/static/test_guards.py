@@ -148,3 +148,42 @@ def test_a_guard_behind_decorators_is_one(tmp_path: Path) -> None:
     asked = in_region("if is_torch_npu_available():\n    x.item()\nif is_known():\n    x.tolist()", WRAPPED)
     analysis = analyse(tmp_path, asked)
     assert [["is_known()"]] == [[one.text for one in finding.when] for finding in analysis.report.findings]
+
+
+STATUS = """
+import cuda.bindings.runtime as runtime
+import torch
+
+def capture_of(stream):
+    status = runtime.cudaStreamGetCaptureInfo(stream)[1]
+    if status == runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone:
+        return stream, None
+    return stream, 1
+
+def step(x, stream):
+    if {test}:
+        raise RuntimeError("not in a capture")
+    return x.tolist()
+
+def main(stream):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(x, stream)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_told"),
+    [
+        ("capture_of(stream)[1] is not None", False),
+        ("capture_of(stream)[1] is None", True),
+        ("stream.status != runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone", False),
+        ("stream.status == runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatusActive", False),
+        ("stream.status == runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatusInvalidated", True),
+    ],
+)
+def test_a_stream_in_a_region_is_captured(tmp_path: Path, test: str, is_told: bool) -> None:
+    """What compares its status knows that."""
+    found = analyse(tmp_path, STATUS.format(test=test))
+    assert ("GL101" in [code for _, _, code in found.shown]) is is_told

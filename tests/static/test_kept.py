@@ -85,3 +85,12 @@ def test_a_field_of_that_name_is_another_one(tmp_path: Path) -> None:
     )
     program = program.format(kept=SET, used="y * self.mask", told="layer.mask")
     assert [] == [one for one in analyse(tmp_path, program).shown if one[2] == "GL501"]
+
+
+@pytest.mark.parametrize("given, told", [("layer.state.mask", ""), ("layer.state.other", TOLD)])
+def test_what_a_file_has_given_an_object_itself_is_that_of_another_one(tmp_path: Path, given: str, told: str) -> None:
+    """It reads there what it has written under the same words."""
+    reader = "def statistics(layer):\n"
+    program = PROGRAM.replace(reader, f"{reader}    {given} = layer.count\n").replace("{kept}", f"{{kept}}{told}")
+    analysis = analyse(tmp_path, program.format(kept=SET, used="y * self.mask", told="layer.state.mask"))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL501"]

@@ -136,3 +136,63 @@ def test_graphs_of_a_list_are_told_apart(tmp_path: Path, index: str, mark: str) 
     """Under a number that nobody knows stands another one each time."""
     analysis = analyse(tmp_path, LAYERS.format(index=index, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+PARALLEL = """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+side = torch.cuda.Stream()
+model = torch.nn.Linear(4, 4).cuda()
+with torch.cuda.stream({stream}):
+    model = DistributedDataParallel(model)  # expect: GL602
+model.train()
+x = torch.ones(4, device="cuda")
+with torch.cuda.stream(side):
+    for _ in range(11):
+        model(x).sum().backward()
+        model.zero_grad(set_to_none=True)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    model(x).sum().backward()
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize("stream, is_told", [("side", False), ("torch.cuda.default_stream()", True)])
+def test_a_model_belongs_to_the_stream_that_it_is_made_parallel_on(tmp_path: Path, stream: str, is_told: bool) -> None:
+    """And not to the one on which it is used next, for it gives itself then."""
+    analysis = analyse(tmp_path, PARALLEL.format(stream=stream))
+    found = [one for one in analysis.shown if one[2] == "GL602"]
+    assert found == (analysis.expected if is_told else [])
+
+
+BEGUN = """
+import torch
+from cuda.bindings import runtime
+
+class Recorder:
+    def __init__(self):
+        self.stream = torch.cuda.Stream()
+
+    def __enter__(self):
+        (error,) = runtime.cudaStreamBeginCapture(self.stream.cuda_stream, 0)
+        if {test}:
+            raise RuntimeError(error)
+        return self
+
+    def __exit__(self, *error):
+        runtime.cudaStreamEndCapture(self.stream.cuda_stream)
+
+def main(flag):
+    x = torch.ones(4, device="cuda")
+    with Recorder():
+        x.add_(1)
+"""
+
+
+@pytest.mark.parametrize("test, is_told", [("error != 0", False), ("self.stream.priority > 0", True)])
+def test_a_capture_that_could_not_begin_is_not_left_open(tmp_path: Path, test: str, is_told: bool) -> None:
+    """What is raised behind a test of what beginning has given says that it has failed."""
+    found = [code for _, _, code in analyse(tmp_path, BEGUN.format(test=test)).shown]
+    assert ("GL606" in found) is is_told

@@ -164,3 +164,44 @@ def test_what_nobody_moves_lies_on_the_host(tmp_path: Path) -> None:
     """And asks for integers."""
     text = MOVED.replace("self.map = {moved}", "self.other = head").format(method="keep")
     assert "GL304" in {one.code for one in analyse(tmp_path, text).report.findings}
+
+
+COUNTED = """
+import torch
+
+def moved(tensor, as_numpy=False):
+    if tensor.is_cuda:
+        copy = tensor.to("cpu", non_blocking=True)
+        tensor = copy.numpy() if as_numpy else copy
+    return tensor
+
+class Dispatcher:
+    def __init__(self, moves):
+        self.splits = None
+        self.moves = moves
+
+    def count(self, x):
+        self.splits = x.sum(axis=0)
+
+    def move(self, moves):
+        if moves == self.moves:
+            self.splits = {moved}
+
+    def dispatch(self, x):
+        self.move("before")
+        y = x.new_empty([sum(self.splits), 4])
+        torch.distributed.all_to_all_single(x, y, output_split_sizes=self.splits)
+
+def capture(dispatcher: Dispatcher):
+    x = torch.zeros(4, 4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        dispatcher.count(x)
+        dispatcher.dispatch(x)
+"""
+
+
+@pytest.mark.parametrize("moved, count", [("moved(self.splits, as_numpy=True)", 0), ("self.splits * 2", 2)])
+def test_what_an_earlier_step_may_have_made_an_array_is_hardly_a_tensor(tmp_path: Path, moved: str, count: int) -> None:
+    """Neither where it is asked for a size, nor where it is summed up to one."""
+    shown = analyse(tmp_path, COUNTED.format(moved=moved)).shown
+    assert [code for _, _, code in shown].count("GL304") == count

@@ -194,3 +194,24 @@ def test_what_a_compiler_sets_is_so_where_it_compiles(
     """It makes optimizers capturable, asks for their numbers anew, and turns the checks of distributions off."""
     found = analyse(tmp_path, COMPILED.format(captured=captured, argument=argument)).shown
     assert expected == sorted({code for _, _, code in found})
+
+
+MEASURED = """
+import torch
+
+def step(x, group, counts: list):
+    size = {size}
+    return x * size
+
+def main(group):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(x, group, [1, 2])
+"""
+
+
+@pytest.mark.parametrize("size, said", [("group.size()", []), ("counts + [1]", ["GL101"]), ("x.size()", ["GL101"])])
+def test_what_is_not_known_may_have_a_number_for_its_size(tmp_path: Path, size: str, said: list[str]) -> None:
+    """A group of processes has; a shape, or a list, that is repeated as often as a tensor says asks the tensor."""
+    assert [code for _, _, code in analyse(tmp_path, MEASURED.format(size=size)).shown] == said

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from analysis import analyse
 from proof.reports import RULEBOOK
 
 from graphlint import static
@@ -923,3 +924,93 @@ def test_a_call_on_an_object_may_be_one_of_another_class(
     (tmp_path / "other.py").write_text(f"class Other:\n    def {other}(self):\n        pass\n", encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert expected == [str(found.confidence) for found in report.findings]
+
+
+_LENT = """
+import torch
+
+class Optimizer:
+    def __init__(self):
+        self.lent = []
+
+    def prepare(self, x):
+        raise NotImplementedError
+
+    def finish(self, x):
+        return x + 1
+
+    def step(self, x):
+        self.prepare(x)
+        self.finish(x)
+
+class Sharded(Optimizer):
+    def prepare(self, x):
+        self.lent.append((x, 1))
+
+    def {finish}(self, x):
+        x = super().finish(x)
+        for one, _ in self.lent:
+            one.add_(1)
+        self.lent.clear()
+        return x
+
+def main(optimizer: Optimizer):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step(x)
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize("finish, is_told", [("finish", False), ("finish_eagerly", True)])
+def test_a_method_in_place_of_one_of_a_region_runs_in_it(tmp_path: Path, finish: str, is_told: bool) -> None:
+    """A list that a class fills in one method of a region and empties in another one is as it was."""
+    found = analyse(tmp_path, _LENT.format(finish=finish)).shown
+    assert ("GL401" in [code for _, _, code in found]) is is_told
+
+
+_LOOKED_AT_AGAIN = """
+import torch
+
+class Step:
+    def __init__(self):
+        self.generation, self.flag = 0, True
+
+    def turn(self):
+        self.generation += 1
+
+    def __call__(self, x):
+        if self.flag:
+            generation = {read}
+        else:
+            generation = None
+        y = x * 2
+        if self.generation == generation:
+            y = y + 1
+        return y
+
+def main():
+    step, x = Step(), torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(x)
+    for _ in range(3):
+        step.turn()
+        graph.replay()
+"""
+
+
+@pytest.mark.parametrize("read, is_told", [("self.generation", False), ("x.shape[0]", True), ("3", True)])
+def test_state_that_is_looked_at_again_in_the_same_run_is_the_same(tmp_path: Path, read: str, is_told: bool) -> None:
+    """A comparison with what was read of it before says nothing of what it is; one with something else does."""
+    found = analyse(tmp_path, _LOOKED_AT_AGAIN.format(read=read)).shown
+    assert ("GL402" in [code for _, _, code in found]) is is_told
+
+
+@pytest.mark.parametrize("test, is_told", [("{} is None", False), ("{} is not None and {} > 3", True)])
+def test_a_count_is_never_none(tmp_path: Path, test: str, is_told: bool) -> None:
+    """Whoever asks whether it is there at all asks nothing of what it has come to."""
+    asked = test.replace("{}", "generation")
+    program = _LOOKED_AT_AGAIN.replace("self.generation == generation", asked).format(read="self.generation")
+    assert ("GL402" in [code for _, _, code in analyse(tmp_path, program).shown]) is is_told

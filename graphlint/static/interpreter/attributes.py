@@ -158,7 +158,8 @@ class Attributes:
             return union(heap.bind(m, value, frame) for m in members(method))
         found = classes.class_attribute(cls, name)
         if found is not None:
-            return found
+            given = heap.modes.switches.value(cls, name, frame.around)
+            return found if given is None else given
         if name == "apply" and classes.applied_as(cls) != UNKNOWN:
             return Bound(APPLY, value)
         return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN

@@ -112,6 +112,8 @@ class Calls:
                 return self.call_external(target.name, arguments, node, frame)
             case Class():
                 return interpreter.instances.construct(target.definition, arguments, node, frame)
+            case Instance() if self._captures_again(target, frame):
+                self.unresolved(node, frame, arguments)
             case Instance():
                 return interpreter.instances.call(target, arguments, node, frame)
             case Partial():
@@ -124,6 +126,11 @@ class Calls:
             case Unknown() | Super() | ModuleValue():
                 self.unresolved(node, frame, arguments)
         return UNKNOWN
+
+    def _captures_again(self, target: Instance, frame: Frame) -> bool:
+        """Whether what a region calls would open it once more: who captures what it holds is no part of that."""
+        called = self.interpreter.instances.called(target) if frame.regions else None
+        return called is not None and frame.function in members(called)
 
     def _is_for_host(self, target: Value) -> bool:
         """Whether one of several functions says by its name that it is for tensors on the host."""

@@ -1,4 +1,7 @@
-"""Flags that only context managers set: where no block of theirs is open, they are as their object is made."""
+"""Flags that only context managers set: where no block of theirs is open, they are as their object is made.
+
+Those of classes and of modules are there once, so that it is known as well what they are inside of such a block.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import stores
+from graphlint.static.interpreter.switches import KIND, Switches
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in
@@ -17,7 +21,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 _ENTERED = ("__enter__", "__exit__")
-_KIND = "<block that sets a flag>"
 
 
 class Modes:
@@ -25,6 +28,7 @@ class Modes:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self.switches = Switches(interpreter)
         self.flags: dict[str, bool] = {}
         self.defaults: dict[tuple[ClassDefinition, str], bool | None] = {}
 
@@ -34,7 +38,8 @@ class Modes:
 
     def opened_by(self, manager: Function) -> frozenset[Value]:
         """What is in force in the block of a context manager: the flags that it may set."""
-        return frozenset(_open(name) for name in _set_in(manager.code) if self._is_flag(name))
+        of_objects = (_open(name) for name in _set_in(manager.code) if self._is_flag(name))
+        return frozenset([*of_objects, *self.switches.opened_by(manager)])
 
     def _is_flag(self, name: str) -> bool:
         """Whether the objects of some class are made with true or false under that name."""
@@ -83,11 +88,11 @@ class Modes:
 
 def in_force(around: frozenset[Value]) -> frozenset[Value]:
     """What of all that is in force comes from blocks that set flags."""
-    return frozenset(value for value in around if isinstance(value, ExternalObject) and value.cls.startswith(_KIND))
+    return frozenset(value for value in around if isinstance(value, ExternalObject) and value.cls.startswith(KIND))
 
 
 def _open(flag: str) -> Value:
-    return ExternalObject(f"{_KIND} {flag}")
+    return ExternalObject(f"{KIND} {flag}")
 
 
 @remembered

@@ -53,7 +53,8 @@ class Names:
                 return held
         if name == frame.function.code.name and frame.function.closure:
             return frame.function
-        return self.resolve(frame.module, name)
+        given = self.interpreter.heap.modes.switches.value(frame.module, name, frame.around)
+        return self.resolve(frame.module, name) if given is None else given
 
     def resolve(self, module: Module, name: str) -> Value:
         """What a name means at the top level of a module, built-ins included."""

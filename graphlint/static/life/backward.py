@@ -18,13 +18,17 @@ class Backward(Listener):
     tell: Tell
     streams: Streams
     wrapped: dict[Thing, Place] = field(default_factory=dict)  # modules made parallel on the default stream
+    aside: set[Thing] = field(default_factory=set)  # modules made parallel on another one
     losses: list[tuple[Thing, Place]] = field(default_factory=list)  # of backward passes on the default stream
     eager: set[Thing] = field(default_factory=set)  # what was read outside of captures on a stream that cannot join one
 
     def answered(self, call: Call) -> None:
         made = call.result
-        if isinstance(made, Made) and made.cls.endswith(".DistributedDataParallel") and self.streams.now is DEFAULT:
-            self.wrapped.setdefault(made, call.place)
+        if isinstance(made, Made) and made.cls.endswith(".DistributedDataParallel") and made not in self.aside:
+            if self.streams.now is DEFAULT:
+                self.wrapped.setdefault(made, call.place)
+            elif made not in self.wrapped:
+                self.aside.add(made)
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         if self.ledger.capture is None and self.streams.now in (DEFAULT, CALLERS):

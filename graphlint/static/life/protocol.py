@@ -9,6 +9,8 @@ from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Made, Place, Thing, things_in
 from graphlint.static.life.record import Call
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_in, names_in, walk
 
 
 @dataclass
@@ -52,7 +54,7 @@ class Protocol(Listener):
 
     def raised(self, frame: Frame) -> None:
         given = {one.made for value in frame.given for one in things_in(value)}
-        self.refused |= {one for one in self.ledger.open if one.place in given}
+        self.refused |= {one for one in self.ledger.open if one.place in given or _is_looked_at(one, frame)}
         for capture in self._left_open(frame):
             if frame.statement is not None:
                 self.interrupted.setdefault(capture, frame.statement)
@@ -93,3 +95,14 @@ class Protocol(Listener):
             return False
         held = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
         return any(graph in things_in(value) for value in held)
+
+
+def _is_looked_at(capture: Capture, frame: Frame) -> bool:
+    """Whether what is raised stands behind a test of what beginning a capture has given: it has failed, then."""
+    code, raising = frame.function.code, frame.statement
+    if raising is None or capture.owner is not frame:
+        return False
+    begun = (one for one in assignments_in(code) if one.value is capture.place.node)
+    names = {name for one in begun for name in names_in(one.targets)}
+    tests = (part for part in walk(code.body) if isinstance(part, ir.If) and names & names_in(part.test))
+    return any(raising.node is inner for test in tests for inner in walk((*test.body, *test.orelse)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphlint.rule import Truth
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ACCELERATOR, Class, Function
 from graphlint.static.models.operators import folded
@@ -34,6 +34,7 @@ from graphlint.values.queries import device_tensor, tensors_in, truth
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_SAME = {"==": True, "is": True, "!=": False, "is not": False}
 _SPECIAL_COMPARE = {
     "==": "__eq__", "!=": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__",
     "in": "__contains__", "not in": "__contains__",
@@ -53,7 +54,8 @@ class Comparisons:
         result: Value = UNKNOWN
         for index, (sign, right_node) in enumerate(node.comparisons):
             right = self.evaluator.eval(right_node, frame)
-            result = self._compared(node, sign, left, right, frame)
+            asked = self._status_asked(node.left, right_node, sign, frame) if len(node.comparisons) == 1 else None
+            result = self._compared(node, sign, left, right, frame) if asked is None else Const(asked)
             if index + 1 < len(node.comparisons):
                 self.evaluator.test(node, result, frame)
             outcomes.append(truth(result))
@@ -64,6 +66,16 @@ class Comparisons:
             return Const(False)
         tensor = [m for m in members(result) if isinstance(m, Tensor)]
         return union(tensor) if tensor else Const(True) if None not in outcomes else Host("bool")
+
+    def _status_asked(self, left: ir.Expr, right: ir.Expr, sign: str, frame: Frame) -> bool | None:
+        """What a comparison with a status of streams comes to in a capture: theirs is that they are captured."""
+        if frame.mode is Mode.CAPTURE and sign in _SAME:
+            statuses = self.evaluator.lexicon.statuses
+            names = {side.attr if isinstance(side, ir.Attribute) else getattr(side, "id", "") for side in (left, right)}
+            for kind, holds in (("capturing", True), ("idle", False)):
+                if not names.isdisjoint(statuses[kind]):
+                    return holds is _SAME[sign]
+        return None
 
     def _compared(self, node: ir.Compare, sign: str, left: Value, right: Value, frame: Frame) -> Value:
         if sign in ("is", "is not"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
+from graphlint.finding import Confidence
 from graphlint.rule import HostRead, Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
@@ -88,6 +90,8 @@ class Iterables:
     def sum(self, first: Value) -> Value:
         element = self.evaluator.element(first)
         tensors = [m for m in members(element) if isinstance(m, Tensor)]
+        if tensors and Host("array") in members(first):  # it may be one, and then so is what it comes to
+            return replace(tensors[0], sure=Confidence.LOW)
         return tensors[0] if tensors else Host("number") if not isinstance(element, Unknown) else UNKNOWN
 
     def enumerate(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

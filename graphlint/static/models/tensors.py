@@ -91,8 +91,10 @@ class Tensors:
         if operation is None or (not telling and not self._has_tensor(arguments)):
             if operation is None:
                 self.evaluator.unresolved(node, frame, arguments)
-            is_telling = operation is not None and name in self.lexicon.unknown["methods"]
-            return results.plain(operation.returns) if operation is not None and is_telling else UNKNOWN
+            if operation is None or name not in self.lexicon.unknown["methods"]:
+                return UNKNOWN
+            given = results.plain(operation.returns)
+            return join(given, Host("int")) if name in self.lexicon.unknown["counts"] else given
         if telling:
             return self.apply(operation, Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM), arguments, node, frame)
         return UNKNOWN

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from graphlint.rule import Event, HostStateWrite
 from graphlint.static.domain.sources import Change, Place, Read, Scope, State
-from graphlint.static.index.module import Module
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.syntax.trees import tree_of
-from graphlint.static.writes.stores import Store
+from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
@@ -66,12 +66,20 @@ class Changes:
             return True
         if any(written.store.is_lazy and _is_display(written.store) for written in stores):
             return True  # a table that is made and filled once
-        inside = [w.store for w in stores if (w.module, w.qualname) in self.traces.captured and w.store not in here]
+        inside = [w.store for w in stores if self._is_captured(w, change.state) and w.store not in here]
         forms = {store.form for store in (*here, *inside)}
         is_stack = bool(forms & _FILLING) and bool(forms & _EMPTYING)
         return is_stack or any(
             store.form == "assign" and not store.is_lazy and not store.depends_on_itself for store in inside
         )
+
+    def _is_captured(self, written: Written, state: State) -> bool:
+        """Whether a statement stands in what a region runs: a method, or one in place of a method, of one object."""
+        owner, captured = state.owner, self.traces.captured
+        if (written.module, written.qualname) in captured or not isinstance(owner, ClassDefinition):
+            return (written.module, written.qualname) in captured
+        name = written.qualname.rpartition(".")[2]
+        return any((base.module, f"{base.name}.{name}") in captured for base in self.writers.family(owner))
 
     def _is_opener(self, place: Place) -> bool:
         """Whether a place stands in the class of a function that opens a region."""

@@ -11,6 +11,7 @@ from graphlint.rule import Event
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.trees import tree_of
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.stores import Store, Written, stores_to
 from graphlint.static.writes.traces import Traces
@@ -57,10 +58,11 @@ class Kept:
 
         def reads(modules: Iterable[Module]) -> Iterator[tuple[Module, int, str]]:
             found = (read for module in modules for read in _reads(module, state.name, family))
-            return (read for read in found if read[:2] not in lines)
+            return (one for one in found if one[:2] not in lines and (one[0] in own or not _is_of_another(one, name)))
 
-        own = list(reads(homes))
-        return bool(own) and all(map(is_behind, own)) and all(map(is_behind, reads(self._others(state.name, homes))))
+        own, name = {one.module for one in family}, state.name
+        first = list(reads(homes))
+        return bool(first) and all(map(is_behind, first)) and all(map(is_behind, reads(self._others(name, homes))))
 
     def _others(self, name: str, homes: dict[Module, None]) -> Iterator[Module]:
         """Other modules that may read an attribute, if nothing else there has that name."""
@@ -79,6 +81,20 @@ def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iter
             line = counted + segment.first - 1
             if is_dotted and not (is_own and not stands_in(module, line, family)):
                 yield module, line, definition.qualname if definition is not None else ""
+
+
+def _is_of_another(read: tuple[Module, int, str], name: str) -> bool:
+    """Whether a line only reads what its own file has given an object that is spelt in the same way."""
+    module, line, _ = read
+    targets = (one.store.target for one in stores_to(module, name, True))
+    given = {ast.dump(target.value) for target in targets if isinstance(target, ast.Attribute)}
+    found = set()
+    for _, segment in segments_with(module, name, is_word):
+        tree = tree_of(module.source_of(segment)) if segment.first <= line <= segment.last else None
+        for part in ast.walk(tree) if tree is not None else ():
+            if isinstance(part, ast.Attribute) and part.attr == name and part.end_lineno == line - segment.first + 1:
+                found.add(ast.dump(part.value))
+    return found <= given
 
 
 def _puts_back(written: Written, place: Place) -> bool:

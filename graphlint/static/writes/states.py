@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Source
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Instance, ModuleValue
-from graphlint.static.domain.sources import Place, Read, Scope, State
+from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import NONE, Const, Host, Mapping, Sequence, Tensor, Unknown, Value, members
@@ -94,3 +94,20 @@ def _can_be_plain(value: Value) -> bool:
         case Sequence() | Mapping():
             return all(tensor.place is Side.HOST for tensor in tensors_in(value))
     return False
+
+
+def is_looked_at_again(sides: list[Sources]) -> bool:
+    """Whether state is compared with what has been read of it before: it may have changed meanwhile, and not by then.
+
+    What else is in the earlier one are the conditions that it was read under.
+    """
+    if len(sides) != 2:
+        return False
+    one, other = ({read.state for read in side if isinstance(read, Read)} for side in sides)
+    is_read = [all(isinstance(source, Read) for source in side) and bool(side) for side in sides]
+    return (is_read[0] and one <= other) or (is_read[1] and other <= one)
+
+
+def is_count(source: Source) -> bool:
+    """Whether a number is read, which is one whatever it comes to: it is never None."""
+    return isinstance(source, Read) and source.is_number

@@ -20,7 +20,9 @@ from graphlint.static.syntax.traversal import walk
 from graphlint.static.writes.states import (
     asks_whether_empty,
     is_container,
+    is_count,
     is_handed,
+    is_looked_at_again,
     is_plain,
     is_written_number,
     read_of,
@@ -130,8 +132,11 @@ class Traces:
                 return self._of_boolean(left, right, frame)
             case ir.Unary(operand=operand):
                 return self.of(operand, frame)
+            case ir.Compare(left=left, comparisons=[("is" | "is not", ir.Literal(value=None))]):
+                return NOTHING.union(*([one] for one in self.of(left, frame) if not is_count(one)))
             case ir.Compare(left=left, comparisons=comparisons):
-                return self._joined((left, *(right for _, right in comparisons)), frame)
+                sides = [self.of(side, frame) for side in (left, *(right for _, right in comparisons))]
+                return NOTHING if is_looked_at_again(sides) else NOTHING.union(*sides)
             case ir.Conditional(test=test, body=body, orelse=orelse):
                 return self._joined((test, body, orelse), frame)
             case ir.Display(elements=elements):
