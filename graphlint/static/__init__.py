@@ -17,16 +17,17 @@ It is an abstract interpretation of what capture regions reach, one package a st
 - `regions` finds where captures begin, in the code and by declaration, and runs the interpreter there;
 - `life` rehearses the code around those regions, one path at a time, on objects with identities (symbolic execution):
   construct, warm up, capture, fill, replay, read, release. What a graph needs between these is asked there, and not in
-  the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given;
+  the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given. What is
+  declared is captured there too, alone, for what it does to streams;
 - `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each.
 
-Bounds, and what they cost: a function gets at most 16 contexts, then its arguments are widened; calls nest 70 deep, 10
-before a region, where only the kinds of values matter; a call goes to at most 24 functions, and a value is one of at
-most 24; a container that holds more than 3,000 values, those inside of others counted each time, is known by their
-kinds alone. Loops run three rounds: numbers become a kind in the second, and what a name gets from another in the round
-before has arrived in the third; what has not settled by then is left as it is. Loops inside each other share 2,000 runs
-of the innermost body. What is beyond a bound is unknown, and silent; but a function or statement that nests too deep to
-be parsed is told (GL001).
+Bounds, and what they cost: a function gets at most 16 contexts, and 6 when there are 50,000 in all, then its arguments
+are widened; calls nest 70 deep, 10 before a region, where only the kinds of values matter; a call goes to at most 24
+functions, and a value is one of at most 24; a container that holds more than 3,000 values, those inside of others
+counted each time, is known by their kinds alone. Loops run three rounds: numbers become a kind in the second, and what
+a name gets from another in the round before has arrived in the third; what has not settled by then is left as it is.
+Loops inside each other share 2,000 runs of the innermost body. What is beyond a bound is unknown, and silent; but a
+function or statement that nests too deep to be parsed is told (GL001).
 
 Unsound on purpose, since alarms that are none cost more than misses: what is not known has no effect; both branches of
 an unknown condition are run and joined, so two conditions that exclude each other are not seen to, but for a test that
@@ -66,7 +67,7 @@ from graphlint.static.index.memory import Memory, run_parts
 from graphlint.static.index.parallel import begin
 from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.life.rehearsal import Rehearsal
+from graphlint.static.life.rehearsal import Rehearsal, Told
 from graphlint.static.life.witness import Witness
 from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import declare
@@ -190,7 +191,7 @@ def _declared(
     targets = Targets(interpreter, files, config.targets, known)
     found = _followed(interpreter, targets)
     found.reached.holes |= tell_holes(interpreter, files, targets.left)
-    return found
+    return found._replace(around=_told(Rehearsal(interpreter, interpreter.detectors).run_declared()))
 
 
 def _opened(
@@ -212,15 +213,18 @@ def _opened(
     search.marked()
     places = set(interpreter.places_of_regions)
     known = [row for row in interpreter.entries.targets if row not in met]
-    reached, problems, *_ = _declared(interpreter, config, files, patterns, known)
+    reached, problems, inside, _ = _declared(interpreter, config, files, patterns, known)
     rehearsal = Rehearsal(interpreter, interpreter.detectors)
     around = rehearsal.run(places, files)  # before what others do is waited for
     if other is not None:
         also = other()
         reached.merge(also.reached)
         problems |= also.problems
-    told = tuple((one.occurrence, one.function, one.capture.region) for one in around)
-    return _Part(reached, problems, told, rehearsal.witness)
+    return _Part(reached, problems, (*inside, *_told(around)), rehearsal.witness)
+
+
+def _told(found: Iterable[Told]) -> tuple[tuple[Occurrence, str, Region], ...]:
+    return tuple((one.occurrence, one.function, one.capture.region) for one in found)
 
 
 def _followed(interpreter: Interpreter, targets: Targets) -> _Part:

@@ -619,3 +619,36 @@ def test_what_picks_the_graph_is_no_data_for_it(tmp_path: Path, index: str, mark
     """Where a loop goes through the places of graphs, each round launches another one."""
     analysis = analyse(tmp_path, PICKED.format(index=index, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+MOVING = """
+import torch
+
+class Decoder:
+    def __init__(self):
+        self.history = torch.zeros(4, 64, 2, device="cuda")
+        self.graph, self.out, self.at = None, None, 0
+
+    @torch.no_grad()
+    def step(self, x: torch.Tensor):
+        self.history[:, {written}] = x
+        row = self.history[:, {read}]
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.out = {use}
+        self.graph.replay()
+        self.at += 1
+        return self.out.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    "use", ["row * 2", "row[:, 0] * 2", "row[:, :1].sum(-1) * 2", "torch.where(row[:, 0] > 0, 1, 2)"]
+)
+def test_a_view_at_a_place_that_moves(tmp_path: Path, use: str) -> None:
+    """The graph reads the row of the call that captured, and a part of it as well; one at a fixed place is filled."""
+    moving = analyse(tmp_path, MOVING.format(written="self.at", read="self.at", use=use))
+    assert {("main.py", 16, "GL512")} == set(moving.found)
+    fixed = analyse(tmp_path, MOVING.format(written="0", read="0", use=use))
+    assert [] == fixed.found

@@ -215,3 +215,40 @@ def main(group):
 def test_what_is_not_known_may_have_a_number_for_its_size(tmp_path: Path, size: str, said: list[str]) -> None:
     """A group of processes has; a shape, or a list, that is repeated as often as a tensor says asks the tensor."""
     assert [code for _, _, code in analyse(tmp_path, MEASURED.format(size=size)).shown] == said
+
+
+ASKED = """
+import torch
+
+def step(x: torch.Tensor, scale{annotation}):
+    {test}
+    return x * scale
+"""
+
+
+@pytest.mark.parametrize("annotation", ["", ": torch.Tensor", ": torch.Tensor | None = None"])
+@pytest.mark.parametrize(
+    ("test", "is_uploaded"),
+    [
+        ("if not isinstance(scale, torch.Tensor): scale = torch.tensor([scale], device=x.device)", True),
+        ("if not isinstance(scale, (str, torch.Tensor)): scale = torch.tensor(scale, device=x.device)", True),
+        ("if not torch.is_tensor(scale): scale = torch.tensor(scale, device=x.device)", True),
+        ("scale = scale if torch.is_tensor(scale) else torch.tensor(scale, device=x.device)", True),
+        ("if not isinstance(scale, torch.Tensor): raise TypeError(scale)", False),
+        ("assert isinstance(scale, torch.Tensor)", False),
+        ("if not isinstance(scale, torch.Tensor): scale = float(scale)", False),
+        ("if not isinstance(x, torch.Tensor): x = torch.tensor(scale.shape, device='cpu')", False),
+    ],
+)
+def test_what_is_asked_whether_it_is_a_tensor_may_be_a_number(
+    tmp_path: Path, annotation: str, test: str, is_uploaded: bool
+) -> None:
+    """Whatever its annotation says: the other side of the test is there for callers who give one."""
+    found = analyse(tmp_path, ASKED.format(annotation=annotation, test=test), regions=("main:step",))
+    assert [code for _, _, code in found.found] == (["GL203"] if is_uploaded else [])
+
+
+def test_what_is_asked_stays_a_tensor_on_the_device(tmp_path: Path) -> None:
+    """Where the test says so."""
+    program = ASKED.format(annotation="", test="if isinstance(scale, torch.Tensor): scale = scale.item()")
+    assert [code for _, _, code in analyse(tmp_path, program, regions=("main:step",)).shown] == ["GL101"]

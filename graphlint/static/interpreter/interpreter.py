@@ -60,6 +60,7 @@ MAX_RECURSION = 3  # calls of a function inside itself before its arguments are 
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
 MAX_WIDENED = 64  # kinds before what containers hold is forgotten, which tuples inside tuples need
+MAX_CONTEXTS = 50_000  # in all, before functions are run for few kinds of arguments
 FEW_VARIANTS = 6  # of one function, once the contexts that there may be are used up
 MANY_VARIANTS = 100  # of one function inside itself, each for objects of its own
 
@@ -111,7 +112,7 @@ class Interpreter:
         self.ran_outside: set[Function] = set()  # what ran before a region since then
         self.variants: Counter[object] = Counter()  # and those of functions since their outermost call began
         self.running: Counter[object] = Counter()
-        self.limit: int | None = None  # contexts that there may be before functions are run for few kinds of arguments
+        self.limit = MAX_CONTEXTS  # contexts that there may be before functions are run for few kinds of arguments
         self.latest: dict[tuple[Function, Mode], tuple[int, Context]] = {}  # of each function, and how many it has
         self.outside = 0  # contexts that were made before a region since the search began with this function
         self.regions: dict[RegionKey, OpenRegion] = {}
@@ -235,7 +236,7 @@ class Interpreter:
         """Whether a function has its contexts: of all that there may be, or of those inside itself."""
         self.variants[function] = self.variants[function] + 1 if self.running[function] else 0
         is_endless = self.running[function] >= MAX_RECURSION and self.variants[function] > MANY_VARIANTS
-        return is_endless or (made >= FEW_VARIANTS and self.limit is not None and len(self.contexts) > self.limit)
+        return is_endless or (made >= FEW_VARIANTS and len(self.contexts) > self.limit)
 
     def execute(self, frame: Frame, body: ir.Block) -> None:
         """Run the body and settle what the frame's context says about it."""

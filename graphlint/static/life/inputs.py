@@ -211,7 +211,7 @@ class Inputs(Listener):
                 continue
             self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
         for view, where in capture.views.items():
-            moving = next((base for base in _bases(view) if _moves(view, owner)), None)
+            moving = next((base for base in _bases(view) if _moves(base, owner)), None)
             names = tuple(name for name, value in owner.before.items() if value is moving)
             if moving is not None and names and where.function.code is owner.function.code:
                 self.tell(StaleReplay(names, False), where, capture)

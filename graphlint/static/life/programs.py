@@ -48,7 +48,7 @@ MAX_METHODS = 8  # of a class that replay
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
-_NODE = ir.Literal(ir.NOWHERE, None)
+NODE = ir.Literal(ir.NOWHERE, None)
 
 
 @dataclass
@@ -135,8 +135,8 @@ class Programs:
     def of_pair(self, machine: Machine, owner: ClassDefinition, names: tuple[str, str]) -> None:
         """Prepare for a capture, take what the object holds then for the inputs of a graph, and prepare for replays."""
         frame = outer_frame(machine, owner.module, owner.line)
-        made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
-        if not isinstance(made, Instance):
+        made = constructed(machine, owner, frame)
+        if made is None:
             return
         for name in owner.methods:
             if name not in names and is_hook(self.interpreter, name) and self.prepares.match(name):
@@ -166,8 +166,8 @@ class Programs:
         """Construct an object, capture, and call a method that replays twice."""
         machine.player = player
         frame = outer_frame(machine, owner.module, owner.line)
-        made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
-        if not isinstance(made, Instance):
+        made = constructed(machine, owner, frame)
+        if made is None:
             return
         for capturing in owner.methods:
             is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
@@ -179,14 +179,10 @@ class Programs:
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, and call a method as often as it takes until there is a graph."""
         frame = outer_frame(machine, owner.module, owner.line)
-        made = machine.call(ClassRef(owner), self._unknown_arguments(machine, owner), _NODE, frame)
-        for _ in range(MAX_CALLS if isinstance(made, Instance) else 0):
-            if not machine.ledger.captures:
+        made = constructed(machine, owner, frame)
+        for _ in range(MAX_CALLS):
+            if made is not None and not machine.ledger.captures:
                 self._call(machine, made, name, frame)
-
-    def _unknown_arguments(self, machine: Machine, owner: ClassDefinition) -> Arguments:
-        method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
-        return machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
 
     def _captures(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region, itself or by what does."""
@@ -210,6 +206,14 @@ class Programs:
             machine.ledger.is_forced = entrance_of(made.cls, name) != name
             call_freely(machine, method, given, frame)
             machine.ledger.is_forced = False
+
+
+def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Instance | None:
+    """An object of a class, made with arguments of which nothing is known."""
+    method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
+    given = machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
+    made = machine.call(ClassRef(owner), given, NODE, frame)
+    return made if isinstance(made, Instance) else None
 
 
 def functions_of(module: Module) -> Iterator[Definition]:
@@ -276,7 +280,7 @@ def again(machine: Machine, call: Callable[[], object]) -> None:
 def call_freely(machine: Machine, closure: Closure, given: Arguments, frame: Frame) -> Object:
     """Call a function from outside of the program; an exception ends it."""
     try:
-        return machine.run(closure, given, _NODE, frame)
+        return machine.run(closure, given, NODE, frame)
     except Leave:
         return None
 

@@ -19,6 +19,7 @@ from graphlint.static.life.backward import Backward
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
+from graphlint.static.life.declared import declared
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -73,6 +74,13 @@ class Rehearsal:
             gc.freeze()
         return list(self.found.values())
 
+    def run_declared(self) -> list[Told]:
+        """Rehearse what is declared; what is around it, nobody knows."""
+        for program in declared(self.interpreter):
+            for _ in runs(self.interpreter, program, self._listen_inside):
+                pass
+        return list(self.found.values())
+
     @cached_property
     def knowledge(self) -> Knowledge:
         """What the tables say of what sets itself up when it is first called."""
@@ -94,6 +102,9 @@ class Rehearsal:
     def makers(self) -> frozenset[str]:
         """The functions that graph callables, their backward pass too."""
         return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
+
+    def _listen_inside(self, ledger: Ledger) -> None:
+        ledger.listen(Streams(self._tell, self.interpreter.lexicon.life))
 
     def _listen(self, ledger: Ledger) -> None:
         life = self.interpreter.lexicon.life

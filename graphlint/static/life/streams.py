@@ -125,7 +125,10 @@ class Streams(Listener):
         if self.order.count(stream) <= branch.before.get(stream, 0) or self.order.knows(branch.origin, stream):
             return False
         is_guessed = stream in branch.rejoined and self.ledger.decided > branch.decided
-        return stream not in self.ledger.escaped and not is_guessed and not branch.is_guessed
+        is_handed_on = any(
+            _is_handed_on(event, self.ledger.escaped) for event, one in self.recorded.items() if one[1] is stream
+        )
+        return stream not in self.ledger.escaped and not (is_guessed or is_handed_on or branch.is_guessed)
 
     @property
     def branch(self) -> Branch | None:
@@ -301,6 +304,11 @@ _ACTS: dict[str, Callable[[Streams, Call], None]] = {
     "__enter__": Streams._sets,
     "__exit__": Streams._unsets,
 }
+
+
+def _is_handed_on(event: Thing, escaped: set[Thing]) -> bool:
+    """Whether somebody else got an event, or its handle, and may wait for it."""
+    return event in escaped or any(one in escaped for one in event.attributes.values() if isinstance(one, Thing))
 
 
 def _is_external(stream: Stream) -> bool:

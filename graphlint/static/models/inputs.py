@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance
-from graphlint.static.models.uses import is_plain
-from graphlint.values import UNKNOWN, Arguments, Mapping, Place, Sequence, Tensor, Value, members, union
+from graphlint.static.models.uses import is_asked, is_plain
+from graphlint.values import UNKNOWN, Arguments, Host, Mapping, Place, Sequence, Tensor, Value, members, union
 
 
 def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function, Value | None]]:
@@ -27,13 +27,19 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     defaults = {p.name: evaluator.default(p, function) for p in parameters if p.default is not None}
     silent = [p.name for p in parameters if p.annotation is None and given[p.name] == UNKNOWN and p.default is None]
     tensors = [name for name in silent if not is_plain(evaluator, function, name)]
-    is_given = any(isinstance(member, Tensor) for value in given.values() for member in members(value))
+    is_given = any(_may_be_tensor(value) for value in given.values())
     if not (tensors or is_given or receiver is not None):
         tensors = silent  # a graph has an input, and what is no method has none of its own
     given |= dict.fromkeys(tensors, Tensor(Place.DEVICE))
     given |= {name: union((given[name], default)) for name, default in defaults.items()}
+    asked = [name for name, value in given.items() if _may_be_tensor(value) and is_asked(evaluator, function, name)]
+    given |= {name: union((given[name], Host("float"))) for name in asked}  # or a number: else it would not be asked
     keywords = tuple((name, on_device(value)) for name, value in given.items())
     return Arguments(() if receiver is None else (receiver,), keywords, None, UNKNOWN)
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return any(isinstance(member, Tensor) for member in members(value))
 
 
 def on_device(value: Value) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from itertools import zip_longest
 
+from graphlint.rulebook.operations import TENSOR
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
@@ -58,6 +59,28 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
         else hands > 0 and is_plain(evaluator, callee, taken.name, hands - 1)
         for callee, taken in handed
     )
+
+
+def is_asked(evaluator: Evaluator, function: Function, name: str) -> bool:
+    """Whether a function asks of a parameter whether it is a tensor: `isinstance(scale, torch.Tensor)`."""
+    for part in walk(function.code.body):
+        if isinstance(part, ir.Call) and part.arguments and _is(part.arguments[0].value, name):
+            asked = _called(evaluator, part, function.module)
+            if not evaluator.lexicon.tensors["tests"].isdisjoint(asked):
+                return True
+            if "builtins.isinstance" in asked and any(
+                TENSOR in _classes(evaluator, a, function) for a in part.arguments[1:2]
+            ):
+                return True
+    return False
+
+
+def _classes(evaluator: Evaluator, argument: ir.Argument, function: Function) -> set[str]:
+    """The classes outside of the project that a test names."""
+    node = argument.value
+    asked = node.elements if isinstance(node, ir.Display) else (node,)
+    found = [member for one in asked for member in members(evaluator.static_value(one, function.module))]
+    return {member.name for member in found if isinstance(member, External)}
 
 
 def _is_promised_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter) -> bool:

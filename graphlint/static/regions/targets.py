@@ -14,7 +14,7 @@ from pathlib import Path
 from graphlint.finding import Span
 from graphlint.static.domain.program import Function
 from graphlint.static.index.headers import header
-from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.interpreter.interpreter import MAX_CONTEXTS, Interpreter
 from graphlint.static.models.inputs import on_device
 from graphlint.static.regions.holes import Followed, Hole, accepts, find_holes
 from graphlint.static.regions.patterns import Named, find_functions, functions_in, is_named, matching
@@ -82,9 +82,9 @@ class Targets:
                 if limit is not None and len(self.interpreter.contexts) > limit:
                     told.left_out += named.entry not in told.run
                 else:
-                    self.interpreter.limit = limit
+                    self.interpreter.limit = MAX_CONTEXTS if limit is None else limit
                     _call(self.interpreter, named, hole)
-                    self.interpreter.limit = None
+                    self.interpreter.limit = MAX_CONTEXTS
                     told.run.add(named.entry)
 
 

@@ -1,0 +1,47 @@
+"""What a run does at most: functions whose arguments are of ever other kinds are run for a few of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis import analyse
+
+from graphlint.static.interpreter import interpreter
+from graphlint.static.interpreter.interpreter import FEW_VARIANTS, Interpreter
+
+KINDS = """
+import torch
+
+def scaled(x, kind):
+    return x * x.sum().item()
+
+def step(x: torch.Tensor):
+    scaled(x, 1), scaled(x, 2.0), scaled(x, "a"), scaled(x, b"b"), scaled(x, None), scaled(x, (1,))
+    scaled(x, [2.0]), scaled(x, {"c": 1}), scaled(x, {1}), scaled(x, (1, 2)), scaled(x, (1, "a"))
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    step(torch.ones(2, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize("is_used_up", [False, True])
+def test_a_function_gets_a_few_contexts_when_there_are_too_many_in_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_used_up: bool
+) -> None:
+    """What it does is still told."""
+    runs: Counter[str] = Counter()
+    execute = Interpreter.execute
+
+    def counted(self: Interpreter, frame: Any, body: Any) -> None:
+        runs[frame.function.qualname] += 1
+        execute(self, frame, body)
+
+    monkeypatch.setattr(Interpreter, "execute", counted)
+    monkeypatch.setattr(interpreter, "MAX_CONTEXTS", 1 if is_used_up else 1000)
+    found = analyse(tmp_path, KINDS).found
+    assert [("main.py", 5, "GL101")] == found
+    assert (runs["scaled"] <= FEW_VARIANTS) is is_used_up
