@@ -22,7 +22,7 @@ from graphlint.runtime.judge.workspaces import ARE_KEPT  # noqa: E402
 FOLDER = Path(__file__).with_name("contracts")
 WRITTEN = FOLDER / "contracts.json"
 PROGRAMS = sorted(FOLDER.glob("*.py"))
-MODELLED = [path for path in PROGRAMS if path.stem != "compiled" or library.COMPILES]
+MODELLED = [path for path in PROGRAMS if "compiled" not in path.stem or library.COMPILES]
 
 
 def compare(path: Path, on: str) -> None:

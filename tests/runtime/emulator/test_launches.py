@@ -1,4 +1,4 @@
-"""Kernels of Triton on the emulator: they run, replay runs them again, and what they are given is followed."""
+"""Kernels of Triton, where there is no GPU on the emulator: replay runs them again, what they are given is followed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-from graphlint import runtime
-from graphlint.config import load_config
-from graphlint.rulebook import builtin_rules, load_rulebook
+from graphlint import runtime  # noqa: E402
+from graphlint.config import load_config  # noqa: E402
+from graphlint.rulebook import builtin_rules, load_rulebook  # noqa: E402
 
+ON = "cuda" if torch.cuda.is_available() else "emulator"
 LINES = """\
 import torch
 import triton
@@ -67,11 +68,23 @@ class Freeing:
         return self.y.clone()
 
 
+class Refreshing:
+    def capture(self):
+        self.x, self.graph = torch.zeros(128, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x + 1
+
+    def replay(self, x):
+        scale[(2,)](x, self.x, 1.0, BLOCK=64)
+        self.graph.replay()
+        return self.y.clone()
+
+
 def target(call):
     return lambda: (call() if isinstance(call, type) else call, (torch.rand(128, device="cuda"),))
 
 
-of_right, of_counting, of_freeing = map(target, (right, Counting, Freeing))
+of_right, of_counting, of_freeing, of_refreshing = map(target, (right, Counting, Freeing, Refreshing))
 """
 
 
@@ -80,7 +93,7 @@ def found(folder: Path, name: str, *, shapes_only: bool = False) -> list[tuple[s
     file = folder / "targets.py"
     file.write_text(LINES)
     config, rulebook = load_config(folder, None), load_rulebook(builtin_rules())
-    report = runtime.verify([f"{file}:of_{name}"], config, rulebook, on="emulator", shapes_only=shapes_only)
+    report = runtime.verify([f"{file}:of_{name}"], config, rulebook, on=ON, shapes_only=shapes_only)
     assert report.targets[0].problem == "" and report.summary.regions
     return [(one.code, LINES.splitlines()[one.span.line - 1].strip()) for one in report.findings]
 
@@ -90,7 +103,7 @@ def test_a_kernel_computes_what_it_says_and_replay_computes_it_again(tmp_path: P
     assert [] == found(tmp_path, "right")
 
 
-@pytest.mark.parametrize("shapes_only", [False, True])
+@pytest.mark.parametrize("shapes_only", [False, True] if ON == "emulator" else [False])
 def test_a_number_that_is_given_to_a_kernel_is_frozen(shapes_only: bool, tmp_path: Path) -> None:
     """It is one of the arguments that are compared from step to step."""
     lines = [("GL401", "self.calls += 1"), ("GL402", "return launched(x, self.calls)")]
@@ -100,3 +113,8 @@ def test_a_number_that_is_given_to_a_kernel_is_frozen(shapes_only: bool, tmp_pat
 def test_memory_that_a_kernel_reads_and_nobody_keeps_is_found(tmp_path: Path) -> None:
     """The launch is an operator like others."""
     assert [("GL507", "scale[(2,)](x, out, by, BLOCK=64)")] == found(tmp_path, "freeing")
+
+
+def test_a_kernel_refreshes_an_input(tmp_path: Path) -> None:
+    """What it writes is written."""
+    assert [] == found(tmp_path, "refreshing")
