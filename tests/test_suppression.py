@@ -147,6 +147,11 @@ def test_a_text_that_is_not_python_has_no_comments(text: str) -> None:
     assert () == parse(text)
 
 
+def test_a_zero_byte_ends_nothing() -> None:
+    """Python 3.11 has a token for it, 3.12 an internal error."""
+    assert all(one.flaw for one in parse("    if x:\n\x00# graphlint: ignore["))
+
+
 def test_a_text_without_the_marker_is_not_looked_at() -> None:
     """Most files have no comment, and the marker is looked for first."""
     assert () == parse("x = 1  # ignore\n")

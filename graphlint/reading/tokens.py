@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import tokenize
 
-_UNREADABLE = (tokenize.TokenError, SyntaxError, ValueError, MemoryError)
+# Python 3.12 ends with a SystemError behind a zero byte.
+_UNREADABLE = (tokenize.TokenError, SyntaxError, ValueError, MemoryError, SystemError)
 
 
 def tokens_of(text: str) -> list[tokenize.TokenInfo] | None:

@@ -21,6 +21,8 @@ from graphlint.runtime.watch.openings import COMPILED
 
 Write = tuple[Extent, ...]
 _ALL: Write = ((0, sys.maxsize),)
+# Threads that Inductor and a bar of progress leave running, by the module of what they run.
+_WRITES_NOTHING = ("torch._inductor.", "tqdm.")
 Variables = dict[tuple[object, str], int]  # tensors at hand where a graph is replayed: by code and name
 
 
@@ -100,7 +102,7 @@ class Inputs:
         is_other = any(replayed.offered.get(key, one) != one for key, one in offered.items())
         is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
         # What other threads write is not seen, nor how a compiled function copies what it is called with.
-        is_seen = threading.active_count() == 1 and capture.region.kind != COMPILED
+        is_seen = not _others_may_write() and capture.region.kind != COMPILED
         if is_seen and is_same and (is_other or (is_awaited and not _changes_itself(capture))):
             self.tell(capture, Trouble("unrefreshed-input", stack, "no memory that the graph reads was written"))
         left_out = next((one.stack for one in refreshed if is_new and one.reached and not one.written), ())
@@ -194,6 +196,13 @@ def _from_start(writes: list[list[Extent]], read: list[Extent]) -> Iterator[Exte
         if write and write[0][0] <= end:
             yield from write
             end = max(end, write[-1][1])
+
+
+def _others_may_write() -> bool:
+    """Whether there is another thread than this one, but for those which a compiler starts and which write nothing."""
+    others = (one for one in threading.enumerate() if one is not threading.current_thread())
+    work = (getattr(one, "_target", None) or type(one) for one in others)
+    return not all(getattr(one, "__module__", "").startswith(_WRITES_NOTHING) for one in work)
 
 
 def _changes_itself(capture: Capture) -> bool:

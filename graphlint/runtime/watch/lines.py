@@ -31,21 +31,29 @@ class Lines:
         self._is_collecting = False  # and listens no less, since a search that ends the tracing ends the process
 
     def start(self) -> None:
+        if self._thread is not None:
+            return
+        self._thread = threading.get_ident()
+        gc.callbacks.insert(0, self._collects)
+        gc.callbacks.append(self._collected)
         if self._way.start():
-            self._thread = threading.get_ident()
             _loader._find_and_load = self._import
-            gc.callbacks.insert(0, self._collects)
-            gc.callbacks.append(self._collected)
+        else:
+            self._forget()
 
     def stop(self) -> bool:
         """Whether it was listening."""
         if self._thread is None:
             return False
-        self._thread = None
         _loader._find_and_load = self._find
+        was_listening = self._way.stop()
+        self._forget()  # as long as there is a way, a search may begin
+        return was_listening
+
+    def _forget(self) -> None:
         gc.callbacks.remove(self._collects)
         gc.callbacks.remove(self._collected)
-        return self._way.stop()
+        self._thread = None
 
     def pause(self) -> None:
         """Until `resume`, do not listen."""
