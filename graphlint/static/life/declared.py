@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from graphlint.finding import Region
+from graphlint.static.domain.contexts import Context
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.machine import Machine
 from graphlint.static.life.objects import Capture, Closure, Frame, Object, Place, Thing, things_in
 from graphlint.static.life.programs import NODE, Program, constructed, outer_frame
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import calls_in, words_in
+
+_STREAMS = re.compile("stream|event", re.IGNORECASE)
 
 
 def declared(interpreter: Interpreter) -> Iterator[Program]:
-    """The programs that capture what is declared."""
+    """The programs that capture what is declared and has to do with streams."""
+    known = {function for function, _ in interpreter.latest if _names_streams(function.code)}
+    on_streams = {f"{function.module.name}:{function.qualname}" for function in known}
     for opened in list(interpreter.regions.values()):
         name, colon, qualname = (opened.region.entry or "").partition(":")
         module = interpreter.project.module(name) if colon else None
-        if module is not None:
+        if module is not None and any(one.function in on_streams for one in _reached(opened.context)):
             yield partial(captured, module=module, qualname=qualname, region=opened.region)
+
+
+def _reached(start: Context) -> Iterator[Context]:
+    """A context and those of all that it calls."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        context = waiting.pop()
+        yield context
+        new = context.calls.keys() - seen
+        seen |= new
+        waiting += new
+
+
+@remembered
+def _names_streams(code: ir.Code) -> bool:
+    """Whether a call in a function has a name of what streams and events are called."""
+    return any(_STREAMS.search(word) for call in calls_in(code) for word in words_in(call.func))
 
 
 def captured(machine: Machine, module: Module, qualname: str, region: Region) -> None:

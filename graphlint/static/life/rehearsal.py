@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.process import Process
-from graphlint.static.life.programs import Programs, runs
+from graphlint.static.life.programs import Program, Programs, runs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
@@ -66,19 +66,19 @@ class Rehearsal:
         for path, line in places:
             lines[path].add(line)
         programs = Programs(self.interpreter, list(files))
-        gc.freeze()  # what was made before is not looked through for what a program leaves, which are cycles
-        for program in (*programs.around(lines), *programs.pairs()):
-            for _ in runs(self.interpreter, program, self._listen):
-                pass
-            gc.collect()
-            gc.freeze()
-        return list(self.found.values())
+        return self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
 
     def run_declared(self) -> list[Told]:
         """Rehearse what is declared; what is around it, nobody knows."""
-        for program in declared(self.interpreter):
-            for _ in runs(self.interpreter, program, self._listen_inside):
+        return self._rehearsed(declared(self.interpreter), self._listen_inside)
+
+    def _rehearsed(self, programs: Iterable[Program], listen: Callable[[Ledger], None]) -> list[Told]:
+        gc.freeze()  # what was made before is not looked through for what a program leaves, which are cycles
+        for program in programs:
+            for _ in runs(self.interpreter, program, listen):
                 pass
+            gc.collect()
+            gc.freeze()
         return list(self.found.values())
 
     @cached_property
