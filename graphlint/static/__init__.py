@@ -18,7 +18,7 @@ It is an abstract interpretation of what capture regions reach, one package a st
 - `life` rehearses the code around those regions, one path at a time, on objects with identities (symbolic execution):
   construct, warm up, capture, fill, replay, read, release. What a graph needs between these is asked there, and not in
   the interpreter, which joins paths and keeps no order; unknown calls may do anything to what they are given. What is
-  declared is captured there too, alone, for what it does to streams;
+  declared is captured there too, alone, for what it does to streams, if it or what it calls, three calls deep, does;
 - `findings` walks the graph of contexts from each region (it is the call graph), and keeps the shortest way to each.
 
 Bounds, and what they cost: a function gets at most 16 contexts, and 6 when there are 50,000 in all, then its arguments

@@ -18,13 +18,13 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import calls_in, words_in
 
-_STREAMS = re.compile("stream|event", re.IGNORECASE)
+_DEPTH = 3  # the first is the call of what is declared
+_EVENT = re.compile("(?:^|_)events?$|^Event$")
 
 
 def declared(interpreter: Interpreter) -> Iterator[Program]:
     """The programs that capture what is declared and has to do with streams."""
-    known = {function for function, _ in interpreter.latest if _names_streams(function.code)}
-    on_streams = {f"{function.module.name}:{function.qualname}" for function in known}
+    on_streams = _on_streams(interpreter)
     for opened in list(interpreter.regions.values()):
         name, colon, qualname = (opened.region.entry or "").partition(":")
         module = interpreter.project.module(name) if colon else None
@@ -32,21 +32,32 @@ def declared(interpreter: Interpreter) -> Iterator[Program]:
             yield partial(captured, module=module, qualname=qualname, region=opened.region)
 
 
-def _reached(start: Context) -> Iterator[Context]:
-    """A context and those of all that it calls."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        context = waiting.pop()
-        yield context
-        new = context.calls.keys() - seen
-        seen |= new
-        waiting += new
+def _reached(start: Context) -> set[Context]:
+    """A context and those of what it calls, a few calls deep, since whole models take long."""
+    found = new = {start}
+    for _ in range(_DEPTH):
+        new = {callee for context in new for callee in context.calls} - found
+        found = found | new
+    return found
+
+
+def _on_streams(interpreter: Interpreter) -> set[str]:
+    """The functions which run that choose a stream, or let one wait for another, by the names of what they call."""
+    life = interpreter.lexicon.life
+    named = {name.rpartition(".")[2] for kind in ("lasting", "ordering", "selecting", "streams") for name in life[kind]}
+    known = {function for function, _ in interpreter.latest}
+    return {
+        f"{function.module.name}:{function.qualname}"
+        for function in known
+        for words in (_called(function.code),)
+        if not words.isdisjoint(named) or any(map(_EVENT.search, words))
+    }
 
 
 @remembered
-def _names_streams(code: ir.Code) -> bool:
-    """Whether a call in a function has a name of what streams and events are called."""
-    return any(_STREAMS.search(word) for call in calls_in(code) for word in words_in(call.func))
+def _called(code: ir.Code) -> frozenset[str]:
+    """The names in what a function calls."""
+    return frozenset(word for call in calls_in(code) for word in words_in(call.func))
 
 
 def captured(machine: Machine, module: Module, qualname: str, region: Region) -> None:
