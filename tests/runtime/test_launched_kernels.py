@@ -92,6 +92,24 @@ def test_an_error_of_a_launch_is_the_one_of_the_program(tensors: dict[str, Any])
     assert launched(kernel, tensors["x"], 1) == 3
 
 
+class Skipping(TorchDispatchMode):
+    """Runs nothing."""
+
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
+        return None
+
+
+def test_a_launch_that_a_capture_goes_past_is_not_made_later(tensors: dict[str, Any]) -> None:
+    """Nor is it taken for another one."""
+    made: list[int] = []
+    launched = Launches()._of_program(lambda kernel, x, by: made.append(by) or by)
+    kernel = SimpleNamespace(__name__="passed", arg_names=["x", "by"])
+    with Skipping():
+        assert launched(kernel, tensors["x"], 1) is None
+    assert launched(kernel, tensors["x"], 2) == 2
+    assert made == [2]
+
+
 def test_a_module_is_told_of_once_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside; one that is there is told of at once, and no other one is."""
     (tmp_path / "waited_for.py").write_text("value = 1\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
@@ -90,13 +91,16 @@ class Launches:
             return launch()
         key = (name, *(value for value in values if isinstance(value, SCALARS)))
         number = self._numbers.setdefault(key, len(self._numbers))
-        _LAUNCHES.append(launch)
-        _operator(name)(read, written=written, launch=number)
-        return _RESULTS.pop()
+        results: list[object] = []
+        token = _LAUNCH.set(lambda: results.append(launch()))
+        try:
+            _operator(name)(read, written=written, launch=number)
+        finally:
+            _LAUNCH.reset(token)
+        return results[0] if results else None  # where a capture goes past what it refused, nothing is launched
 
 
-_LAUNCHES: list[Launch] = []  # that operators are about to make
-_RESULTS: list[object] = []  # of those that they have made
+_LAUNCH: ContextVar[Launch] = ContextVar("launch")  # that an operator is about to make in this thread
 
 
 @functools.cache
@@ -105,7 +109,7 @@ def _operator(name: str) -> Any:
 
 
 def _launch(read: list[torch.Tensor], *, written: list[torch.Tensor], launch: int) -> None:
-    _RESULTS.append(_LAUNCHES.pop()())
+    _LAUNCH.get()()
 
 
 def _memory(values: Any) -> list[torch.Tensor]:
