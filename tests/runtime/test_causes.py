@@ -323,6 +323,11 @@ def running(function: Any, expression: str) -> Place:
             "tensor-printing",
             id="a tensor's text",
         ),
+        pytest.param(
+            Refusal("", "API call conflicts with a stream capture", (), through=("torch.distributed:new_group",)),
+            "capture-refused",
+            id="a library of torch that sets itself up",
+        ),
         pytest.param(Refusal("my::operator", "", (), is_from_driver=True), "capture-refused", id="a foreign operator"),
         pytest.param(
             Refusal("aten.svd.default", "", (), is_from_driver=True), "hidden-sync", id="an operator of torch"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphlint.contract import Contract
 from graphlint.errors import UsageError
-from graphlint.finding import Collective, Finding, Span
+from graphlint.finding import Collective, Confidence, Finding, Severity, Span
 from graphlint.paths import normal
 from graphlint.rulebook import Rulebook
 from graphlint.runtime.judge.findings import Findings
@@ -66,9 +66,18 @@ class Hearing:
         ]
 
     def end(self, ending: Ending, name: str, home: Span, rulebook: Rulebook) -> None:
-        """A bad end is a finding, unless it is known why the target could not be looked at."""
-        if ending.how and not self.problem:
-            self._found["end"] = failure(ending, name, home, rulebook)
+        """A bad end is a finding, unless it is known why the target could not be looked at, or what it ended in."""
+        if not ending.how or self.problem:
+            return
+        failed = failure(ending, name, home, rulebook)
+        if not any(_explains(one, failed) for one in self._found.values()):
+            self._found["end"] = failed
+
+
+def _explains(found: Finding, failed: Finding) -> bool:
+    """Whether an error is told of the line that never came back, such as one that hangs for what is told of it."""
+    is_sure = found.severity is Severity.ERROR and found.confidence is Confidence.HIGH
+    return is_sure and (found.span.path, found.span.line) == (failed.span.path, failed.span.line)
 
 
 def failure(ending: Ending, name: str, home: Span, rulebook: Rulebook) -> Finding:

@@ -8,9 +8,10 @@ import torch
 import torch.distributed as dist
 
 rank = int(os.environ["RANK"])
-torch.cuda.set_device(0)
+device = rank % torch.cuda.device_count()
+torch.cuda.set_device(device)
 """
-EAGER = 'dist.init_process_group("nccl", device_id=torch.device("cuda", 0))\n'
+EAGER = 'dist.init_process_group("nccl", device_id=torch.device("cuda", device))\n'
 TENSORS = """
 a, b = torch.full((4,), rank + 1.0, device="cuda"), torch.full((4,), 10.0 * (rank + 1), device="cuda")
 graph = torch.cuda.CUDAGraph()
@@ -24,7 +25,7 @@ TRAINING = """
 stream, x = torch.cuda.Stream(), torch.full((4, 8), rank + 1.0, device="cuda")
 stream.wait_stream(torch.cuda.current_stream())
 with torch.cuda.stream(stream):
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2).cuda(), device_ids=[0])
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2).cuda(), device_ids=[device])
     for _ in range({steps}):
         model.zero_grad(set_to_none=True)
         model(x).sum().backward()

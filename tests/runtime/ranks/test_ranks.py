@@ -1,4 +1,4 @@
-"""Two ranks under `torchrun` on the emulator: one report for both, and what they send each other compared."""
+"""Two ranks under `torchrun`, on two GPUs or emulated: one report for both, and what they send each other compared."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from graphlint.runtime.judge.collectives import collectives  # noqa: E402
 from graphlint.runtime.session.ranks import Ranks, first_difference, joined  # noqa: E402
 from graphlint.runtime.trace.operators import Traced  # noqa: E402
 
-needs_gloo = pytest.mark.skipif(
-    not torch.distributed.is_available() or torch.cuda.is_available(), reason="needs gloo, and no GPU"
+needs_ranks = pytest.mark.skipif(
+    not torch.distributed.is_available() or torch.cuda.device_count() == 1, reason="needs two GPUs, or none and gloo"
 )
 
 
@@ -37,7 +37,7 @@ def together(folder: Path, programs: Mapping[str, str], *options: str) -> tuple[
         files[-1].write_text(HEAD + text)
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     file = folder / "report.json"
-    given = ["--on", "emulator", "--format", "json", "--output-file", str(file), "--deadline", "120", *options]
+    given = ["--on", "auto", "--format", "json", "--output-file", str(file), "--deadline", "60", *options]
     ended = subprocess.run(
         [*launch, "-m", "graphlint", "verify", *map(str, files), *given],
         capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -45,7 +45,7 @@ def together(folder: Path, programs: Mapping[str, str], *options: str) -> tuple[
     return ended.returncode, json.loads(file.read_text("utf-8")), ended.stderr
 
 
-@needs_gloo
+@needs_ranks
 def test_ranks_that_belong_together_are_safe(tmp_path: Path) -> None:
     """With one verdict for each program, and no word of the second rank."""
     status, report, said = together(tmp_path, RIGHT)
@@ -53,7 +53,7 @@ def test_ranks_that_belong_together_are_safe(tmp_path: Path) -> None:
     assert ["safe"] * len(RIGHT) == [target["verdict"] for target in report["targets"]]
 
 
-@needs_gloo
+@needs_ranks
 def test_what_is_wrong_between_ranks_is_told_once_at_its_line(tmp_path: Path) -> None:
     """Order, groups and DDP that are not ready, groups made in a capture, a barrier, a group that ends early."""
     status, report, said = together(tmp_path, {name: text for name, (_, text) in WRONG.items()})
