@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import random
+import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -403,6 +404,20 @@ def test_restoring_brings_back_the_same_objects() -> None:
     assert torch.equal(torch.ones(3), x)
     assert (address, None) == (box.p.data_ptr(), box.p.grad)
     assert torch.equal(torch.ones(3), box.p)
+
+
+def test_what_a_proxy_stands_for_is_restored() -> None:
+    """A wrapper refers to itself so in its own closures; where it is gone, there is nothing."""
+    model = torch.nn.Linear(2, 1)
+    owner = type("Owner", (), {"model": model})()
+    state = reachable(weakref.proxy(owner), (), {})
+    before = state.snapshot()
+    model(torch.ones(1, 2)).sum().backward()
+    assert model.weight.grad is not None
+    before.restore()
+    assert model.weight.grad is None
+    gone = weakref.proxy(type(owner)())
+    assert not reachable(print, (gone,), {}).tensors
 
 
 def test_variables_of_a_closure_without_a_value_are_restored() -> None:

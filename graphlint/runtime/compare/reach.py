@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import weakref
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
@@ -54,8 +55,9 @@ class Walk:
         self.unvisited = len(self.queue) + len(self.late) + len(self.last)
 
     def put(self, parts: Iterable[tuple[str, object]], queue: deque[tuple[str, object]]) -> None:
-        for part in parts:
-            (self.last if isinstance(part[1], torch.optim.Optimizer) else queue).append(part)
+        for name, part in parts:
+            found = _referent(part)
+            (self.last if isinstance(found, torch.optim.Optimizer) else queue).append((name, found))
 
     def visit(self, name: str, value: object) -> None:
         """Take note of an object, and put its parts into the queue."""
@@ -149,6 +151,16 @@ def names_in(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from names_in(constant)
+
+
+def _referent(value: Any) -> object:
+    """What a proxy stands for, through which a program reaches it as well; None where that is gone."""
+    if type(value) not in weakref.ProxyTypes:
+        return value
+    try:
+        return value.__init__.__self__
+    except ReferenceError:
+        return None
 
 
 def _is_ours(value: object) -> bool:

@@ -59,7 +59,7 @@ class Compiled:
         self.ended: list[Callable[[], None]] = []
         self.allocated: list[Callable[[torch.Tensor], None]] = []
         self._patches = contextlib.ExitStack()
-        self._is_followed = False
+        self.is_followed = False  # the program compiles something
         self._is_graphing = False  # what is compiled now is to be graphed
         self._breaks = 0  # of the graphs of the compiler, so far
 
@@ -82,9 +82,9 @@ class Compiled:
 
     def _follow(self) -> None:
         """The compiler is there now, and has compiled nothing that is followed."""
-        if self._is_followed:
+        if self.is_followed:
             return
-        self._is_followed = True
+        self.is_followed = True
         leave_alone()
         handler: Any = importlib.import_module("torch._dynamo.callback").CompilationCallbackHandler
         self._breaks = len(_graph_breaks())

@@ -24,6 +24,7 @@ _CONSTRUCTORS: tuple[tuple[object, str], ...] = (
     (torch, "asarray"),
     (torch.Tensor, "new_tensor"),
 )
+_STEP = "Optimizer.step#"  # how the name of each step of an optimizer begins
 
 
 def _waits() -> list[tuple[object, str, object]]:
@@ -49,10 +50,14 @@ class Standins:
         self.recorder = recorder
         self.openings = openings
 
-    def patches(self) -> list[tuple[object, str, object]]:
-        """What stands in place of what: the owner, the name, the stand-in."""
+    def patches(self, *, is_compiling: bool) -> list[tuple[object, str, object]]:
+        """What stands in place of what: the owner, the name, the stand-in.
+
+        Where the program compiles, constructors stay: compiled code has guards on them, and would be made anew.
+        """
         waits = [(owner, name, self._refusing(getattr(owner, name), name, given)) for owner, name, given in _waits()]
-        builds = [(owner, name, self._building(getattr(owner, name), name)) for owner, name in _CONSTRUCTORS]
+        constructors = () if is_compiling else _CONSTRUCTORS
+        builds = [(owner, name, self._building(getattr(owner, name), name)) for owner, name in constructors]
         releases = [
             (owner, "empty_cache", self._releasing(owner.empty_cache))
             for owner in (torch.cuda, torch.accelerator)
@@ -62,7 +67,8 @@ class Standins:
         answer = self._answering(torch.cuda.graphs._cuda_isCurrentStreamCapturing)
         asks = (torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answer)
         printing = (torch._tensor_str, "_str", self._printing(torch._tensor_str._str))
-        return [*waits, *builds, *releases, asks, printing]
+        named = torch.autograd.profiler.record_function
+        return [*waits, *builds, *releases, asks, printing, (named, "__enter__", self._stepping(named.__enter__))]
 
     def _refusing(self, call: Callable[..., object], name: str, given: object) -> Callable[..., object]:
         """The call is known to be refused, and is left out so that the capture goes on."""
@@ -147,12 +153,19 @@ class Standins:
 
         return released
 
-    def steps(self, optimizer: torch.optim.Optimizer, _args: object, _kwargs: object) -> None:
-        """A hook of optimizers: one steps in the region."""
-        if self.recorder.capture is not None:
-            stack = user_stack(sys._getframe(1))
-            before = hyperparameters(optimizer), numbers_of_state(optimizer)
-            self.recorder.capture.optimizers.append(Stepped(optimizer, stack, *before))
+    def _stepping(self, enter: Callable[..., Any]) -> Callable[..., Any]:
+        """An optimizer names each step for profilers; for a hook of optimizers, compiled code would be made anew."""
+
+        @functools.wraps(enter)
+        def entered(named: Any) -> Any:
+            frame = sys._getframe(1)
+            optimizer = frame.f_locals.get("self") if named.name.startswith(_STEP) else None
+            if self.recorder.capture is not None and isinstance(optimizer, torch.optim.Optimizer):
+                before = hyperparameters(optimizer), numbers_of_state(optimizer)
+                self.recorder.capture.optimizers.append(Stepped(optimizer, user_stack(frame), *before))
+            return enter(named)
+
+        return entered
 
 
 @contextlib.contextmanager

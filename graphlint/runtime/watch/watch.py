@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -142,9 +141,8 @@ class Watch:
             self._capturing = contextlib.ExitStack()
             self._capturing.callback(lambda: torch._C._cuda_set_sync_debug_mode(self.process.sync_mode))
             self._capturing.enter_context(patched(self.calls.patches()))
-            self._capturing.enter_context(patched(self.standins.patches()))
+            self._capturing.enter_context(patched(self.standins.patches(is_compiling=self.compiled.is_followed)))
             self._capturing.enter_context(self.driver.launches(self.recorder.launched))
-            self._capturing.callback(register_optimizer_step_pre_hook(self.standins.steps).remove)
             self._capturing.callback(bindings.stop)
             bindings.start()
 

@@ -16,6 +16,7 @@ from torch._dynamo import config as dynamo_config
 from torch._dynamo import convert_frame
 from torch._dynamo.backends import common
 from torch._dynamo.exc import InternalTorchDynamoError
+from torch._dynamo.variables.optimizer import OptimizerVariable
 from torch._functorch import config as functorch_config
 from torch._guards import detect_fake_mode
 from torch._inductor import compile_fx, config, cudagraph_trees, cudagraph_utils
@@ -27,11 +28,11 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 from graphlint.errors import UsageError
 from graphlint.runtime.device.backend import TellLeftOut
+from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.kernels import not_modelled
 from graphlint.runtime.device.emulator.labels import goes_backward, hidden, is_hiding, name_again
 from graphlint.runtime.device.emulator.lowering import lower
 from graphlint.runtime.device.emulator.partitions import mutated, reason, refusal, split
-from graphlint.runtime.device.emulator.trees import Trees
 from graphlint.runtime.trace.modes import leave_alone
 
 # What stands in for functions that torch knows by their identity: those that make tensors, and what a device answers.
@@ -39,6 +40,7 @@ _STANDINS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (torch, ("tensor", "as_tensor", "asarray", "quantile", "nanquantile")),
     (torch.nn.functional, ("one_hot",)),
 )
+_STATE = "_init_group"  # of an optimizer, by which torch makes the state of its parameters
 _ANSWERS = ("is_available", "device_count", "is_bf16_supported", "get_device_capability", "get_device_name")
 
 Run = Callable[[list[Any]], Any]
@@ -58,7 +60,7 @@ def telling(left_out: TellLeftOut) -> Iterator[None]:
 
 
 @functools.cache
-def prepare(trees: Trees) -> None:
+def prepare(device: Device) -> None:
     """From here on, torch compiles for a device that has no kernels."""
     leave_alone()
     for owner, names in _STANDINS:
@@ -66,7 +68,7 @@ def prepare(trees: Trees) -> None:
             torch.compiler.allow_in_graph(getattr(owner, name))
     for name in _ANSWERS:
         torch.compiler.assume_constant_result(getattr(torch.cuda, name))
-    cudagraph_trees._use_cuda_memory_pool_manager = trees.pool
+    cudagraph_trees._use_cuda_memory_pool_manager = device.trees.pool
     convert_frame._compile = functools.partial(convert, convert_frame._compile)
     compile_fx.compile_fx = functools.partial(compile_traced, compile_fx.compile_fx)
     common.aot_module_simplified = functools.partial(trace_ahead, common.aot_module_simplified)
@@ -75,6 +77,27 @@ def prepare(trees: Trees) -> None:
     dynamo_config.automatic_dynamic_local_pgo = False  # what a run has found is not left to the next one
     config.compile_threads = 1  # of kernels, which there are none of
     config.fallback_random = True  # random operators stay what they are
+    OptimizerVariable.call_method = functools.partialmethod(_on_device, device, OptimizerVariable.call_method)
+
+
+def _on_device(
+    variable: OptimizerVariable, device: Device, calling: Callable[..., Any], tracer: Any, name: str, *given: Any
+) -> Any:
+    """What takes the place of a call of an optimizer, `calling`, whose state Dynamo makes for real while it traces."""
+    optimizer: Any = variable.value
+    if name != _STATE or not hasattr(optimizer, _STATE):
+        return calling(variable, tracer, name, *given)
+    make = getattr(optimizer, _STATE)
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        with device:
+            return make(*args, **kwargs)
+
+    vars(optimizer)[_STATE] = made
+    try:
+        return calling(variable, tracer, name, *given)
+    finally:
+        del vars(optimizer)[_STATE]
 
 
 def convert(converting: Callable[..., Any], *given: Any, **settings: Any) -> Any:
@@ -86,7 +109,8 @@ def convert(converting: Callable[..., Any], *given: Any, **settings: Any) -> Any
 
 
 def _not_compiled(error: Exception) -> UsageError:
-    said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    sentence = str(error).strip().partition("\n")[0].partition(". ")[0]
+    said = f"{type(error).__name__}: {sentence}"
     return not_modelled(f"torch cannot compile this without a GPU ({said})")
 
 

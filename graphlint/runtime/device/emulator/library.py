@@ -35,7 +35,6 @@ from graphlint.runtime.device.emulator.residence import Residence
 from graphlint.runtime.device.emulator.shapes import Outline, Shapes
 from graphlint.runtime.device.emulator.streams import DEFAULT, EventBase, StreamBase, Streams
 from graphlint.runtime.device.emulator.tensors import Tensors
-from graphlint.runtime.device.emulator.trees import Trees
 
 _C: Any = torch._C
 _TREES = "torch._inductor.cudagraph_trees"
@@ -116,7 +115,7 @@ class Emulator:
                 return compile_(*args, **{**kwargs, "disable": True})
             if COMPILES:
                 self.guesses.made[COMPILED] = None
-                _prepare(self.device.trees)
+                _prepare(self.device)
             elif compile_.__name__ != "compile":  # it is about to run, and not only declared
                 raise _unknown_compiler("2.10 is the first release whose compiled functions can be followed")
             return compile_(*args, **kwargs)
@@ -170,7 +169,7 @@ class Emulator:
     def _new_pool(self) -> tuple[int, int]:
         """CUDA graph trees begin with a pool, also those that a program uses without the compiler."""
         if _TREES in sys.modules and self.has_numbers and COMPILES:
-            _prepare(self.device.trees)
+            _prepare(self.device)
         return new_pool()
 
     def _fill_cuda(self) -> None:
@@ -232,11 +231,11 @@ class Emulator:
             setattr(torch.accelerator, name, value)
 
 
-def _prepare(trees: Trees) -> None:
+def _prepare(device: Device) -> None:
     """Raises UsageError for a release of torch that keeps elsewhere what is prepared."""
     try:
         compiler: Any = importlib.import_module("graphlint.runtime.device.emulator.compiler")
-        compiler.prepare(trees)
+        compiler.prepare(device)
     except (ImportError, AttributeError) as error:
         raise _unknown_compiler(str(error)) from error
 
