@@ -279,6 +279,7 @@ def test_an_effect_that_is_known_stands() -> None:
         pytest.param("torch.cuda.synchronize()", "torch.cuda.synchronize", "", "explicit-sync", id="synchronize"),
         pytest.param("event.query()", "torch.cuda.query", "", "explicit-sync", id="query"),
         pytest.param("torch.linalg.eigh(x)", "aten.linalg_eigh.default", "", "hidden-sync", id="eigh"),
+        pytest.param("torch.distributed.new_group([0])", "", "", "capture-refused", id="a group"),
         pytest.param("x.allclose(y)", "aten.allclose.default", "", "hidden-sync", id="allclose"),
     ],
 )
@@ -322,11 +323,6 @@ def running(function: Any, expression: str) -> Place:
             Refusal("aten.mm.default", "", (), through=("torch._tensor_str:_str",)),
             "tensor-printing",
             id="a tensor's text",
-        ),
-        pytest.param(
-            Refusal("", "API call conflicts with a stream capture", (), through=("torch.distributed:new_group",)),
-            "capture-refused",
-            id="a library of torch that sets itself up",
         ),
         pytest.param(Refusal("my::operator", "", (), is_from_driver=True), "capture-refused", id="a foreign operator"),
         pytest.param(

@@ -109,7 +109,7 @@ class Causes:
                 return found
         if any(name.startswith(_TUNING) for name in refusal.through):
             return "capture-refused"
-        if (possible is _OTHER or not refusal.operator) and _IS_SETUP.search(refusal.said):
+        if possible is _OTHER and _IS_SETUP.search(refusal.said):
             return "capture-refused"
         if refusal.through and possible is not _OTHER and is_call:
             return "hidden-sync"  # the line calls a function of torch, and that one does it

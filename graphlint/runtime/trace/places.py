@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 import linecache
 import os
 import re
@@ -27,6 +28,7 @@ _LIBRARIES = (
 _WRAPPERS = (  # what stands around every call of a dispatch mode
     "graphlint.", "torch._ops:", "torch.utils._python_dispatch:", "torch._compile:", "torch._dynamo.eval_frame:Disable",
 )  # fmt: skip
+COMPILES = "torch._dynamo.convert_frame"  # compiles the function whose frame has called it
 _RUNNER = f"{os.sep}_pytest{os.sep}"
 _WIDTH = 60  # of an operation's text, in characters
 
@@ -114,6 +116,11 @@ def traceback_stack(traceback: TracebackType | None) -> Stack:
     """The user code that an exception passed, from where it was raised outwards."""
     found = [Place(frame.f_code, offset, _module(frame)) for frame, offset in _walk(traceback)]
     return tuple(reversed([place for place in found if is_user_code(place.path)]))
+
+
+def to_compiled(stack: Stack) -> Stack:
+    """From the line that calls what is being compiled on, which has a frame of its own and has run nothing."""
+    return tuple(itertools.dropwhile(lambda place: place.line == place.code.co_firstlineno, stack))
 
 
 def place_of(frame: FrameType) -> Place:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from graphlint.errors import UsageError
 from graphlint.runtime.trace.capture import Refusal
-from graphlint.runtime.trace.places import Stack, is_user_code, traceback_stack
+from graphlint.runtime.trace.places import COMPILES, Stack, is_user_code, to_compiled, traceback_stack
 from graphlint.runtime.watch.recorder import first_line
 
 
@@ -45,10 +45,14 @@ def told(error: BaseException) -> str:
 
 
 def raised(error: BaseException, outer: Stack = ()) -> Refusal:
-    """An exception as a refusal."""
-    error = first_of(error)
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    """An exception as a refusal; one of the compiler is that of the line that calls what is compiled."""
+    first = first_of(error)
+    frames = [frame for frame, _ in traceback.walk_tb(first.__traceback__)]
     inner = itertools.takewhile(lambda frame: not is_user_code(frame.f_code.co_filename), reversed(frames))
     names = tuple(f"{frame.f_globals.get('__name__')}:{frame.f_code.co_qualname}" for frame in inner)
-    said = f"{type(error).__name__}: {first_line(error)}"
-    return Refusal("", said, (*traceback_stack(error.__traceback__), *outer[1:]), names)
+    said = f"{type(first).__name__}: {first_line(first)}"
+    stack = traceback_stack(first.__traceback__) or traceback_stack(error.__traceback__)
+    passed = {frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)}
+    if COMPILES not in passed:
+        return Refusal("", said, (*stack, *outer[1:]), names)
+    return Refusal("", said, (*to_compiled(stack), *outer[1:]), names, effect="capture-refused")

@@ -23,7 +23,7 @@ from graphlint.runtime.trace.capture import Capture, CapturedOperator, External,
 from graphlint.runtime.trace.extents import covered, joined
 from graphlint.runtime.trace.modes import DispatchMode, is_composite
 from graphlint.runtime.trace.operators import KERNELS, Call, Traced, storage_key, tensors
-from graphlint.runtime.trace.places import Stack, libraries_between, user_stack, waiting_frame
+from graphlint.runtime.trace.places import COMPILES, Stack, libraries_between, to_compiled, user_stack, waiting_frame
 from graphlint.runtime.watch.decisions import decided
 from graphlint.runtime.watch.eager_values import EagerValues, Site, site_of
 
@@ -167,9 +167,12 @@ class Recorder(DispatchMode):
         if self._running is not None and "operator" not in known:
             known |= {"operator": self._running.name, "direction": self._running.direction}
         known.setdefault("operator", "")
-        through = libraries_between(frame)
-        refusal = Refusal(said=said, stack=user_stack(frame), through=through, is_from_driver=is_from_driver, **known)
-        self.capture.refusals.append(refusal)
+        stack, through = user_stack(frame), libraries_between(frame)
+        if any(name.startswith(COMPILES) for name in through):
+            stack, known["effect"] = to_compiled(stack), "capture-refused"
+        self.capture.refusals.append(
+            Refusal(said=said, stack=stack, through=through, is_from_driver=is_from_driver, **known)
+        )
 
     def launched(self, function: str, stream: int) -> None:
         """Work was launched; what operators of torch launch is taken down with them."""
