@@ -12,8 +12,8 @@ from graphlint.rulebook.signatures import Operation, parameters
 OPERATORS = "torch.ops."  # begins those names, as `torch.ops.aten.add.Tensor` for `aten::add.Tensor`
 FAMILY_NAMES = (
     "accumulating", "asking", "autocast-narrow", "autocast-widest", "batch-norms", "benchmarked", "between-two",
-    "host-operands", "joining", "overwriting", "products", "receiving", "same-shape", "second-on-host", "unfilled",
-    "unseen", "waiting-backward", "workspaces", "workspaces-by-bias", "workspaces-lt",
+    "host-operands", "joining", "overwriting", "products", "receiving", "same-shape", "second-on-host", "shaped-like",
+    "unfilled", "unseen", "waiting-backward", "workspaces", "workspaces-by-bias", "workspaces-lt",
 )  # fmt: skip
 SCHEMA = re.compile(r"(?P<namespace>\w+)::(?P<name>\w+(\.\w+)?)(?P<signature>\((\w+(, \w+)*)?\))?")
 _PARTS = 4  # of such a name, without the overload

@@ -80,7 +80,7 @@ class Order:
     def ran(self, call: Call, _result: object) -> None:
         """An operator ran outside of every capture."""
         is_of_host = not any(one.is_cuda for one in call.tensors)  # a copy between host and device has its own order
-        shared = {key: self._shared[key] for one in call.tensors if (key := storage_key(one)) in self._shared}
+        shared = {key: self._shared[key] for one in call.used if (key := storage_key(one)) in self._shared}
         if not shared or _is_of_autograd():
             return
         written = {storage_key(one) for one in call.written()}

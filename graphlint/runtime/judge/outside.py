@@ -61,7 +61,7 @@ class Outside:
             return
         self.inputs.ran(call, result)
         written = list(call.written()) if self._outputs else []
-        for tensor in call.tensors:
+        for tensor in call.used:
             capture = self._outputs.get(storage_key(tensor))
             if capture is None or any(tensor is one for one in written):
                 continue

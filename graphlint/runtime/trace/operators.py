@@ -28,10 +28,10 @@ class Operator:
     """What is known of an operator before it runs; there is one of these for each.
 
     `is_view` says that the result is memory of an argument, looked at in another way, `is_in_place` that it is the
-    first argument, which is written, `is_unfilled` that it holds nothing yet, `gives_nothing` that there is none;
-    `draws` that random numbers are drawn; `writes` are the position and the name of each argument that is written,
-    but for the running statistics of a batch norm, which `has_statistics`, and `overwrites` those of them that are
-    not read before.
+    first argument, which is written, `is_unfilled` that it holds nothing yet, `is_shaped_like` that it takes sizes and
+    types of its arguments alone, `gives_nothing` that there is none; `draws` that random numbers are drawn; `writes`
+    are the position and the name of each argument that is written, but for the running statistics of a batch norm,
+    which `has_statistics`, and `overwrites` those of them that are not read before.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Operator:
     is_view: bool
     is_in_place: bool
     is_unfilled: bool
+    is_shaped_like: bool
     has_statistics: bool
     gives_nothing: bool
     draws: bool
@@ -68,6 +69,7 @@ def operator(func: Any) -> Operator:
         is_view=any(not one.alias_info.is_write for _, one in aliases) or torch.Tag.inplace_view in tags,
         is_in_place=_is_in_place(schema) if schema else False,
         is_unfilled=bool(schema) and schema.name in families["unfilled"],
+        is_shaped_like=bool(schema) and schema.name in families["shaped-like"],
         has_statistics=bool(schema) and schema.name in families["batch-norms"],
         gives_nothing=bool(schema) and not schema.returns,
         draws=torch.Tag.nondeterministic_seeded in tags,
@@ -103,6 +105,11 @@ class Call:
     @property
     def schema(self) -> str:
         return self.operator.schema
+
+    @property
+    def used(self) -> list[torch.Tensor]:
+        """The tensors among the arguments whose memory the operator reads or writes."""
+        return [] if self.operator.is_shaped_like else self.tensors
 
     def written(self) -> Iterator[torch.Tensor]:
         """The tensors that the operator writes to."""

@@ -234,12 +234,8 @@ class Recorder(DispatchMode):
         capture.decisions += decided(call, result, stack)
         if not capture.backward and torch._C._current_autograd_node() is not None:
             capture.backward = stack
-        given: dict[int, torch.Tensor] = {}
-        for tensor in call.tensors:
-            if tensor.requires_grad and tensor.is_leaf:
-                capture.leaves[id(tensor)] = tensor
-            if key := storage_key(tensor):
-                given[key] = tensor
+        capture.leaves |= {id(one): one for one in call.tensors if one.requires_grad and one.is_leaf}
+        given = {key: tensor for tensor in call.used if (key := storage_key(tensor))}
         for tensor in tensors(result):
             key = storage_key(tensor)
             if key and tensor.is_cuda and key not in given and key not in capture.internals:
@@ -276,7 +272,7 @@ def _take_down_memory(capture: Capture, call: Call, given: Mapping[int, torch.Te
             capture.externals[key] = _external(tensor, index)
     times = Counter(map(id, call.tensors))
     unread = {id(tensor) for tensor in call.overwritten() if times[id(tensor)] == 1}  # nowhere else an argument
-    for tensor in call.tensors:
+    for tensor in call.used:
         used = capture.externals.get(storage_key(tensor))
         if used is not None:
             used.covers = joined([*used.covers, *covered(tensor)])

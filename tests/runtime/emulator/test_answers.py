@@ -42,7 +42,9 @@ known, beside = states(torch.cuda.default_generators[0]), states(torch.Generator
 for state in known[{first}:]:
     graph.register_generator_state(state)
 with torch.cuda.graph(graph):
+    before = known[0].graphsafe_get_state()
     drawn = draw(*known)
+    known[0].graphsafe_set_state(before)
 for _ in range(3):
     expected = draw(*beside)
     graph.replay()
@@ -127,6 +129,27 @@ with torch.cuda.graph(graph):
 graph.replay()
 """
 
+# A number of a device is one, as `torch.cuda.current_device()` gives it.
+NUMBERED = """
+device = torch.cuda.current_device()
+made = torch.zeros(4, device=device), torch.empty_like(torch.ones(4), device=device), torch.tensor([1.0], device=device)
+layer = torch.nn.Linear(4, 4).to(device)
+assert {{one.device for one in (*made, layer.weight, torch.ones(1).to(device))}} == {{torch.device("cuda", 0)}}
+with torch.cuda.graph(graph):
+    y = layer(x) + torch.arange(4, device=device) * {factor}
+graph.replay()
+"""
+
+# Nothing is read of a tensor whose shape another one is given.
+SHAPED = """
+unused = torch.ones(4, device="cuda")
+with torch.cuda.graph(graph):
+    y = x + torch.ones_like(unused)
+z = {reads}(y)
+del unused
+graph.replay()
+"""
+
 # Sums of many small numbers, which half precision would lose.
 HALVES = """
 ones = torch.ones(1, 4096, device="cuda", dtype={dtype})
@@ -145,6 +168,10 @@ assert y.item() == z.item() == (ones @ small).item() == {expected} and y.dtype i
         (HALVES.format(dtype="torch.float16", expected=1), set()),
         (HALVES.format(dtype="torch.float32", expected=1), set()),
         (HALVES.format(dtype="torch.float16", expected=2), {"GL003"}),
+        (NUMBERED.format(factor=2), set()),
+        (NUMBERED.format(factor="x.sum().item()"), {"GL101"}),
+        (SHAPED.format(reads="torch.zeros_like"), set()),
+        (SHAPED.format(reads="torch.clone"), {"GL509"}),
         (FAKE.format(factor=2), set()),
         (FAKE.format(factor="x.sum().item()"), {"GL101"}),
         (DEFAULT_DEVICE.format(factor=3), set()),

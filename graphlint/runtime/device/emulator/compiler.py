@@ -28,6 +28,7 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 from graphlint.errors import UsageError
 from graphlint.runtime.device.backend import TellLeftOut
+from graphlint.runtime.device.emulator import numbered
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.kernels import not_modelled
 from graphlint.runtime.device.emulator.labels import goes_backward, hidden, is_hiding, name_again
@@ -36,9 +37,10 @@ from graphlint.runtime.device.emulator.partitions import mutated, reason, refusa
 from graphlint.runtime.trace.modes import leave_alone
 
 # What stands in for functions that torch knows by their identity: those that make tensors, and what a device answers.
-_STANDINS: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (torch, ("tensor", "as_tensor", "asarray", "quantile", "nanquantile")),
-    (torch.nn.functional, ("one_hot",)),
+_STANDINS: tuple[tuple[Any, str], ...] = (
+    (torch, "quantile"),
+    (torch, "nanquantile"),
+    (torch.nn.functional, "one_hot"),
 )
 _STATE = "_init_group"  # of an optimizer, by which torch makes the state of its parameters
 _ANSWERS = ("is_available", "device_count", "is_bf16_supported", "get_device_capability", "get_device_name")
@@ -63,9 +65,8 @@ def telling(left_out: TellLeftOut) -> Iterator[None]:
 def prepare(device: Device) -> None:
     """From here on, torch compiles for a device that has no kernels."""
     leave_alone()
-    for owner, names in _STANDINS:
-        for name in names:
-            torch.compiler.allow_in_graph(getattr(owner, name))
+    for owner, name in (*numbered.functions(), *_STANDINS):
+        torch.compiler.allow_in_graph(getattr(owner, name))
     for name in _ANSWERS:
         torch.compiler.assume_constant_result(getattr(torch.cuda, name))
     cudagraph_trees._use_cuda_memory_pool_manager = device.trees.pool

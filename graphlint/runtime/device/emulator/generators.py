@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from graphlint.runtime.device.emulator.numbered import named
 from graphlint.runtime.device.emulator.recording import Recording
 from graphlint.runtime.device.emulator.residence import CUDA
 
@@ -76,12 +77,18 @@ class _Generator(_Base):
     offset = 0
 
     def __new__(cls, device: Any = "cpu") -> Any:
-        made = _Base.__new__(cls, device="cpu")
-        made.is_device = torch.device(device).type == "cuda"
-        made.source = _Source(device="cpu") if made.is_device else made
+        is_device = torch.device(named(device)).type == "cuda"
+        made = cls._of(is_device, _Source(device="cpu") if is_device else None)
         if "default" in vars(cls.generators):
             made._refuse("Cannot construct a new CUDAGeneratorImpl")
-        if made.is_device:
+        return made
+
+    @classmethod
+    def _of(cls, is_device: bool, source: Any) -> Any:
+        """One that draws from a source of the device, or from its own state."""
+        made = _Base.__new__(cls, device="cpu")
+        made.is_device, made.source = is_device, made if source is None else source
+        if is_device:
             cls.generators.made(made)
         return made
 
@@ -139,10 +146,8 @@ class _Generator(_Base):
         return clone
 
     def graphsafe_get_state(self) -> Any:
-        """A generator that shares the state."""
-        shared = type(self)(self.device)
-        shared.source = self.source
-        return shared
+        """A generator that shares the state, which a capture allows."""
+        return self._of(self.is_device, self.source)
 
     def graphsafe_set_state(self, state: Any) -> Any:
         self.source = state.source

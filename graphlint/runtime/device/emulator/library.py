@@ -18,7 +18,7 @@ from torch.jit._builtins import _find_builtin, _register_builtin
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_catalogue
 from graphlint.rulebook.operations import Catalogue
-from graphlint.runtime.device.emulator import guards, legacy, memory, settings
+from graphlint.runtime.device.emulator import guards, legacy, memory, numbered, settings
 from graphlint.runtime.device.emulator.accounts import Accounts
 from graphlint.runtime.device.emulator.autocast import Autocast
 from graphlint.runtime.device.emulator.device import Device
@@ -81,7 +81,8 @@ class Emulator:
             for owner, name, value in list(self.device.collectives.patches()):
                 setattr(owner, name, value)
         tensors = Tensors(self.residence, self.device.wait, self.streams.unwaited)
-        for owner, name, value in (*self.autocast.patches(), *tensors.patches(), *self.guesses.patches()):
+        standins = (*numbered.patches(), *self.autocast.patches(), *tensors.patches(), *self.guesses.patches())
+        for owner, name, value in standins:
             _let_script(getattr(owner, name), value)
             setattr(owner, name, value)
         if not self.has_numbers:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._device import DeviceContext
+from torch.utils._device import DeviceContext, _device_constructors
 
+from graphlint.runtime.device.emulator.numbered import named
 from graphlint.runtime.device.emulator.residence import CPU, CUDA, Kind, Residence, real_device
 
 _Base: Any = torch._C.TensorBase
@@ -211,7 +212,7 @@ class Tensors:
                 return self._pin_memory(build(data, *args, device=device, **kwargs))
             if device is None:
                 return build(data, *args, **kwargs)
-            target = torch.device(device)
+            target = torch.device(named(device))
             if target.type != "cuda":
                 return build(data, *args, device=target, **kwargs)
             return self._placed(build(data, *args, device=CPU, **kwargs), target, data)
@@ -245,7 +246,8 @@ class Tensors:
         return isinstance(data, torch.Tensor) and self.residence.is_device(data)
 
     def _default_device(self, handle: Callable[..., Any]) -> Callable[..., Any]:
-        """A default device reaches constructors behind their stand-ins, so it leads back to them."""
+        """A default device reaches constructors behind their stand-ins, so it leads back to them, and knows them."""
+        _device_constructors().update(self._by_original.values())
 
         def handled(context: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return handle(context, self._by_original.get(func, func), types, args, kwargs)
