@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -93,6 +94,10 @@ def prints(send: Send) -> None:
     send("done")
 
 
+def asks_how_processes_start(send: Send) -> None:
+    send(multiprocessing.get_start_method())
+
+
 def leaves_a_child(send: Send) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     send(child.pid)
@@ -121,6 +126,15 @@ def sends_what_cannot_be_sent(send: Send) -> None:
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little time between the deadline and the end."""
     monkeypatch.setattr(isolation, "GRACE", 0.5)
+
+
+def test_processes_of_a_target_start_as_they_would_without_us(context: Any) -> None:
+    """A choice of ours would be told of semaphores that the target leaves, and fork no workers of a data loader."""
+    plain = subprocess.run(
+        [sys.executable, "-c", "import multiprocessing; print(multiprocessing.get_start_method())"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert [plain.stdout.strip()] == ended(context, asks_how_processes_start)[1]
 
 
 def test_what_the_work_sends_is_heard_in_order(context: Any) -> None:

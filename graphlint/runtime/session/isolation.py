@@ -88,6 +88,7 @@ def _guard(work: Work, sender: Connection, ends: Connection, deadline: float, gr
 
 
 def _work(work: Work, sender: Connection) -> None:
+    multiprocessing.set_start_method(None, force=True)  # that of this process is no choice of the target
     work(sender.send)
     sender.send(None)
 
