@@ -140,6 +140,21 @@ with torch.cuda.graph(graph):
 graph.replay()
 """
 
+# Workers that are forked, and a thread that pins what they give, on the device that it sets.
+LOADED = """
+from torch.utils.data import DataLoader
+torch.accelerator.set_device_index(torch.accelerator.current_device_index())
+assert torch.accelerator.memory_allocated() == torch.cuda.memory_allocated() > 0
+loader = DataLoader(torch.eye(4), num_workers=1, pin_memory=True)
+with torch.cuda.graph(graph):
+    y = x * {factor}
+for row in loader:
+    assert row.is_pinned()
+    x.copy_(row[0], non_blocking=True)
+    graph.replay()
+    assert y.tolist() == (2 * row[0]).tolist()
+"""
+
 # Nothing is read of a tensor whose shape another one is given.
 SHAPED = """
 unused = torch.ones(4, device="cuda")
@@ -170,6 +185,8 @@ assert y.item() == z.item() == (ones @ small).item() == {expected} and y.dtype i
         (HALVES.format(dtype="torch.float16", expected=2), {"GL003"}),
         (NUMBERED.format(factor=2), set()),
         (NUMBERED.format(factor="x.sum().item()"), {"GL101"}),
+        (LOADED.format(factor=2), set()),
+        (LOADED.format(factor="x.sum().item() / 2"), {"GL101"}),
         (SHAPED.format(reads="torch.zeros_like"), set()),
         (SHAPED.format(reads="torch.clone"), {"GL509"}),
         (FAKE.format(factor=2), set()),

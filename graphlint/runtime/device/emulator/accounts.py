@@ -52,6 +52,8 @@ class Accounts:
             "_cuda_memoryStats": lambda _device: self.statistics(),
             "_cuda_memorySnapshot": lambda pool=None, *_: {"segments": self.segments(pool), "device_traces": []},
             "_cuda_resetPeakMemoryStats": lambda _device=None: self._peaks.clear(),
+            "_accelerator_getDeviceStats": lambda _device: self.statistics(),
+            "_accelerator_resetPeakStats": lambda _device=None: self._peaks.clear(),
         }
 
     def segments(self, pool: Any = None) -> list[dict[str, Any]]:

@@ -158,6 +158,12 @@ class Emulator:
             "_cuda_get_sync_debug_mode": lambda: streams.sync_mode,
             "_cuda_getStreamFromExternal": lambda handle, _device=None: (handle, 0, _CUDA_TYPE),
             "_cuda_canDeviceAccessPeer": lambda _device, _peer: False,
+            "_accelerator_getDeviceIndex": lambda: 0,
+            "_accelerator_setDeviceIndex": _nothing,
+            "_accelerator_exchangeDevice": lambda _device: 0,
+            "_accelerator_maybeExchangeDevice": lambda _device: 0,
+            "_accelerator_isAllocatorInitialized": lambda: True,
+            "_accelerator_getMemoryInfo": RUNTIME.cudaMemGetInfo,
             "_cuda_sleep": lambda _cycles: streams.launch("spin"),
             "_graph_pool_handle": self._new_pool,
             "_set_sdp_use_math": _nothing,  # it stays: what a program chooses instead has no kernel of the CPU
