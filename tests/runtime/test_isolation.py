@@ -94,6 +94,11 @@ def prints(send: Send) -> None:
     send("done")
 
 
+def asks_for_modules(send: Send) -> None:
+    child = subprocess.run([sys.executable, "-c", "import keyword"], capture_output=True, text=True)
+    send((os.environ.get("PYTHONSAFEPATH"), child.stderr.splitlines()[-1:]))
+
+
 def asks_how_processes_start(send: Send) -> None:
     send(multiprocessing.get_start_method())
 
@@ -126,6 +131,19 @@ def sends_what_cannot_be_sent(send: Send) -> None:
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little time between the deadline and the end."""
     monkeypatch.setattr(isolation, "GRACE", 0.5)
+
+
+def test_files_beside_a_target_hide_no_module_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They hide it from what the target starts itself, as they do without us."""
+    (tmp_path / "keyword.py").write_text("raise LookupError('beside the target')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    text = f"from {Path(__file__).stem} import *; print(ended(server(), asks_for_modules))"
+    path = [str(Path(__file__).parent), *sys.path[1:]]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {path}; {text}"], capture_output=True, text=True
+    )
+    assert "[(None, ['LookupError: beside the target'])]" in done.stdout, done.stderr
 
 
 def test_processes_of_a_target_start_as_they_would_without_us(context: Any) -> None:

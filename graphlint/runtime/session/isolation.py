@@ -8,13 +8,14 @@ import multiprocessing
 import os
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from graphlint.errors import UsageError
 from graphlint.runtime.session.guard import Ending, died, guarded
 
+_SAFE_PATH, _OURS = "PYTHONSAFEPATH", "of graphlint"  # any text has the same meaning
 GRACE = 5.0  # seconds between the deadline, when the process is asked where it is, and its end
 
 Work = Callable[[Callable[[Any], None]], None]
@@ -53,7 +54,10 @@ def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any
     ended, ends = context.Pipe(duplex=False)
     with receiver, ended:
         process = context.Process(target=_guard, args=(work, sender, ends, deadline, GRACE), daemon=False)
-        with warnings.catch_warnings():  # the threads of this process do not run in a fork of it, as is well known
+        with (
+            _safe_path(),
+            warnings.catch_warnings(),
+        ):  # the threads of this process do not run in a fork of it, as is well known
             warnings.filterwarnings("ignore", ".*is multi-threaded, use of fork", DeprecationWarning)
             process.start()
         sender.close()
@@ -66,6 +70,18 @@ def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any
             return ended.recv() if ended.poll() else Ending(died(process.exitcode))
         finally:
             _end(process)
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python that is started here does not take its own modules from the working directory, which is the target's."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = before or _OURS
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
 
 
 def _listen(process: Any, receiver: Connection, heard: Callable[[Any], None]) -> bool:
@@ -89,6 +105,8 @@ def _guard(work: Work, sender: Connection, ends: Connection, deadline: float, gr
 
 def _work(work: Work, sender: Connection) -> None:
     multiprocessing.set_start_method(None, force=True)  # that of this process is no choice of the target
+    if os.environ.get(_SAFE_PATH) == _OURS:
+        del os.environ[_SAFE_PATH]
     work(sender.send)
     sender.send(None)
 
