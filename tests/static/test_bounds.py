@@ -45,3 +45,41 @@ def test_a_function_gets_a_few_contexts_when_there_are_too_many_in_all(
     found = analyse(tmp_path, KINDS).found
     assert [("main.py", 5, "GL101")] == found
     assert (runs["scaled"] <= FEW_VARIANTS) is is_used_up
+
+
+MADE = """
+import torch
+
+class Reader:
+    def read(self, x):
+        return x.item()
+
+class Keeper:
+    def read(self, x):
+        return x
+
+class Step:
+    def __init__(self, part):
+        self.part = part
+
+    def __call__(self, x):
+        return self.part.read(x)
+
+def waste(n):
+    return n
+
+def main():
+    waste(1), waste("a"), waste(None), waste(b"b")
+    step = Step({part}())
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(torch.ones(1, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(("part", "found"), [("Reader", [("main.py", 6, "GL101")]), ("Keeper", [])])
+def test_objects_that_a_region_asks_for_are_made_whatever_ran_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, found: list[tuple[str, int, str]]
+) -> None:
+    """What a script runs before its region has a bound, and the constructors that the region needs have their own."""
+    monkeypatch.setattr(interpreter, "MAX_OUTSIDE", 3)
+    assert analyse(tmp_path, MADE.format(part=part)).found == found

@@ -57,6 +57,31 @@ step = Model()
     check(tmp_path, program)
 
 
+@pytest.mark.parametrize(("prepared", "is_set"), [("pass", False), ("self.delayed = True", True)])
+def test_the_last_word_of_a_constructor_stands_unless_something_else_assigns(
+    tmp_path: Path, prepared: str, is_set: bool
+) -> None:
+    """An attribute that is assigned twice while an object is made is what it was given last."""
+    program = f"""
+class Buffer:
+    def __init__(self, delayed=None):
+        self.delayed = delayed
+        if delayed is None:
+            delayed = False
+        self.delayed = delayed
+
+    def prepare(self):
+        {prepared}
+
+    def __call__(self, x):
+        if self.delayed:
+            x.sum().item(){"  # expect: GL101" if is_set else ""}
+
+step = Buffer()
+"""
+    check(tmp_path, program)
+
+
 def test_an_attribute_of_another_class_is_another_one(tmp_path: Path) -> None:
     """That a class of the same file assigns to its own `debug` says nothing of this one."""
     program = """

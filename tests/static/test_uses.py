@@ -32,6 +32,21 @@ USES = {
         def step(x, width, count):
             return x.reshape(-1, width)[:count]
         """,
+    "sizes in what makes a mask, roots and multiples, and a tuple of sizes under a name": """
+        import math
+        def step(x, heads, length, width, eps):
+            part = width
+            assert part % 8 == 0
+            shape = (heads, width)
+            mask = torch.tril(torch.ones(length, length, device=x.device))
+            x = (torch.matmul(x, mask) / math.sqrt(heads + 1)).view(shape)
+            return torch.layer_norm(x, (x.shape[-1],), None, None, eps)
+        """,
+    "a tensor that a mask is computed of": """
+        def step(x, length):
+            mask = torch.tril(torch.exp(length))
+            return x[:length] + mask  # expect: GL304
+        """,
     "what a function does with it that it is handed to": """
         def pick(values, at):
             return values[:at] if at != "all" else values

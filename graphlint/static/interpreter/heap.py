@@ -6,12 +6,12 @@ Long, because what one attribute holds comes from all of these.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
-from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, parts_with, rebound_in, stores
 from graphlint.static.interpreter.modes import Modes
 from graphlint.static.interpreter.names import loosened
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
 PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
+_Places: TypeAlias = "dict[tuple[Module, tuple[int, int]], Definition | None]"  # with the function of each
 _EMPTY = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})  # bases without attributes
 
 
@@ -53,7 +54,7 @@ class Heap:
         self.versions: dict[Instance, int] = {}
         self.written: set[tuple[Instance, str]] = set()  # what was assigned since objects were made
         self.searched: set[tuple[Instance, str]] = set()
-        self.assigned: dict[tuple[ClassDefinition, str], int] = {}
+        self.assigned: dict[tuple[ClassDefinition, str], _Places] = {}
         self.assumed: dict[tuple[ClassDefinition, str], Value] = {}  # what a configuration says of attributes
         self.chosen: dict[tuple[Instance, str], dict[str, dict[bool, Value]]] = {}  # by a flag of the object
         self.recent = Recent(self.objects, self.replace)
@@ -81,7 +82,8 @@ class Heap:
         if known is None:
             known = self.objects[instance] = {}
             if not instance.in_region:
-                self.interpreter.instances.initialise(instance)
+                with self.interpreter.reserved():
+                    self.interpreter.instances.initialise(instance)
                 self._loosen(instance, known)
         return known
 
@@ -89,7 +91,7 @@ class Heap:
         """What was None after construction may have been set since, as may a constant that is assigned elsewhere."""
         for name, value in attributes.items():
             is_set = value == NONE and self._may_be_set(instance, name)
-            if is_set or (isinstance(value, Const) and self._times_assigned(instance.cls, name) > 1):
+            if is_set or (isinstance(value, Const) and self._is_assigned_later(instance, name)):
                 attributes[name] = loosened(value)
 
     def _may_be_set(self, instance: Instance, name: str) -> bool:
@@ -100,7 +102,7 @@ class Heap:
         modules = [base.module for base in order if isinstance(base, ClassDefinition)]
         by_name = ("setattr(", f'"{name}"', f"'{name}'")
         return (
-            self._times_assigned(instance.cls, name) > 1
+            self._is_assigned_later(instance, name)
             or self.interpreter.project.is_set_from_outside(name)
             or any(module.ask(_says, spelling) for spelling in by_name for module in modules)
         )
@@ -155,8 +157,23 @@ class Heap:
         is_set_elsewhere = self.interpreter.project.is_set_from_outside(name)
         return self._times_assigned(cls, name) == times and not is_set_elsewhere
 
+    def _is_assigned_later(self, instance: Instance, name: str) -> bool:
+        """Whether an attribute is assigned at several places, and, of an object that was seen made, not all of them
+        stand in its constructor, whose last word is known.
+        """
+        places = self._assignments(instance.cls, name)
+        if instance.arguments is None or len(places) < 2:
+            return len(places) > 1
+        order = [base for base in self.interpreter.classes.order(instance.cls) if isinstance(base, ClassDefinition)]
+        constructors = {one for base in order for one in base.methods.get("__init__", ())}
+        return any(definition not in constructors for definition in places.values())
+
     def _times_assigned(self, cls: ClassDefinition, name: str) -> int:
-        """At how many places an attribute is assigned, in the files of the class and of its bases.
+        """At how many places an attribute is assigned."""
+        return len(self._assignments(cls, name))
+
+    def _assignments(self, cls: ClassDefinition, name: str) -> _Places:
+        """The places where an attribute is assigned, in the files of the class and of its bases, with their functions.
 
         A class that has nothing to do with it may have an attribute of that name, too: what it does to its own is left
         out. What derives from it counts, since an object that is promised may be one of these.
@@ -167,14 +184,12 @@ class Heap:
             modules = {base.module for base in order}
             related = [*order, *(derived for module in modules for derived in module.deriving(cls.name))]
             methods = {definition for one in related for found in one.methods.values() for definition in found}
-            known = self.assigned[cls, name] = len(
-                {
-                    (module, part.place(store))
-                    for module in modules
-                    for part, store in stores(module, name)
-                    if part.definition in methods or not part.is_own(store)
-                }
-            )
+            known = self.assigned[cls, name] = {
+                (module, part.place(store)): part.definition
+                for module in modules
+                for part, store in stores(module, name)
+                if part.definition in methods or not part.is_own(store)
+            }
         return known
 
     def choose(self, instance: Instance, test: ir.Expr, ends: dict[bool, Env]) -> None:

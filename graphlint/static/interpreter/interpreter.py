@@ -56,6 +56,7 @@ MAX_DEPTH = 70  # calls inside calls
 MAX_OPEN = 100  # captures that a function leaves open, or ends for its caller: what calls itself doubles them
 MAX_VARIANTS_OUTSIDE = 1000  # before a region; kinds that come this late tell nothing new
 MAX_OUTSIDE = 10_000  # contexts on the way to one region; what comes this late tells nothing of it
+RESERVED = 2_000  # and those that make what the region asks for first, behind so many others
 MAX_RECURSION = 3  # calls of a function inside itself before its arguments are taken together
 MAX_DEPTH_OUTSIDE = 10  # before a region only the kinds of values matter
 MAX_VARIANTS = 16  # argument kinds of one function before they are taken together
@@ -67,6 +68,8 @@ MANY_VARIANTS = 100  # of one function inside itself, each for objects of its ow
 
 class Interpreter:
     """Runs functions, each once for every kind of arguments, and remembers what came of it."""
+
+    reserve = RESERVED  # what is left of it for this function
 
     def __init__(
         self, project: Project, catalogue: Catalogue, lexicon: Lexicon, entries: Entries, detectors: Detectors
@@ -167,6 +170,7 @@ class Interpreter:
     def begin(self) -> None:
         """What runs from now on is what runs before the regions that one function or script opens."""
         self.outside = 0
+        self.reserve = RESERVED
         self.ran_outside.clear()
         self.heap.recent.begin()
 
@@ -180,6 +184,18 @@ class Interpreter:
             for key in list(islice(self.contexts, known, None)):
                 del self.contexts[key]
         self.outside += before - begun
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """What runs here has contexts, up to a bound, even if what ran before has used up its own."""
+        before = self.outside
+        is_spent = before > MAX_OUTSIDE
+        if is_spent:
+            self.outside = MAX_OUTSIDE - self.reserve
+        yield
+        if is_spent:
+            self.reserve = max(MAX_OUTSIDE - self.outside, 0)
+            self.outside = before
 
     def run(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
 from itertools import zip_longest
 
 from graphlint.rulebook.operations import TENSOR
@@ -11,17 +12,18 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, children, names_in, walk
 from graphlint.values import UNKNOWN, External, Host, Value, members
 
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
-_COUNTS = frozenset({"int", "size"})  # types of parameters that are read on the host
+_COUNTS = frozenset({"int", "number", "size"})  # types of parameters that are read on the host
 _EQUAL = ("==", "!=")
 _SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
 _SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
 _PLAIN = (str, int, float, list, tuple, dict)
 _OF_NUMBERS = frozenset({"builtins.range", "builtins.min", "builtins.max"})
+_MATHEMATICS = "math."
 
 
 def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module: Module) -> bool:
@@ -29,11 +31,12 @@ def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module
     match node:
         case ir.Call():
             operation = _operation(evaluator, node, module)
-            if operation is None or operation.returns in _MADE:
+            if operation is None or operation.returns in _MADE or _is_of_numbers(evaluator, node, module):
                 return False
-            return any(names & names_in(value) for value, counts in _given(evaluator, node, module) if not counts)
+            return not names.isdisjoint(_handed_over(evaluator, node, module))
         case ir.Attribute(value=(ir.Compare() | ir.Binary()) as computed):
-            return evaluator.catalogue.method(node.attr) is not None and not names.isdisjoint(names_in(computed))
+            used = _computed_of(evaluator, computed, module)
+            return evaluator.catalogue.method(node.attr) is not None and not names.isdisjoint(used)
         case ir.Attribute(value=ir.Name(id=name)):
             unknown = evaluator.lexicon.unknown
             telling = evaluator.catalogue.telling
@@ -41,14 +44,48 @@ def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module
     return False
 
 
+def _handed_over(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[str]:
+    """The names in what an operation is given, but for those that are sizes to it."""
+    for value, counts in _given(evaluator, call, module):
+        if not counts:
+            yield from _computed_of(evaluator, value, module)
+
+
+def _computed_of(evaluator: Evaluator, node: object, module: Module) -> Iterator[str]:
+    """The names that a value is computed of, but for those that only say how large it is, or which part of another."""
+    match node:
+        case ir.Name(id=name):
+            yield name
+        case ir.Slice():
+            return
+        case ir.Call() if _is_of_numbers(evaluator, node, module):
+            return
+        case ir.Call() if (operation := _operation(evaluator, node, module)) is not None:
+            if operation.returns not in _MADE:
+                yield from _handed_over(evaluator, node, module)
+        case ir.Call(func=ir.Attribute(value=receiver, attr=attr)) if evaluator.catalogue.method(attr) is not None:
+            yield from _computed_of(evaluator, receiver, module)
+            yield from _handed_over(evaluator, node, module)
+        case _:
+            for part in children(node):
+                yield from _computed_of(evaluator, part, module)
+
+
+def _is_of_numbers(evaluator: Evaluator, call: ir.Call, module: Module) -> bool:
+    """Whether a call takes numbers and gives one: `range`, `math.sqrt`."""
+    return any(one in _OF_NUMBERS or one.startswith(_MATHEMATICS) for one in _called(evaluator, call, module))
+
+
 def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
     """Whether a parameter that nothing is promised of is used as a string, a number or a callable, and no tensor."""
     parts = list(walk(function.code.body))
-    if any(treats_as_tensor(evaluator, part, {name}, function.module) for part in parts):
+    named = dict(_named_once(function.code))
+    names = {name, *(alias for alias, made in named.items() if _is(made, name))}
+    if any(treats_as_tensor(evaluator, part, names, function.module) for part in parts):
         return False
-    if any(_asks_as_tensor(evaluator, part, name) for part in parts):
+    if any(_asks_as_tensor(evaluator, part, one) for part in parts for one in names):
         return False
-    if any(_treats_as_plain(evaluator, part, name, function.module) for part in parts):
+    if any(_treats_as_plain(evaluator, part, one, named, function.module) for part in parts for one in names):
         return True
     if _is_measured(evaluator, parts, name):
         return True
@@ -108,13 +145,24 @@ def _called(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
     return [member.name for member in members(callee) if isinstance(member, External)]
 
 
-def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Module) -> bool:
+def _named_once(code: ir.Code) -> Iterator[tuple[str, ir.Expr]]:
+    """The local names that stand for one other name, or one tuple."""
+    given = [
+        (target.id, one.value) for one in assignments_in(code) for target in one.targets if isinstance(target, ir.Name)
+    ]
+    times = Counter(name for name, _ in given)
+    yield from ((name, made) for name, made in given if times[name] == 1 and isinstance(made, (ir.Name, ir.Display)))
+
+
+def _treats_as_plain(
+    evaluator: Evaluator, node: object, name: str, named: Mapping[str, ir.Expr], module: Module
+) -> bool:
     """Whether a node does with a name what cannot be done with tensors."""
     match node:
         case ir.Compare():
             sides = [node.left, *(side for _, side in node.comparisons)]
             written = any(map(_is_written, sides)) or (node.comparisons[0][0] in _EQUAL and any(map(_is_number, sides)))
-            return any(_is(side, name) for side in sides) and written
+            return any(_is(_dividend(side), name) for side in sides) and written
         case ir.Binary(operator="//" | "%", left=size, right=divisor):
             return _is(divisor, name) and _is_size(evaluator, size)
         case ir.Slice(bounds=bounds):
@@ -123,8 +171,13 @@ def _treats_as_plain(evaluator: Evaluator, node: object, name: str, module: Modu
             is_held = evaluator.catalogue.method(attr) is None and any(hasattr(kind, attr) for kind in _PLAIN)
             return _is(holder, name) and is_held
         case ir.Call():
-            return _is(node.func, name) or _counts(evaluator, node, name, module)
+            return _is(node.func, name) or _counts(evaluator, node, name, named, module)
     return False
+
+
+def _dividend(node: ir.Expr) -> ir.Expr:
+    """What is asked for a multiple of something: `n` of `n % 2`."""
+    return node.left if isinstance(node, ir.Binary) and node.operator == "%" else node
 
 
 def _is_size(evaluator: Evaluator, node: ir.Expr) -> bool:
@@ -158,17 +211,31 @@ def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
     return False
 
 
-def _counts(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> bool:
-    """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range`."""
-    if any(_is(argument.value, name) for argument in call.arguments):
-        if not _OF_NUMBERS.isdisjoint(_called(evaluator, call, module)):
-            return True
-        if any(counts and _is(value, name) for value, counts in _given(evaluator, call, module)):
-            return True
+def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, ir.Expr], module: Module) -> bool:
+    """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range` and `math`."""
+    all_read = _is_of_numbers(evaluator, call, module)
+    read = (value for value, counts in _given(evaluator, call, module) if counts or all_read)
+    if any(_is(size, name) for value in read for size in _sizes(value, named)):
+        return True
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
     holds = any(_is(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
     return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
+
+
+def _sizes(node: ir.Expr, named: Mapping[str, ir.Expr]) -> Iterator[ir.Expr]:
+    """The sizes that stand in an argument: one, those of a tuple, the parts of a sum or a product."""
+    match node:
+        case ir.Name(id=name) if isinstance(named.get(name), ir.Display):
+            yield from _sizes(named[name], {})
+        case ir.Display(elements=elements):
+            for element in elements:
+                yield from _sizes(element, named)
+        case ir.Binary(left=left, right=right):
+            yield from _sizes(left, named)
+            yield from _sizes(right, named)
+        case _:
+            yield node
 
 
 def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:

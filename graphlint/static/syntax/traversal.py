@@ -44,11 +44,15 @@ def walk(node: object) -> Iterator[object]:
     while pending:
         part = pending.pop()
         yield part
-        if isinstance(part, tuple):
-            pending.extend(reversed(part))
-        else:
-            kind: Any = type(part)
-            pending.extend(getattr(part, name) for name in _parts(kind))
+        pending.extend(children(part))
+
+
+def children(node: object) -> Iterator[object]:
+    """What stands in a node, or in a tuple of them, the last one first."""
+    if isinstance(node, tuple):
+        return reversed(node)
+    kind: Any = type(node)
+    return (getattr(node, name) for name in _parts(kind))
 
 
 @cache
