@@ -219,6 +219,35 @@ def test_few_classes_are_named_one_by_one(tmp_path: Path) -> None:
     assert [runs] == [target.runs for target in found.targets]
 
 
+@pytest.mark.parametrize(
+    ("call", "runs"),
+    [
+        ("self.vision_tower(ids)", ("serve.parts:VisionTower.forward",)),
+        ("self.rollout(ids)", ()),
+        ("self.decoder.propose(ids)", ("serve.parts:Decoder.propose",)),
+        ("self.table.propose(ids)", ()),
+        ("self.model(ids)", ("serve.models.*:*ForCausalLM.forward",)),
+    ],
+)
+def test_a_target_is_what_the_call_speaks_of(tmp_path: Path, call: str, runs: tuple[str, ...]) -> None:
+    """A class shares a word with the name that is called; where that says nothing of which, it is a whole model."""
+    parts = """
+# file: serve/parts.py
+from torch import nn
+
+class VisionTower(nn.Module):
+    def forward(self, ids):
+        return ids
+
+class Decoder:
+    def propose(self, ids):
+        return ids
+"""
+    engine = ENGINE.replace("self.model(ids)", call)
+    found = survey(write(tmp_path, f"# file: serve/__init__.py{engine}{parts.lstrip()}"))
+    assert ([runs] if runs else []) == [target.runs for target in found.targets]
+
+
 LIBRARY = """
 # file: kernels/__init__.py
 from kernels.ops import masked as masked, scaled, named, Wrapper
@@ -295,6 +324,18 @@ def test_a_library_that_exports_nothing_offers_what_is_public(tmp_path: Path) ->
     """Its modules are imported one by one."""
     program = LIBRARY.replace("from kernels.ops import masked as masked, scaled, named, Wrapper\n", "")
     assert "kernels.ops:inner" in survey(write(tmp_path, program)).exports
+
+
+@pytest.mark.parametrize("more", [CAPTURE.replace("from serve.model import Gate", "from gate import Gate"), None])
+def test_what_captures_by_itself_or_is_run_by_itself_offers_nothing(tmp_path: Path, more: str | None) -> None:
+    """Nobody else captures single functions of an application, nor those of a script."""
+    program = LIBRARY.replace("from kernels.ops import masked as masked, scaled, named, Wrapper\n", "")
+    gate = "# file: gate.py\nclass Gate:\n    def __call__(self, x):\n        return x\n"
+    if more is None:
+        program = program.replace("def version", 'if __name__ == "__main__":\n    pass\n\ndef version')
+        program = program.replace("# file: kernels/ops.py\n", '# file: kernels/ops.py\nmain = __name__ == "__main__"\n')
+    found = survey(write(tmp_path, program + (gate + more.lstrip("\n") if more else "")))
+    assert all(entry.split(":")[1].partition(".")[0] in ("Adam", "Double") for entry in found.exports)
 
 
 OPERATOR = """

@@ -18,11 +18,11 @@ ANSWERS: Mapping[object, Value] = {True: TRUE, False: FALSE, "none": NONE}
 PLACES: Mapping[str, Place] = {"device": Place.DEVICE, "host": Place.HOST}
 KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none", "number", "object", "shape", "str")
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "tensors": ("every", "some", "parameters", "called", "tests"),
+    "tensors": ("every", "some", "parameters", "called", "tests", "never"),
     "devices": ("device", "host", "neither"),
     "callables": ("applied", "called", "branches", "backward", "default_device"),
     "containers": ("dict", "list", "sequential"),
-    "modules": ("attributes", "base", "called", "namespaces", "optimizers", "steps", "trained"),
+    "modules": ("attributes", "base", "called", "general", "namespaces", "optimizers", "steps", "trained"),
     "methods": (
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
         "registers", "registers_tensors", "states", "trains",
@@ -87,6 +87,7 @@ class Lexicon:
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]
         self.device_types = frozenset(name for name, kind in self._types.items() if kind == "device")
+        self._never = re.compile("|".join(map(translate, self.tensors["never"])))
         self._trained = re.compile("|".join(map(translate, self.modules["trained"])))
         self._namespaces = tuple(f"{namespace}." for namespace in self.modules["namespaces"])
 
@@ -100,6 +101,10 @@ class Lexicon:
             told = (answers for pattern, answers in self._globs.items() if pattern.match(name))
             self._guards[name] = next(told, None)
         return self._guards[name]
+
+    def takes_no_tensor(self, function: str) -> bool:
+        """Whether a function takes numbers, or lists of them, and hardly ever tensors of the device."""
+        return self._never.match(function) is not None
 
     def place(self, device: object) -> Place | None:
         """Where the data of tensors lies on devices of a `type`."""

@@ -392,3 +392,68 @@ def test_a_flag_that_a_warm_up_sets_is_set(tmp_path: Path, asked: str, confidenc
         """
     report = analyse(tmp_path, program, confidence=Confidence.LOW).report
     assert {confidence} == {str(f.confidence) for f in report.findings if f.code == "GL101"}
+
+
+SPREAD = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x, pixels=None):
+        return embed(x, pixels=pixels)
+
+def embed(x, pixels=None):
+    if pixels {asked} None:
+        return x.item()
+    return x
+
+def handed(*args, **kwargs):
+    return Model()(*args, **kwargs)
+
+def capture(request, inputs, more):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "asked", "confidence"),
+    [
+        ("handed(*inputs)", "is not", "low"),
+        ("handed(*inputs, **request.more)", "is not", "low"),
+        ("handed(*inputs)", "is", "medium"),
+        ("handed(*inputs, pixels=request.pixels)", "is not", "medium"),
+        ("handed(request.x, request.pixels)", "is not", "medium"),
+        ('more["pixels"] = request.pixels\n        handed(*inputs, **more)', "is not", "medium"),
+    ],
+)
+def test_what_no_call_names_is_hardly_given(tmp_path: Path, call: str, asked: str, confidence: str) -> None:
+    """A parameter has its default where the arguments are spread from something that nobody knows."""
+    report = analyse(tmp_path, SPREAD.format(call=call, asked=asked), confidence=Confidence.LOW).report
+    assert [("GL101", confidence)] == [(found.code, str(found.confidence)) for found in report.findings]
+
+
+@pytest.mark.parametrize(("asked", "confidence"), [("x.sum() > 0", "low"), ("self.limit > 2", "medium")])
+def test_what_replay_gets_wrong_behind_what_no_capture_survives_is_hardly_told(
+    tmp_path: Path, asked: str, confidence: str
+) -> None:
+    """The truth of a tensor stops the capture, which keeps nothing of what comes behind it."""
+    program = f"""
+import torch
+
+class Layer:
+    def __init__(self, limit):
+        self.limit, self.kept = limit, None
+
+    def __call__(self, x):
+        if {asked}:
+            self.kept = x * 2
+        return x
+
+def main(limit):
+    layer = Layer(limit)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        layer(torch.ones(4, device="cuda"))
+    return layer.kept
+"""
+    report = analyse(tmp_path, program, confidence=Confidence.LOW, select=("GL501",)).report
+    assert [confidence] == [str(found.confidence) for found in report.findings]

@@ -1014,3 +1014,56 @@ def test_a_count_is_never_none(tmp_path: Path, test: str, is_told: bool) -> None
     asked = test.replace("{}", "generation")
     program = _LOOKED_AT_AGAIN.replace("self.generation == generation", asked).format(read="self.generation")
     assert ("GL402" in [code for _, _, code in analyse(tmp_path, program).shown]) is is_told
+
+
+_PREPARING = """
+import torch
+from state import State
+
+class Graphs:
+    def capture(self, step, state, x):
+        state.most = self.most + 1
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            step(x, state)
+
+    def capture_both(self, step, state, x):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = step(x, state)
+
+    def replay(self, state, x):
+        {more}
+        self.graph.replay()
+        return self.y
+
+def step(x, state):
+    return x[: state.most]
+
+def run(graphs: Graphs, x):
+    state = State()
+    graphs.capture_both(step, state, x)
+    graphs.capture(step, state, x)
+    graphs.replay(state, x)
+"""
+_BESIDE = """
+import torch
+
+class State:
+    def __init__(self):
+        self.most = 4
+
+def bench(f, x, n):
+    state = State()
+    state.most = n
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        f(x)
+"""
+
+
+@pytest.mark.parametrize(("more", "is_told"), [("pass", False), ("state.most = len(x) + 1", True)])
+def test_what_is_set_for_a_capture_of_its_own_is_not_late(tmp_path: Path, more: str, is_told: bool) -> None:
+    """What a function sets up in front of its capture, or another file in an object that it makes, is for these."""
+    for name, text in {"state": _BESIDE, "program": _PREPARING.format(more=more)}.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)

@@ -11,6 +11,7 @@ from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumpti
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.findings.earlier import run_before
+from graphlint.static.findings.left import leaves_out
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.promises import Promises
 from graphlint.static.syntax import ir
@@ -99,7 +100,9 @@ class Ways:
         found: dict[Condition, None] = {}
         for assumption in (self._assumptions[number] for number in way.assumed):
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
-            found |= {replace(one, is_default=one.is_default and not is_filled): None for one in assumption.conditions}
+            for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
+                is_left = assumption.is_plain and leaves_out(test, outcome, assumption.function, way.sites)
+                found[replace(one, is_default=one.is_default and not (is_filled or is_left))] = None
         return tuple(found)
 
     def _is_warm(self, way: Way, assumption: Assumption, opened: OpenRegion) -> bool:

@@ -22,8 +22,6 @@ _SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
 _SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
 _PLAIN = (str, int, float, list, tuple, dict)
-_OF_NUMBERS = frozenset({"builtins.range", "builtins.min", "builtins.max"})
-_MATHEMATICS = "math."
 
 
 def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module: Module) -> bool:
@@ -72,8 +70,8 @@ def _computed_of(evaluator: Evaluator, node: object, module: Module) -> Iterator
 
 
 def _is_of_numbers(evaluator: Evaluator, call: ir.Call, module: Module) -> bool:
-    """Whether a call takes numbers and gives one: `range`, `math.sqrt`."""
-    return any(one in _OF_NUMBERS or one.startswith(_MATHEMATICS) for one in _called(evaluator, call, module))
+    """Whether a call takes numbers, or lists of them, and no tensors of the device: `range`, `math.sqrt`."""
+    return any(map(evaluator.lexicon.takes_no_tensor, _called(evaluator, call, module)))
 
 
 def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:

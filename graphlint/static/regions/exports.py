@@ -17,16 +17,21 @@ from graphlint.values import UNKNOWN, Tensor, members
 MAX_HANDS = 6  # modules that hand on a name, one after the other
 RUN = "run"  # what a wrapper that is planned first and run later calls its second part
 PASSES = ("forward", "backward")
+_SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
-def exported(interpreter: Interpreter, files: Sequence[Path]) -> tuple[str, ...]:
-    """What may be captured by those who use these files, as `module:qualname`."""
+def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) -> tuple[str, ...]:
+    """What may be captured by those who use these files, as `module:qualname`.
+
+    What exports nothing may be a library of modules that are imported one by one, unless it captures by itself.
+    """
     modules = [interpreter.project.module_at(path) for path in files]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     packages = [module for module in public if module.is_package]
     found = dict.fromkeys(_operators(interpreter, packages))
-    if not found:
-        found = dict.fromkeys(_operators(interpreter, public))
+    if not found and not captures:
+        imported = [one for one in public if not interpreter.project.ask(one.path, _SCRIPT)]
+        found = dict.fromkeys(_operators(interpreter, imported))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     return tuple(found)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes
+from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
 from graphlint.targets import Target, call_mistake
@@ -19,8 +19,12 @@ LISTED = 4  # classes that are named one by one; more of them are grouped by how
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")
 
 
-def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Collection[str]) -> tuple[Target, ...]:
-    """A target for each place near a region that no table knows; of modules, those that are `whole` models count."""
+def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapping[str, int]) -> tuple[Target, ...]:
+    """A target for each place near a region that no table knows, of what something speaks for besides the arguments.
+
+    Of modules, those that are `whole` models count, each with how many others it is built of.
+    """
+    general = frozenset(interpreter.lexicon.modules["general"])
     candidates = Candidates(interpreter, files)
     found: dict[tuple[str, str | None], Target] = {}
     for hole in find_holes(interpreter.regions.values()):
@@ -32,15 +36,21 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Coll
         call = ".".join(hole.names)
         key = (at, call if not call_mistake(call) else None)
         fitting = candidates.fitting(hole)
-        runs = tuple(_patterns(_whole(fitting, whole), fitting))
+        runs = tuple(_patterns(_told(hole, fitting, whole, general), fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
     return tuple(found.values())
 
 
-def _whole(fitting: list[tuple[ClassDefinition, str]], whole: Collection[str]) -> list[tuple[ClassDefinition, str]]:
-    """The models that nothing else is built of, if any of them fits."""
-    return [one for one in fitting if _entry(*one) in whole] or fitting
+def _told(
+    hole: Hole, fitting: list[tuple[ClassDefinition, str]], whole: Mapping[str, int], general: Set[str]
+) -> list[tuple[ClassDefinition, str]]:
+    """The classes that a call speaks of: they share a word with its name; where that is as good as none, models."""
+    said = {word.lower() for name in hole.names if name != "self" for word in _WORD.findall(name)} - general
+    if not said:
+        return [one for one in fitting if whole.get(_entry(*one))]
+    named = [one for one in fitting if said & {word.lower() for word in _WORD.findall(one[0].name)}]
+    return [one for one in named if _entry(*one) in whole] or named
 
 
 def _patterns(chosen: list[tuple[ClassDefinition, str]], fitting: list[tuple[ClassDefinition, str]]) -> Iterator[str]:

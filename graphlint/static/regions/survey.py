@@ -56,14 +56,15 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     ordered = sorted(found, key=lambda entry: (-found[entry], entry))
-    offered = tuple(entry for entry in exported(interpreter, files) if entry not in reached.functions)
+    captures = any(not is_test(interpreter.project.module_at(Path(region.path)).name) for region in reached.regions)
+    offered = tuple(one for one in exported(interpreter, files, captures) if one not in reached.functions)
     is_given = any(hole.hops <= MAX_HOPS for hole in find_holes(interpreter.regions.values()))
     return Survey(
         len(files),
         tuple(sorted(reached.regions)),
         tuple(ordered),
         tuple(sorted(packages - known)),
-        propose_targets(interpreter, files, found.keys()),
+        propose_targets(interpreter, files, found),
         offered,
         is_given and len(found) > len(offered),
     )

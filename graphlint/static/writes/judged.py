@@ -146,7 +146,7 @@ class Judged:
     def _find(self, state: State, timing: Timing) -> list[tuple[Written, When]]:
         found: list[tuple[Written, When]] = []
         for written in self.writers.of(state):
-            if _hands_on(written):
+            if _hands_on(written) or self._prepares(written):
                 continue
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
                 goes_on = _counts_on(written.store) or (written.module, written.store.line) in self.changed
@@ -159,6 +159,16 @@ class Judged:
             if when is not When.NEVER:
                 found.append((written, when))
         return sorted(found, key=lambda one: -one[1])
+
+    def _prepares(self, written: Written) -> bool:
+        """Whether a function sets up for its own capture what it was handed: who replays hands in something else."""
+        code = written.definition.code if written.definition is not None else None
+        match written.store.target:
+            case ast.Attribute(value=ast.Name(id=name)) if code is not None and not written.is_own:
+                lines = self.reaching.homes.everywhere.get(written.module.path, ())
+                is_handed = any(parameter.name == name for parameter in code.parameters)
+                return is_handed and any(written.store.line < line <= written.segment.last for line in lines)
+        return False
 
     def _event(self, read: Read, use: Use, late: tuple[tuple[Written, When], ...]) -> HostStateRead:
         surest = late[0][1]

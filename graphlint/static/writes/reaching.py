@@ -31,11 +31,11 @@ class Reaching:
         """When statements run, seen from some regions."""
         if regions not in self._timings:
             opened = [self.evaluator.regions[key] for key in self.evaluator.regions if key in regions]
-            self._timings[regions] = Timing(self.evaluator, self.captured, opened, self._homes)
+            self._timings[regions] = Timing(self.evaluator, self.captured, opened, self.homes)
         return self._timings[regions]
 
     @cached_property
-    def _homes(self) -> Homes:
+    def homes(self) -> Homes:
         return Homes(self.evaluator)
 
     @cached_property

@@ -111,8 +111,8 @@ class Timing:
         """When a statement runs."""
         if written.is_own and written.definition is not None and self.constructing.match(written.definition.name):
             return When.NEVER
-        if written.module not in self.homes.modules and _is_of_new(written):
-            return When.NEVER  # where nothing is captured, that sets it up
+        if written.module.path not in self.places and _is_of_new(written):
+            return When.NEVER  # where none of these is captured, that sets it up
         body = Body(written.module, written.definition, written.store.inner)
         return self.at(body, written.store.line, written.store.loops)
 

@@ -1,0 +1,80 @@
+"""A test of a parameter and the calls on its way in, whether nobody there gives that parameter a value out.
+
+`run(*inputs)` may hand in what has a default, but nothing in the source says that it does.
+"""
+
+from __future__ import annotations
+
+from graphlint.static.domain.contexts import Site
+from graphlint.static.domain.program import Function
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_in, names_in, stands_before, walk
+
+
+def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Site, ...]) -> bool:
+    """Whether a test comes out otherwise where a parameter is left out that no call on the way gives a value."""
+    match test:
+        case ir.Name(id=name):
+            asks_for_none = None
+        case ir.Compare(left=ir.Name(id=name), comparisons=(("is" | "is not" as sign, ir.Literal(value=None)),)):
+            asks_for_none = sign == "is"
+        case _:
+            return False
+    default = _default(function.code, name)
+    if default is None or _is_replaced(function.code, name, test):
+        return False
+    by_default = bool(default.value) if asks_for_none is None else (default.value is None) is asks_for_none
+    return by_default is not outcome and _is_unnamed(name, function, sites)
+
+
+def _default(code: ir.Code, name: str) -> ir.Literal | None:
+    default = next((one.default for one in code.parameters if one.name == name), None)
+    return default if isinstance(default, ir.Literal) else None
+
+
+def _is_replaced(code: ir.Code, name: str, node: ir.Node) -> bool:
+    """Whether something may have assigned to a parameter by then."""
+    assigned = (one for one in assignments_in(code) for target in one.targets if name in names_in(target))
+    return any(stands_before(one, node) for one in assigned)
+
+
+def _is_unnamed(name: str, function: Function, sites: tuple[Site, ...]) -> bool:
+    """Whether each call on the way hands on what it was given itself, and the first what has no names."""
+    callers = [site.function for site in sites]
+    at = (callers.index(function) if function in callers else len(callers)) - 1
+    names = [one.name for one in function.code.parameters]
+    position = names.index(name) - (names[0] in ("self", "cls"))
+    while at >= 0:
+        caller, call = sites[at].function, sites[at].node
+        if not isinstance(call, ir.Call):
+            return False
+        match _given(call, name, position):
+            case ir.Name(id=handed) if _default(caller.code, handed) and not _is_replaced(caller.code, handed, call):
+                return _is_unnamed(handed, caller, sites[:at])
+            case None:
+                pass
+            case _:
+                return False
+        spread = [argument.value for argument in call.arguments if argument.star]
+        own = {one.name for one in caller.code.parameters if one.kind.startswith("*")}
+        if not spread or any(_mentions(value, caller.code, name) for value in spread):
+            return False
+        if not all(isinstance(value, ir.Name) and value.id in own for value in spread):
+            return True
+        at -= 1
+    return bool(sites)
+
+
+def _given(call: ir.Call, name: str, position: int) -> ir.Expr | None:
+    """What a call says that a parameter is."""
+    given = [argument for argument in call.arguments if not argument.star]
+    named = next((one.value for one in given if one.keyword == name), None)
+    places = [one.value for one in given if one.keyword is None]
+    return named if named is not None else places[position] if position < len(places) else None
+
+
+def _mentions(spread: ir.Expr, code: ir.Code, name: str) -> bool:
+    """Whether a function that hands on a table writes down such a key of it."""
+    return any(isinstance(part, ir.Literal) and part.value == name for part in walk(code.body)) or any(
+        isinstance(part, ir.Argument) and part.keyword == name for part in walk(spread)
+    )
