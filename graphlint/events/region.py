@@ -156,7 +156,8 @@ class StateWrite(Event):
     """A value is assigned to something that was there before the region: an attribute, an item, a global.
 
     `enlarges` says whether a condition around it compares a size of what is assigned: `if n > self.buffer.numel():`.
-    It `is_passed_on` where the region sets it each time, and nobody else reads it.
+    It `is_passed_on` where the region sets it each time, and nobody else reads it, or to an object that a function is
+    handed and that nothing was seen to make: it may be one for this run.
     """
 
     value: Value

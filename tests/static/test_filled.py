@@ -235,3 +235,66 @@ def test_what_is_called_where_something_is_missing_fills_it(
     """A method that sets it, in the run before; another one that nobody calls there has not."""
     text = _TABLE.format(made=made, before=before)
     assert is_told is ("GL101" in {one.code for one in analyse(tmp_path, text).report.findings})
+
+
+_LENT = """
+import torch
+
+class Batch:
+    def __init__(self):
+        self.last = None
+
+def step(x, batch: Batch):
+    batch.last = x * 2
+    return x
+
+def capture(given: Batch):
+    batch, x = {batch}, torch.zeros(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(x, batch)
+
+def look(batch: Batch):
+    return batch.last + 1
+"""
+
+
+@pytest.mark.parametrize(("batch", "is_told"), [("given", False), ("Batch()", True)])
+def test_what_is_kept_in_an_object_that_nothing_was_seen_to_make_is_a_hint(
+    tmp_path: Path, batch: str, is_told: bool
+) -> None:
+    """It may be one for this run; what is made in front of a region outlives it."""
+    found = analyse(tmp_path, _LENT.format(batch=batch)).shown
+    assert is_told is ("GL501" in {code for _, _, code in found})
+
+
+_ALIASED = """
+import torch
+
+class Layer:
+    def __init__(self):
+        self.scale = None
+
+    def __call__(self, x):
+        if self.scale is None:
+            self.scale = torch.ones(16, device=x.device)
+        return x * self.scale[:4]
+
+def capture(run, x):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        run(x)
+
+def main(other):
+    layer, x = Layer(), torch.zeros(4, device="cuda")
+    warm = {warm}
+    warm(x)
+    capture(layer, x)
+
+main(None)
+"""
+
+
+@pytest.mark.parametrize(("warm", "is_told"), [("layer if other is None else other", False), ("other", True)])
+def test_a_run_under_another_name_fills_a_cache(tmp_path: Path, warm: str, is_told: bool) -> None:
+    """What is run before the capture may be a choice, of which what is captured is one."""
+    found = analyse(tmp_path, _ALIASED.format(warm=warm)).shown
+    assert is_told is ("GL501" in {code for _, _, code in found})

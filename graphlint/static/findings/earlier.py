@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Site
 from graphlint.static.index.parts import called, function_at, segments_with
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import calls_in, stands_before, words_in
+from graphlint.static.syntax.traversal import assignments_in, calls_in, stands_before, words_in
 
 
 def run_before(sites: tuple[Site, ...], project: Project) -> bool:
@@ -83,9 +85,17 @@ def _has_called(code: ir.Code, opener: ir.Code, name: str) -> bool:
             case ir.Name(id=asked) | ir.Attribute(attr=asked) if asked == opener.name:
                 given = _given(call, opener, name)
                 before = {one.func.id for one in calls if isinstance(one.func, ir.Name) and stands_before(one, call)}
-                if isinstance(given, ir.Name) and given.id in before:
+                if isinstance(given, ir.Name) and not before.isdisjoint({given.id, *_other_names(code, given.id)}):
                     return True
     return False
+
+
+def _other_names(code: ir.Code, name: str) -> Iterator[str]:
+    """What else a function calls by other names: `warm = step if other is None else other`."""
+    for one in assignments_in(code):
+        chosen = (one.value.body, one.value.orelse) if isinstance(one.value, ir.Conditional) else (one.value,)
+        if any(isinstance(value, ir.Name) and value.id == name for value in chosen):
+            yield from (target.id for target in one.targets if isinstance(target, ir.Name))
 
 
 def _given(call: ir.Call, opener: ir.Code, name: str) -> ir.Expr | None:

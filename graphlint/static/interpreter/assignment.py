@@ -11,6 +11,7 @@ from graphlint.static.facts import growth
 from graphlint.static.interpreter import choices, registries
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
+from graphlint.static.writes.states import is_handed
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -106,7 +107,7 @@ class Assignment:
         if not frame.is_unlikely:
             self.interpreter.heap.write(instance, name, value)
         if not instance.in_region:
-            self._keep(target, value, frame)
+            self._keep(target, value, frame, instance.arguments is None and is_handed(target, frame))
 
     def _settle(self, instance: Instance, name: str, value: Value, frame: Frame) -> None:
         """Before a region, an object that is made on the way holds what it was given last."""
@@ -162,15 +163,16 @@ class Assignment:
                 elif isinstance(outer, Sequence):
                     self.put_back(target.value, _with_element(outer, index, new), frame)
 
-    def _keep(self, target: ir.Expr, value: Value, frame: Frame) -> None:
+    def _keep(self, target: ir.Expr, value: Value, frame: Frame, is_lent: bool = False) -> None:
         """A tensor allocated in the region and kept by something that outlives it.
 
-        The function that opens the region is the one to keep its static outputs; whatever it calls is not.
+        The function that opens the region is the one to keep its static outputs; whatever it calls is not. An object
+        that is only promised to a function, and that nothing was seen to make, may be one for this run.
         """
         if not frame.in_region or frame.regions:
             return
         if fresh_tensor(value) is not None:
-            event = StateWrite(value, growth.enlarges(target, frame.tests))
+            event = StateWrite(value, growth.enlarges(target, frame.tests), is_passed_on=is_lent)
             self.interpreter.traces.keeps(target, event, frame)
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:

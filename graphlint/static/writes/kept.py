@@ -31,7 +31,7 @@ class Kept:
         for keeping in self.traces.kept.values():
             place, states = keeping.place, keeping.states
             is_passed_on = bool(states) and all(self._is_passed_on(state, place) for state in states)
-            yield place, replace(keeping.event, is_passed_on=is_passed_on)
+            yield place, replace(keeping.event, is_passed_on=is_passed_on or keeping.event.is_passed_on)
 
     def _is_passed_on(self, state: State, place: Place) -> bool:
         """Whether the region sets an attribute each time that it runs, for what it calls next and for nobody else."""
