@@ -42,6 +42,15 @@ USES = {
             x = (torch.matmul(x, mask) / math.sqrt(heads + 1)).view(shape)
             return torch.layer_norm(x, (x.shape[-1],), None, None, eps)
         """,
+    "what a condition compares for equality": """
+        def step(x, choices, model):
+            return x if model.choices == choices else x + 1
+        """,
+    "a tensor that is compared, and scaled": """
+        def step(x, limit, model):
+            y = torch.exp(limit)
+            return y if model.limit == limit else x  # expect: GL301
+        """,
     "a tensor that a mask is computed of": """
         def step(x, length):
             mask = torch.tril(torch.exp(length))

@@ -161,6 +161,8 @@ def _treats_as_plain(
             sides = [node.left, *(side for _, side in node.comparisons)]
             written = any(map(_is_written, sides)) or (node.comparisons[0][0] in _EQUAL and any(map(_is_number, sides)))
             return any(_is(_dividend(side), name) for side in sides) and written
+        case ir.If(test=test) | ir.While(test=test) | ir.Assert(test=test) | ir.Conditional(test=test):
+            return any(_asks_whether_equal(part, name) for part in walk(test))
         case ir.Binary(operator="//" | "%", left=size, right=divisor):
             return _is(divisor, name) and _is_size(evaluator, size)
         case ir.Slice(bounds=bounds):
@@ -170,6 +172,14 @@ def _treats_as_plain(
             return _is(holder, name) and is_held
         case ir.Call():
             return _is(node.func, name) or _counts(evaluator, node, name, named, module)
+    return False
+
+
+def _asks_whether_equal(node: object, name: str) -> bool:
+    """Whether a condition compares a name with something: of tensors, the answer would be one for each element."""
+    match node:
+        case ir.Compare(left=left, comparisons=((sign, right),)) if sign in _EQUAL:
+            return _is(left, name) or _is(right, name)
     return False
 
 
