@@ -219,6 +219,18 @@ def test_few_classes_are_named_one_by_one(tmp_path: Path) -> None:
     assert [runs] == [target.runs for target in found.targets]
 
 
+def test_what_shares_its_name_with_another_file_is_no_target(tmp_path: Path) -> None:
+    """The name of a script stands for one of those in several folders."""
+    parts = "".join(
+        f"# file: {folder}/parts.py\nfrom torch import nn\n\nclass {folder}Tower(nn.Module):\n"
+        "    def forward(self, ids):\n        return ids\n"
+        for folder in ("Far", "Near")
+    )
+    init(write(tmp_path, f"{ENGINE.lstrip()}{parts}".replace("self.model(ids)", "self.tower(ids)")))
+    assert ["parts:FarTower.forward"] == [run for target in load_config(tmp_path).targets for run in target.runs]
+    assert 0 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+
+
 @pytest.mark.parametrize(
     ("call", "runs"),
     [

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
-from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes
@@ -35,7 +35,7 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
             continue
         call = ".".join(hole.names)
         key = (at, call if not call_mistake(call) else None)
-        fitting = candidates.fitting(hole)
+        fitting = [one for one in candidates.fitting(hole) if _has_its_name(interpreter, one[0].module)]
         runs = tuple(_patterns(_told(hole, fitting, whole, general), fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
@@ -80,6 +80,11 @@ def _endings(name: str) -> Iterator[str]:
     """What the name of a class may share with others: its last words, the longest first."""
     words = _WORD.findall(name)
     yield from ("".join(words[start:]) for start in range(1, len(words)))
+
+
+def _has_its_name(interpreter: Interpreter, module: Module) -> bool:
+    """Whether the name of a module is that of no other file, which a target would stand for."""
+    return interpreter.project.module(module.name) is module
 
 
 def _entry(cls: ClassDefinition, method: str) -> str:
