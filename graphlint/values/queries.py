@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from graphlint.values import (
     union,
 )
 
-_HOST_SUFFIXES = ("_cpu", "_host")
+_ON_HOST = re.compile(r"\w_(cpu|host)(_|$)")
 
 
 def without(value: Value, unwanted: Value) -> Value:
@@ -83,7 +84,7 @@ def fresh_tensor(value: Value) -> Tensor | None:
 
 def placed_by_name(value: Value, name: str) -> Value:
     """Tensors of unknown place under a name that says it, as `seq_lens_cpu` does: those are on the host."""
-    if not name.endswith(_HOST_SUFFIXES):
+    if not _ON_HOST.search(name):
         return value
     return union(
         replace(m, place=Place.HOST) if isinstance(m, Tensor) and m.place is Place.ANYWHERE else m

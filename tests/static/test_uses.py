@@ -42,6 +42,12 @@ USES = {
             x = (torch.matmul(x, mask) / math.sqrt(heads + 1)).view(shape)
             return torch.layer_norm(x, (x.shape[-1],), None, None, eps)
         """,
+    "what its name says of a tensor that nobody knows": """
+        def step(x: torch.Tensor, batch):
+            lens_cpu = batch.lens[1:]
+            most = lens_cpu.max().item() + batch.seq_lens_cpu_upper_bound[:4].max().item()
+            return x[:most] + batch.seq_lens.max().item()  # expect: GL101
+        """,
     "what a condition compares for equality": """
         def step(x, choices, model):
             return x if model.choices == choices else x + 1

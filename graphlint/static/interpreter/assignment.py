@@ -26,7 +26,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps
+from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps, placed_by_name
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -45,7 +45,7 @@ class Assignment:
                 if frame.scopes.get(target.id) == "global":
                     self._keep(target, value, frame)
                 choices.forget(target.id, frame)
-                frame.env[target.id] = value
+                frame.env[target.id] = placed_by_name(value, target.id)
             case ir.Display():
                 self._unpack(target, value, frame)
             case ir.Attribute():

@@ -21,6 +21,7 @@ from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
 from graphlint.static.models.presets import as_compiled, left_out
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import words_in
 from graphlint.static.writes.hyperparameters import with_values_of_groups
 from graphlint.values import (
     NONE,
@@ -42,7 +43,7 @@ from graphlint.values import (
     union,
 )
 from graphlint.values.predicates import Facts
-from graphlint.values.queries import device_tensor, fresh_tensor, is_number, place_of_device, tensors_in
+from graphlint.values.queries import device_tensor, fresh_tensor, is_number, place_of_device, placed_by_name, tensors_in
 
 
 class Tensors:
@@ -96,7 +97,10 @@ class Tensors:
             given = results.plain(operation.returns)
             return join(given, Host("int")) if name in self.lexicon.unknown["counts"] else given
         if telling:
-            return self.apply(operation, Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM), arguments, node, frame)
+            held: Value = Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM)
+            for word in words_in(node.func) if node is not None else ():
+                held = placed_by_name(held, word)
+            return self.apply(operation, held, arguments, node, frame)
         return UNKNOWN
 
     @staticmethod
