@@ -219,6 +219,12 @@ def test_few_classes_are_named_one_by_one(tmp_path: Path) -> None:
     assert [runs] == [target.runs for target in found.targets]
 
 
+def test_what_a_test_calls_is_no_target(tmp_path: Path) -> None:
+    """It has made that itself, and is none of the models that fit."""
+    moved = ENGINE.replace("# file: serve/run.py", "# file: tests/test_run.py")
+    assert () == survey(write(tmp_path, f"# file: serve/__init__.py{moved}")).targets
+
+
 def test_what_shares_its_name_with_another_file_is_no_target(tmp_path: Path) -> None:
     """The name of a script stands for one of those in several folders."""
     parts = "".join(

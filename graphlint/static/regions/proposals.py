@@ -10,7 +10,7 @@ from pathlib import Path
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes
+from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes, is_test
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
 from graphlint.targets import Target, call_mistake
@@ -31,6 +31,8 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
         if hole.hops > MAX_HOPS or telling(interpreter, hole):
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
+        if is_test(at.partition(":")[0]):  # what a test captures, it has made itself
+            continue
         if at.endswith(f":{MODULE_CODE.name}"):  # what a script runs has no name that a target could stand for
             continue
         call = ".".join(hole.names)
