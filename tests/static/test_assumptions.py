@@ -430,30 +430,3 @@ def test_what_no_call_names_is_hardly_given(tmp_path: Path, call: str, asked: st
     """A parameter has its default where the arguments are spread from something that nobody knows."""
     report = analyse(tmp_path, SPREAD.format(call=call, asked=asked), confidence=Confidence.LOW).report
     assert [("GL101", confidence)] == [(found.code, str(found.confidence)) for found in report.findings]
-
-
-@pytest.mark.parametrize(("asked", "confidence"), [("x.sum() > 0", "low"), ("self.limit > 2", "medium")])
-def test_what_replay_gets_wrong_behind_what_no_capture_survives_is_hardly_told(
-    tmp_path: Path, asked: str, confidence: str
-) -> None:
-    """The truth of a tensor stops the capture, which keeps nothing of what comes behind it."""
-    program = f"""
-import torch
-
-class Layer:
-    def __init__(self, limit):
-        self.limit, self.kept = limit, None
-
-    def __call__(self, x):
-        if {asked}:
-            self.kept = x * 2
-        return x
-
-def main(limit):
-    layer = Layer(limit)
-    with torch.cuda.graph(torch.cuda.CUDAGraph()):
-        layer(torch.ones(4, device="cuda"))
-    return layer.kept
-"""
-    report = analyse(tmp_path, program, confidence=Confidence.LOW, select=("GL501",)).report
-    assert [confidence] == [str(found.confidence) for found in report.findings]

@@ -14,7 +14,6 @@ from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more; of findings that do, few could happen.
 MAX_SUBJECTS = 6
-_REFUSED = "capture-error"  # the outcome of what stops a capture
 
 
 @dataclass
@@ -126,16 +125,8 @@ def gather(regions: Iterable[OpenRegion], evaluator: Evaluator) -> Reached:
 def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
     """The findings in order of place. Raises LookupError for an effect without a rule."""
     placed = [(place, rulebook.for_effect(place.occurrence.effect)) for place in reached.places.values()]
-    refused = {_line(place) for place, rule in placed if rule.outcome == _REFUSED and place.confidence > Confidence.LOW}
-    for place, rule in placed:
-        if rule.outcome != _REFUSED and any((one.path, one.line) in refused for one in place.when):
-            place.occurrence = replace(place.occurrence, confidence=Confidence.LOW)  # no capture gets that far
     findings = [_finding(place, rule) for place, rule in placed if "check" in rule.witness]
     return sorted(findings, key=lambda f: (f.span, f.code))
-
-
-def _line(place: _Placed) -> tuple[str, int]:
-    return place.occurrence.span.path, place.occurrence.span.line
 
 
 def _finding(place: _Placed, rule: Rule) -> Finding:
