@@ -56,17 +56,19 @@ class Ways:
                 more = known
                 for way in ways[context]:
                     for assumed in context.ways[callee]:
-                        more = self.joined(more, self.on(way, assumed, site))
+                        more = self.reaching(more, way, assumed, site)
                 if more is not known:
                     ways[callee] = more
                     turn += 1
                     heapq.heappush(queue, (more[0].length, turn, callee))
         yield from ways.items()
 
-    def on(self, way: Way, assumed: Assumptions, *sites: Site) -> Way:
-        """A way that goes on."""
-        new = dict.fromkeys((*way.assumed, *map(self._number, assumed)))
-        return Way(tuple(new), (*way.sites, *sites))
+    def reaching(self, ways: list[Way], way: Way, assumed: Assumptions, *sites: Site) -> list[Way]:
+        """The ways to a place with one more, which goes on from another place."""
+        numbers = [self._number(one) for one in assumed]
+        if ways and not ways[0].assumed:
+            return ways  # which is most of them: one that assumes nothing says it all
+        return self.joined(ways, Way(tuple(dict.fromkeys((*way.assumed, *numbers))), (*way.sites, *sites)))
 
     def joined(self, ways: list[Way], way: Way) -> list[Way]:
         """The ways with one more, the best first; the same list if it tells nothing new.

@@ -17,7 +17,7 @@ from graphlint.static.syntax.trees import Problem
 
 Problems: TypeAlias = dict[Path, Problem]
 
-_KEPT = 64 << 20  # bytes of files; a run searches all of them about ten times, and memory is read faster
+_KEPT = 128 << 20  # bytes of files; a run searches all of them about ten times, and memory is read faster
 
 
 class Project:

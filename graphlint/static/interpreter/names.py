@@ -39,6 +39,7 @@ class Names:
         self.interpreter = interpreter
         self.project = interpreter.project
         self.globals: dict[tuple[Module, str], Value] = {}
+        self.absent: set[tuple[Module, str]] = set()  # names that modules do not bind, such as those of built-ins
         self.decorated: dict[Definition, Value] = {}
         self.local: dict[tuple[Module, Segment], dict[object, ClassDefinition]] = {}
         self.scopes: dict[ClassDefinition, dict[str, Value]] = {}  # what classes inside of functions read around them
@@ -71,10 +72,13 @@ class Names:
         """What a module binds a name to; None if it does not."""
         key = (module, name)
         if key not in self.globals:
+            if key in self.absent:
+                return None
             self.globals[key] = UNKNOWN  # for whoever asks while this is worked out
             found = self._find(module, name)
             if found is None:
                 del self.globals[key]
+                self.absent.add(key)
                 return None
             self.globals[key] = found
         return self.globals[key]
