@@ -116,6 +116,14 @@ class Project:
         """The files in which methods assign to an attribute of that name of their own object."""
         return frozenset(self._owning.files(attribute))
 
+    def defining(self, name: str) -> Sequence[Path]:
+        """The files that define a function or a method of that name."""
+        return self._defining.files(name)
+
+    @cached_property
+    def _defining(self) -> _Named:
+        return _Named(self, Names("defines"))
+
     @cached_property
     def _deriving(self) -> _Named:
         return _Named(self, Names("bases"))
