@@ -1,4 +1,7 @@
-"""A name and a module in, a value out: imports, definitions and the state of modules."""
+"""A name and a module in, a value out: imports, definitions and the state of modules.
+
+Long, because each of these binds names in a way of its own.
+"""
 
 from __future__ import annotations
 
@@ -71,17 +74,15 @@ class Names:
     def member(self, module: Module, name: str) -> Value | None:
         """What a module binds a name to; None if it does not."""
         key = (module, name)
-        if key not in self.globals:
-            if key in self.absent:
-                return None
+        if key not in self.globals and key not in self.absent:
             self.globals[key] = UNKNOWN  # for whoever asks while this is worked out
             found = self._find(module, name)
             if found is None:
                 del self.globals[key]
                 self.absent.add(key)
-                return None
-            self.globals[key] = found
-        return self.globals[key]
+            else:
+                self.globals[key] = found
+        return self.globals.get(key)
 
     def _find(self, module: Module, name: str) -> Value | None:
         index = module.index

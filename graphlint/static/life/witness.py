@@ -76,7 +76,8 @@ class Testimony(Listener):
             self.witness.kept |= {span: True for _, span in self.kept.values()}
 
     def looked(self, owner: Thing | Frame, name: str) -> None:
-        self.looks.add((id(owner), name))
-        known = self.kept.get((id(owner), name))
+        key = (id(owner), name)
+        self.looks.add(key)
+        known = self.kept.get(key)
         if known is not None:
             self.witness.kept[known[1]] = True
