@@ -58,7 +58,7 @@ class Program(NamedTuple):
     """
 
     subject: object
-    run: Callable[[Machine], None]
+    run: partial[None]  # which is given the machine
 
 
 @dataclass
