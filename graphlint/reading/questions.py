@@ -27,6 +27,7 @@ _STORE = re.compile(rb"\.(?<!self\.)(?<!cls\.)(\w+)[ \t]*[-+*/|&]?=(?!=)")
 _OWN = re.compile(rb"self\.(\w+)[ \t]*(?::[^=\n]{1,500})?=(?!=)")
 _QUOTED = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 _METHOD = re.compile(rb"def (\w+)\(")
+_DEFINED = re.compile(rb"def ([^\s(\[]+)")
 
 
 class Question(Generic[Answer]):
@@ -111,14 +112,15 @@ class SyntaxMistake(Question[list[int]]):
 
 
 class Names(Question[frozenset[bytes]]):
-    """The names that stand in a file in one role: `bases` of classes, attributes that it `stores` or `owns`, texts.
+    """The names that stand in a file in one role: `bases` of classes, attributes that it `stores` or `owns`, functions
+    that it `defines`, texts that it `says`.
 
     They are looked up one at a time, and who looks one up depends on no other.
     """
 
     def __init__(self, role: str) -> None:
         super().__init__(role)
-        self._pattern = {"bases": _BASE, "stores": _STORE, "owns": _OWN, "says": _QUOTED}[role]
+        self._pattern = {"bases": _BASE, "stores": _STORE, "owns": _OWN, "defines": _DEFINED, "says": _QUOTED}[role]
         self._is_of_classes = role == "bases"
 
     def __call__(self, text: bytes) -> frozenset[bytes]:

@@ -224,7 +224,7 @@ def _opened(
 
 
 def _told(found: Iterable[Told]) -> tuple[tuple[Occurrence, str, Region], ...]:
-    return tuple((one.occurrence, one.function, one.capture.region) for one in found)
+    return tuple((one.occurrence, one.function, one.region) for one in found)
 
 
 def _followed(interpreter: Interpreter, targets: Targets) -> _Part:

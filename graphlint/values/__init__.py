@@ -72,7 +72,7 @@ class Unknown(Value):
 UNKNOWN = Unknown()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # never changed all the same: what is frozen takes three times as long to make
 class Const(Value):
     """A Python constant; `kind` keeps 1, 1.0 and True apart."""
 
@@ -80,7 +80,7 @@ class Const(Value):
     kind: type = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", type(self.value))
+        self.kind = type(self.value)
 
 
 NONE = Const(None)
@@ -102,7 +102,7 @@ class DeviceName(Value):
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Tensor(Value):
     """A tensor.
 
@@ -228,7 +228,7 @@ class Union(Composite):
         return hash(self._all)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Arguments:
     """The arguments of a call."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from analysis import analyse
 
 from graphlint.errors import UsageError
 from graphlint.static.index import parallel
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life import programs, rehearsal
+from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.programs import Program, Ran
 
 PROGRAM = """
 import torch
@@ -55,6 +60,81 @@ def test_an_error_arrives_as_if_it_were_raised_here() -> None:
 
     with pytest.raises(UsageError, match="no module `a`"):
         parallel.begin(work)()
+
+
+REPLAYED = """
+import torch
+
+class Runner:
+    def __init__(self, model, size):
+        self.model = model
+        self.inputs = torch.zeros(size, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.outputs = self.model(self.inputs)
+
+    def stale(self, x):
+        self.graph.replay()
+        return self.outputs
+
+    def filled(self, x):
+        self.inputs.copy_(x)
+        self.graph.replay()
+        return self.outputs.clone()
+
+class Refused:
+    def __init__(self, model):
+        raise ValueError(model)
+
+    def capture(self, x):
+        with torch.cuda.graph(self.graph):
+            x.sum()
+
+    def first(self):
+        self.graph.replay()
+
+    def second(self):
+        self.graph.replay()
+
+def once(model, x):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        y = model(x)
+    return y
+"""
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_programs_that_are_shared_tell_what_they_tell_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: bool
+) -> None:
+    """A rehearsal that takes long is divided: what is told, and by which program first, does not depend on that."""
+    alone = analyse(tmp_path, REPLAYED).report.findings
+    assert alone
+    monkeypatch.setattr(parallel, "can_fork", lambda: forks)
+    monkeypatch.setattr(rehearsal, "LONG", 0)
+    assert alone == analyse(tmp_path, REPLAYED).report.findings
+
+
+def test_what_no_object_is_made_of_is_rehearsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no run comes through a constructor, another method has nothing to add; where one does, each is called."""
+    ran: list[str] = []
+
+    def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Ran:
+        owner = program.run.keywords.get("owner")
+        ran.append(f"{owner.name}.{program.run.keywords['name']}" if owner is not None else "other")
+        return programs.rehearse(interpreter, program, listen)
+
+    monkeypatch.setattr(rehearsal, "rehearse", rehearse)
+    analyse(tmp_path, REPLAYED)
+    assert ["Refused.first"] == [name for name in ran if name.startswith("Refused")]
+    assert ["Runner.stale", "Runner.filled"] == [name for name in ran if name.startswith("Runner")]
+
+
+@pytest.mark.skipif(not parallel.can_fork(), reason="one processor, or a system that does not fork")
+def test_work_that_is_begun_begins_no_other_process() -> None:
+    """Both processors have something to do by then; what it would begin, it does itself."""
+    assert (False, "done") == parallel.begin(lambda: (parallel.can_fork(), parallel.begin(lambda: "done")()))()
+    assert parallel.can_fork()
 
 
 @pytest.mark.skipif(not parallel.can_fork(), reason="one processor, or a system that does not fork")

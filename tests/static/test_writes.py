@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -1067,3 +1071,37 @@ def test_what_is_set_for_a_capture_of_its_own_is_not_late(tmp_path: Path, more: 
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+TWICE = """
+import torch
+
+class Runner:
+    def __init__(self, rows):
+        self.rows = rows
+        self.graph = torch.cuda.CUDAGraph()
+
+    def forward(self, x):
+        width = self.rows if self.rows else None
+        return x[:width]
+
+    def capture(self, x):
+        with torch.cuda.graph(self.graph):
+            self.out = self.forward(x)
+
+    def step(self):
+        self.rows = self.rows + 1
+        self.graph.replay()
+"""
+
+
+def test_of_two_reads_on_a_line_the_first_is_told(tmp_path: Path) -> None:
+    """Which one does not hang on the seed of hashes: the answer is the same in each process."""
+    (tmp_path / "main.py").write_text(TWICE)
+    command = [sys.executable, "-m", "graphlint", "check", ".", "--no-cache", "--format", "json"]
+    columns = set()
+    for seed in range(4):
+        seeded = {**os.environ, "PYTHONHASHSEED": str(seed)}
+        told = subprocess.run(command, cwd=tmp_path, env=seeded, capture_output=True, check=False).stdout
+        columns |= {one["column"] for one in json.loads(told)["findings"] if one["code"] == "GL402"}
+    assert {len("        width = ") + 1} == columns

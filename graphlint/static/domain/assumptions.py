@@ -23,7 +23,7 @@ FIRST_CALL = "{} is called for the first time"
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what `not` in front would cut in two
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)  # not frozen, as values are not
 class Assumption:
     """What a test of a function came to, where it was not known what: true or false, or what `form` says of it.
 

@@ -33,7 +33,7 @@ class PackageValue(Value):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Function(Value):
     """A function: code, where its segment begins, and the values that it closes over."""
 
@@ -69,7 +69,7 @@ class Function(Value):
         return text if len(text) <= 72 else text[:69] + "..."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Bound(Value):
     """A callable with its first argument: a method of a project class, or of anything that `call` knows by name."""
 
@@ -79,7 +79,7 @@ class Bound(Value):
     receiver: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Method(Value):
     """A method, by name, of a tensor, container, host value or external object; or any attribute that is not known."""
 

@@ -72,7 +72,7 @@ class Reached:
                 alike = key, occurrence.confidence
                 _, _, known = places.get(alike, (occurrence, context.function, []))
                 for way in found:
-                    known = ways.joined(known, ways.on(way, occurrence.assumed))
+                    known = ways.reaching(known, way, occurrence.assumed)
                 places[alike] = occurrence, context.function, known
         for (key, _), (occurrence, function, known) in places.items():
             way, can_be = ways.likeliest(known, opened)

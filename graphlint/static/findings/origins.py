@@ -18,6 +18,7 @@ from graphlint.static.findings.promises import Promises
 from graphlint.static.index.module import ClassDefinition, Definition, nested_class
 from graphlint.static.index.parts import function_at, stores
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import assignments_in, calls_in, stands_before, walk
 
 Order: TypeAlias = Callable[[ClassDefinition], Iterable[ClassDefinition | str]]
@@ -150,9 +151,16 @@ def _handed_in(asked: _Asked, name: str) -> _Asked | None:
 
 def _assignments(code: ir.Code, name: str) -> list[ir.Assign]:
     """The statements of a function, and of those inside it, that assign to a name."""
-    return [
-        one for one in assignments_in(code) if any(part == name for target in one.targets for part in _bound(target))
-    ]
+    return _assignments_by_name(code).get(name, [])
+
+
+@remembered
+def _assignments_by_name(code: ir.Code) -> dict[str, list[ir.Assign]]:
+    found: dict[str, list[ir.Assign]] = {}
+    for one in assignments_in(code):
+        for name in dict.fromkeys(part for target in one.targets for part in _bound(target)):
+            found.setdefault(name, []).append(one)
+    return found
 
 
 def _bound(target: ir.Expr) -> Iterator[str]:
@@ -179,7 +187,13 @@ def _made(function: Function, name: str) -> ir.Conditional | None:
 def _given(function: Function, name: str, order: Order) -> _Asked | None:
     """What a property of an object returns, or the one assignment to its attribute gives it."""
     owner = function.owner or nested_class(function.module.index.classes, function.qualname.split(".")[:1])
-    bases = [base for base in order(owner) if isinstance(base, ClassDefinition)] if owner is not None else []
+    return _given_to(owner, name, order) if owner is not None else None
+
+
+@remembered_in_run
+def _given_to(owner: ClassDefinition, name: str, order: Order) -> _Asked | None:
+    """What a class gives an attribute of its objects, if it is one thing."""
+    bases = [base for base in order(owner) if isinstance(base, ClassDefinition)]
     for definition in (one for base in bases for one in base.methods.get(name, ())):
         match definition.code:
             case ir.Code(decorators=[ir.Name(id="property")], body=[*_, ir.Return(value=ir.Attribute() as returned)]):

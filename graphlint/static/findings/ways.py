@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Condition
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.left import leaves_out
 from graphlint.static.findings.origins import contradicts
@@ -42,6 +43,7 @@ class Ways:
         self._promises = Promises(evaluator.project, evaluator.lexicon)
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
+        self._filled: dict[OpenRegion, frozenset[str]] = {}
 
     def reach(self, start: Context) -> Iterator[tuple[Context, list[Way]]]:
         """Every context that one reaches, with the ways there."""
@@ -55,17 +57,19 @@ class Ways:
                 more = known
                 for way in ways[context]:
                     for assumed in context.ways[callee]:
-                        more = self.joined(more, self.on(way, assumed, site))
+                        more = self.reaching(more, way, assumed, site)
                 if more is not known:
                     ways[callee] = more
                     turn += 1
                     heapq.heappush(queue, (more[0].length, turn, callee))
         yield from ways.items()
 
-    def on(self, way: Way, assumed: Assumptions, *sites: Site) -> Way:
-        """A way that goes on."""
-        new = dict.fromkeys((*way.assumed, *map(self._number, assumed)))
-        return Way(tuple(new), (*way.sites, *sites))
+    def reaching(self, ways: list[Way], way: Way, assumed: Assumptions, *sites: Site) -> list[Way]:
+        """The ways to a place with one more, which goes on from another place."""
+        numbers = [self._number(one) for one in assumed]
+        if ways and not ways[0].assumed:
+            return ways  # which is most of them: one that assumes nothing says it all
+        return self.joined(ways, Way(tuple(dict.fromkeys((*way.assumed, *numbers))), (*way.sites, *sites)))
 
     def joined(self, ways: list[Way], way: Way) -> list[Way]:
         """The ways with one more, the best first; the same list if it tells nothing new.
@@ -117,12 +121,18 @@ class Ways:
         if not any(function in warm for function in functions):
             return False
         asked = {_own(attribute) for attribute in _attributes_asked(assumption.test)}
-        later = [function.code for function in warm if function.code.name != "__init__"]
+        left = asked - self._filled_before(opened)
         if is_own:
-            later += _called_behind(assumption)
-        filled = {name for code in later for name, is_none in _attributes_set(code) if not is_none}
+            own = [function.code for function in functions if function.code.name != "__init__"]
+            left -= _filled_by((*own, *_called_behind(assumption.function, assumption.test, assumption.outcome)))
         emptied = {name for function in functions for name, is_none in _attributes_set(function.code) if is_none}
-        return asked <= filled - emptied
+        return not left and asked.isdisjoint(emptied)
+
+    def _filled_before(self, opened: OpenRegion) -> frozenset[str]:
+        """The attributes that what ran before a region fills, but for constructors."""
+        if opened not in self._filled:
+            self._filled[opened] = _filled_by(one.code for one in opened.warm if one.code.name != "__init__")
+        return self._filled[opened]
 
     def _number(self, assumption: Assumption) -> int:
         key = assumption.test, assumption.form
@@ -133,15 +143,24 @@ class Ways:
         return number
 
 
-def _called_behind(assumption: Assumption) -> Iterator[ir.Code]:
-    """The methods of its object that a function calls where a test comes out as is assumed."""
-    owner = assumption.function.owner
-    for part in walk(assumption.function.code.body):
-        if isinstance(part, ir.If) and part.test is assumption.test and owner is not None:
-            for call in walk(part.body if assumption.outcome else part.orelse):
-                match call:
-                    case ir.Call(func=ir.Attribute(value=ir.Name(id="self"), attr=name)):
-                        yield from (one.code for one in owner.methods.get(name, ()) if one.code is not None)
+def _called_behind(function: Function, test: ir.Expr, outcome: bool) -> Iterator[ir.Code]:
+    """The methods of its object that a function calls where a test comes out like that."""
+    owner, branches = function.owner, _branches(function.code).get(test)
+    for call in walk(branches.body if outcome else branches.orelse) if branches is not None else ():
+        match call:
+            case ir.Call(func=ir.Attribute(value=ir.Name(id="self"), attr=name)) if owner is not None:
+                yield from (one.code for one in owner.methods.get(name, ()) if one.code is not None)
+
+
+@remembered
+def _branches(code: ir.Code) -> dict[ir.Expr, ir.If]:
+    """The branches in a function by their tests."""
+    return {part.test: part for part in walk(code.body) if isinstance(part, ir.If)}
+
+
+def _filled_by(codes: Iterable[ir.Code]) -> frozenset[str]:
+    """The attributes that functions give a value."""
+    return frozenset(name for code in codes for name, is_none in _attributes_set(code) if not is_none)
 
 
 def _attributes_asked(test: ir.Expr) -> Iterator[str]:

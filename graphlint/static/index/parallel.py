@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_is_begun = False  # whether this process was begun by another one, which then keeps the second processor busy
+
 
 def can_fork() -> bool:
     """Whether a copy of this process may go on by itself: never beside threads, which it would lose."""
-    return hasattr(os, "fork") and threading.active_count() == 1 and (os.cpu_count() or 1) > 1
+    is_alone = threading.active_count() == 1 and not _is_begun
+    return hasattr(os, "fork") and is_alone and (os.cpu_count() or 1) > 1
 
 
 def begin(work: Callable[[], Result]) -> Callable[[], Result]:
@@ -51,6 +54,8 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def _send(work: Callable[[], Any], sender: Connection) -> None:
+    global _is_begun
+    _is_begun = True
     outcome: tuple[bool, Any, object, object]
     try:
         value, store = work(), current()

@@ -125,12 +125,15 @@ def _goes_on(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def stores(module: Module, name: str) -> Iterator[tuple[Part, ast.Attribute]]:
+@remembered_in_run
+def stores(module: Module, name: str) -> tuple[tuple[Part, ast.Attribute], ...]:
     """The assignments to attributes of a name, each with the part that it stands in."""
-    for part in parts_with(module, name, _is_assigned):
-        for target in part.writes.assigned:
-            if isinstance(target, ast.Attribute) and target.attr == name:
-                yield part, target
+    return tuple(
+        (part, target)
+        for part in parts_with(module, name, _is_assigned)
+        for target in part.writes.assigned
+        if isinstance(target, ast.Attribute) and target.attr == name
+    )
 
 
 @remembered_in_run

@@ -17,7 +17,7 @@ from graphlint.static.syntax.trees import Problem
 
 Problems: TypeAlias = dict[Path, Problem]
 
-_KEPT = 64 << 20  # bytes of files; a run searches all of them about ten times, and memory is read faster
+_KEPT = 128 << 20  # bytes of files; a run searches all of them about ten times, and memory is read faster
 
 
 class Project:
@@ -115,6 +115,14 @@ class Project:
     def owning(self, attribute: str) -> Set[Path]:
         """The files in which methods assign to an attribute of that name of their own object."""
         return frozenset(self._owning.files(attribute))
+
+    def defining(self, name: str) -> Sequence[Path]:
+        """The files that define a function or a method of that name."""
+        return self._defining.files(name)
+
+    @cached_property
+    def _defining(self) -> _Named:
+        return _Named(self, Names("defines"))
 
     @cached_property
     def _deriving(self) -> _Named:

@@ -20,9 +20,9 @@ _OF_KINDS = ("hasattr", "isinstance", "issubclass")  # what a value is it stays
 
 def ask(test: ir.Expr, frame: Frame) -> None:
     """Before the branches of a test: what is given to its words from here on makes it another one."""
-    words = words_in(test)
-    if words and all(map(_lasts, walk(test))):
-        frame.choices.setdefault(_question(test)[0], (frozenset(words), {}))
+    words = _words_of(test)
+    if words:
+        frame.choices.setdefault(_question(test)[0], (words, {}))
 
 
 def settle(test: ir.Expr, ends: dict[bool, Env], met: Env, frame: Frame) -> None:
@@ -56,6 +56,12 @@ def forget(word: str, frame: Frame) -> None:
     """A name or an attribute is given another value."""
     for question in [question for question, (words, _) in frame.choices.items() if word in words]:
         del frame.choices[question]
+
+
+@remembered
+def _words_of(test: ir.Expr) -> frozenset[str]:
+    """What a test speaks of; nothing if it may come out otherwise each time."""
+    return words_in(test) if all(map(_lasts, walk(test))) else frozenset()
 
 
 def _lasts(part: object) -> bool:

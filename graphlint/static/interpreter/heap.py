@@ -55,6 +55,7 @@ class Heap:
         self.written: set[tuple[Instance, str]] = set()  # what was assigned since objects were made
         self.searched: set[tuple[Instance, str]] = set()
         self.assigned: dict[tuple[ClassDefinition, str], _Places] = {}
+        self.own: dict[tuple[ClassDefinition, bool, str], bool] = {}  # whether methods give it
         self.assumed: dict[tuple[ClassDefinition, str], Value] = {}  # what a configuration says of attributes
         self.chosen: dict[tuple[Instance, str], dict[str, dict[bool, Value]]] = {}  # by a flag of the object
         self.recent = Recent(self.objects, self.replace)
@@ -293,10 +294,19 @@ class Heap:
         if classes.find(instance.cls, "__getattr__") is not None or self.interpreter.project.is_set_from_outside(name):
             return False
         derived = classes.subclasses(instance.cls) if instance.arguments is None else ()
-        related = {base for one in (instance.cls, *derived) for base in classes.order(one)}
-        own = [base for base in related if isinstance(base, ClassDefinition)]
+        if any(classes.find(one, name) is not None for one in derived):
+            return False
+        key = (instance.cls, not derived, name)
+        if key not in self.own:
+            self.own[key] = self._is_own((instance.cls, *derived), name)
+        return not self.own[key]
+
+    def _is_own(self, related: tuple[ClassDefinition, ...], name: str) -> bool:
+        """Whether a method of one of these classes, or of their bases, gives its object an attribute."""
+        order = {base for one in related for base in self.interpreter.classes.order(one)}
+        own = [base for base in order if isinstance(base, ClassDefinition)]
         methods = {definition for base in own for found in base.methods.values() for definition in found}
-        return all(classes.find(one, name) is None for one in derived) and not any(
+        return any(
             part.definition in methods and part.is_own(store)
             for module in {base.module for base in own}
             for part, store in stores(module, name)

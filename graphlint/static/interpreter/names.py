@@ -1,4 +1,7 @@
-"""A name and a module in, a value out: imports, definitions and the state of modules."""
+"""A name and a module in, a value out: imports, definitions and the state of modules.
+
+Long, because each of these binds names in a way of its own.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,7 @@ class Names:
         self.interpreter = interpreter
         self.project = interpreter.project
         self.globals: dict[tuple[Module, str], Value] = {}
+        self.absent: set[tuple[Module, str]] = set()  # names that modules do not bind, such as those of built-ins
         self.decorated: dict[Definition, Value] = {}
         self.local: dict[tuple[Module, Segment], dict[object, ClassDefinition]] = {}
         self.scopes: dict[ClassDefinition, dict[str, Value]] = {}  # what classes inside of functions read around them
@@ -70,14 +74,15 @@ class Names:
     def member(self, module: Module, name: str) -> Value | None:
         """What a module binds a name to; None if it does not."""
         key = (module, name)
-        if key not in self.globals:
+        if key not in self.globals and key not in self.absent:
             self.globals[key] = UNKNOWN  # for whoever asks while this is worked out
             found = self._find(module, name)
             if found is None:
                 del self.globals[key]
-                return None
-            self.globals[key] = found
-        return self.globals[key]
+                self.absent.add(key)
+            else:
+                self.globals[key] = found
+        return self.globals.get(key)
 
     def _find(self, module: Module, name: str) -> Value | None:
         index = module.index

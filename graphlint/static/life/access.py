@@ -51,6 +51,7 @@ class Access:
         self.ledger = ledger
         self.decisions = decisions
         self.steps = 0
+        self.has_begun = False  # whether the object that a program is about has been made
         self.home: Module | None = None  # the file whose conditions are tried both ways
         self.player: ClassDefinition | None = None  # whose methods are called back on what nobody knows
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules

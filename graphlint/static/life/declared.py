@@ -29,7 +29,7 @@ def declared(interpreter: Interpreter) -> Iterator[Program]:
         name, colon, qualname = (opened.region.entry or "").partition(":")
         module = interpreter.project.module(name) if colon else None
         if module is not None and any(one.function in on_streams for one in _reached(opened.context)):
-            yield partial(captured, module=module, qualname=qualname, region=opened.region)
+            yield Program(opened, partial(captured, module=module, qualname=qualname, region=opened.region))
 
 
 def _reached(start: Context) -> set[Context]:

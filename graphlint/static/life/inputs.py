@@ -50,9 +50,12 @@ class Inputs(Listener):
         """Note a call that is given nothing but tensors that hold nothing yet."""
         if self.ledger.capture is not None:
             return
-        roots = {one.root for value in given for one in things_in(value) if isinstance(one, Tensor)}
-        if roots and all(self._is_unfilled(r) and not self.ledger.writes.get(r) for r in roots):
-            self.hollow |= dict.fromkeys(roots, callee)
+        roots: dict[Thing, Object] = {}
+        for root in (one.root for value in given for one in things_in(value) if isinstance(one, Tensor)):
+            if not self._is_unfilled(root) or self.ledger.writes.get(root):
+                return
+            roots[root] = callee
+        self.hollow |= roots
 
     def ended(self, capture: Capture) -> None:
         """Tell of inputs that nothing had filled when the region ran before its capture."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from graphlint.finding import Hop, Region, Span
 from graphlint.static.domain.program import Function
@@ -20,9 +20,8 @@ PLAIN = (bool, int, float, str, bytes, type(None))  # what is known of the host 
 MAX_REACH = 400  # objects that one leads to; behind that, nothing is said of what it holds
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A node of a function, and the calls on the way there from where the run began."""
+class Place(NamedTuple):
+    """A node of a function, and the calls on the way there from where the run began; each statement makes one."""
 
     function: Function
     node: ir.Node

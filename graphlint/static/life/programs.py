@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from graphlint.finding import Region
 from graphlint.reading.questions import HoldsAny, HoldsPair
@@ -43,12 +44,21 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
 _PAIR = HoldsPair("capture", "replay")
-Program = Callable[[Machine], None]
 MAX_METHODS = 8  # of a class that replay
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
 NODE = ir.Literal(ir.NOWHERE, None)
+
+
+class Program(NamedTuple):
+    """A program, and what it is about: those about one subject begin in the same way, and share most of what they run.
+
+    That is a file, a function, or a class with the one whose methods are tried for what nobody knows.
+    """
+
+    subject: object
+    run: partial[None]  # which is given the machine
 
 
 @dataclass
@@ -72,11 +82,11 @@ class Programs:
         for path in sorted(places):
             module = self.interpreter.project.module_at(Path(path))
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
-                yield partial(script, module=module)
+                yield Program(module, partial(script, module=module))
             for definition in functions_of(module):
                 if _holds(definition.segment, places[path]):
                     self.helpers.add(definition.name)
-                    yield partial(of_function, definition=definition)
+                    yield Program(definition, partial(of_function, definition=definition))
             for owner in classes_of(module):
                 if _holds(owner.segment, places[path]):
                     self.helpers.add(owner.name)
@@ -88,13 +98,13 @@ class Programs:
         called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
         if not called and owner.name not in self.helpers:
             called = [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
+        players = (None, *self.hooks.players(owner))
         for name in called or [""]:
-            yield partial(self.of_class, owner=owner, name=name)
-            for player in self.hooks.players(owner):
-                yield partial(self.of_class, owner=owner, name=name, player=player)
+            for player in players:
+                yield Program((owner, player), partial(self.of_class, owner=owner, name=name, player=player))
         inner = (name for name in owner.methods if self._captures(owner, name))
         for name in dict.fromkeys(entrance_of(owner, one) for one in inner if entrance_of(owner, one) != one):
-            yield partial(self.of_entrance, owner=owner, name=name)
+            yield Program((owner, None), partial(self.of_entrance, owner=owner, name=name))
 
     def _users(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
         """The programs that use what opens regions, here or in other files."""
@@ -116,7 +126,7 @@ class Programs:
             for definition in functions_of(module):
                 if definition.name not in self.helpers and _names(definition, known):
                     number += 1
-                    yield partial(of_function, definition=definition)
+                    yield Program(definition, partial(of_function, definition=definition))
 
     def _mentions(self, owner: ClassDefinition, names: set[str]) -> bool:
         return any(_names(one, names) for definitions in owner.methods.values() for one in definitions)
@@ -130,7 +140,7 @@ class Programs:
                 for name in owner.methods:
                     other = name.replace("capture", "replay")
                     if other != name and other in owner.methods:
-                        yield partial(self.of_pair, owner=owner, names=(name, other))
+                        yield Program((owner, None), partial(self.of_pair, owner=owner, names=(name, other)))
 
     def of_pair(self, machine: Machine, owner: ClassDefinition, names: tuple[str, str]) -> None:
         """Prepare for a capture, take what the object holds then for the inputs of a graph, and prepare for replays."""
@@ -213,6 +223,7 @@ def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Insta
     method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
     given = machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
     made = machine.call(ClassRef(owner), given, NODE, frame)
+    machine.has_begun = True
     return made if isinstance(made, Instance) else None
 
 
@@ -291,22 +302,30 @@ def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
     return Frame(Function(MODULE_CODE, module, "<module>", line), env=machine.modules.setdefault(module, {}))
 
 
-def runs(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Iterator[Decisions]:
+class Ran(NamedTuple):
+    """The runs of a program: how many steps they took, and whether one came behind the making of its object."""
+
+    steps: int
+    has_begun: bool
+
+
+def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Ran:
     """Run a program once for every way through what nobody knows, each time with new objects."""
-    plans, steps = Plans(), 0
+    plans, steps, has_begun = Plans(), 0, False
     for _ in range(MAX_RUNS):
         plan = plans.next()
         if plan is None or steps > MAX_STEPS_IN_ALL:
-            return
+            break
         decisions = Decisions(plan.outcomes)
         ledger = Ledger()
         listen(ledger)
         machine = Machine(interpreter, ledger, decisions)
         try:
-            program(machine)
+            program.run(machine)
         except (Leave, Stopped, RecursionError):
             ledger.is_cut = True
         ledger.finish()
         plans.ran(decisions)
         steps += machine.steps
-        yield decisions
+        has_begun |= machine.has_begun
+    return Ran(steps, has_begun)

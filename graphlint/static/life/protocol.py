@@ -53,6 +53,8 @@ class Protocol(Listener):
     # Captures that are begun by hand
 
     def raised(self, frame: Frame) -> None:
+        if not self.ledger.open:
+            return
         given = {one.made for value in frame.given for one in things_in(value)}
         self.refused |= {one for one in self.ledger.open if one.place in given or _is_looked_at(one, frame)}
         for capture in self._left_open(frame):

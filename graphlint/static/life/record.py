@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from graphlint.static.life.objects import Arguments, Object, Place, Thing
 from graphlint.static.syntax import ir
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """A write to memory outside of a capture; `is_sure` is false for what an unknown call of `by` may have written."""
 
     moment: int

@@ -6,14 +6,15 @@ import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
-from graphlint.finding import Hop
+from graphlint.finding import Confidence, Hop, Region
 from graphlint.rule import Event
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
+from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
 from graphlint.static.life.borrowed import Borrowed
@@ -33,12 +34,14 @@ from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.process import Process
-from graphlint.static.life.programs import Program, Programs, runs
+from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.witness import Testimony, Witness
+
+LONG = 100_000  # steps, which take a second, before it pays to let two processes run what is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,13 @@ class Told:
     occurrence: Occurrence
     function: str
     way: tuple[Hop, ...]
-    capture: Capture
+    region: Region
+    turn: int  # of its program among all
+
+    @property
+    def rank(self) -> tuple[Confidence, int]:
+        """The highest is the one to tell of."""
+        return self.occurrence.confidence, -self.turn
 
 
 @dataclass
@@ -59,6 +68,9 @@ class Rehearsal:
     detectors: Detectors
     found: dict[tuple[str, object], Told] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
+    stuck: set[object] = field(default_factory=set)  # of which no run came behind the making of its object
+    steps: int = 0
+    turn: int = 0
 
     def run(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> list[Told]:
         """Rehearse what is around the regions at these places, and what prepares for those of others in these files."""
@@ -73,13 +85,35 @@ class Rehearsal:
         return self._rehearsed(declared(self.interpreter), self._listen_inside)
 
     def _rehearsed(self, programs: Iterable[Program], listen: Callable[[Ledger], None]) -> list[Told]:
+        """What is told of programs; where they take long, two processes share what is left."""
+        left = list(enumerate(programs))
         gc.freeze()  # what was made before is not looked through for what a program leaves, which are cycles
-        for program in programs:
-            for _ in runs(self.interpreter, program, listen):
-                pass
+        while left and self.steps < LONG:
+            self._run(left[:1], listen)
+            del left[0]
+        if left:
+            shares = _shared(left)
+            other = begin(partial(self._run, shares[1], listen))
+            self._run(shares[0], listen)
+            found, witness = other()
+            self.witness.merge(witness)
+            for key, told in found.items():
+                self._add(key, told)
+        return list(self.found.values())
+
+    def _run(
+        self, programs: Iterable[tuple[int, Program]], listen: Callable[[Ledger], None]
+    ) -> tuple[dict[tuple[str, object], Told], Witness]:
+        """What is known once these programs have run as well."""
+        for self.turn, program in programs:
+            if program.subject in self.stuck:
+                continue  # another one, which would run the same
+            ran = rehearse(self.interpreter, program, listen)
+            self.steps += ran.steps
+            self.stuck |= {program.subject} if not ran.has_begun else set()
             gc.collect()
             gc.freeze()
-        return list(self.found.values())
+        return self.found, self.witness
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -139,7 +173,19 @@ class Rehearsal:
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
                 occurrence = Occurrence(detector.effect, place.span, place.text, hit.confidence, hit.message, hit.help)
-                key = (detector.effect, place.span)
-                known = self.found.get(key)
-                if known is None or known.occurrence.confidence < hit.confidence:
-                    self.found[key] = Told(occurrence, place.name, place.way, capture)
+                told = Told(occurrence, place.name, place.way, capture.region, self.turn)
+                self._add((detector.effect, place.span), told)
+
+    def _add(self, key: tuple[str, object], told: Told) -> None:
+        known = self.found.get(key)
+        if known is None or known.rank < told.rank:
+            self.found[key] = told
+
+
+def _shared(programs: Iterable[tuple[int, Program]]) -> tuple[list[tuple[int, Program]], list[tuple[int, Program]]]:
+    """Programs in two shares; those about one subject stay together."""
+    shares: tuple[list[tuple[int, Program]], list[tuple[int, Program]]] = [], []
+    known: dict[object, int] = {}
+    for turn, program in programs:
+        shares[known.setdefault(program.subject, len(known) % 2)].append((turn, program))
+    return shares

@@ -19,6 +19,14 @@ class Witness:
     unsure: set[Line] = field(default_factory=set)
     kept: dict[Span, bool] = field(default_factory=dict)  # statements that keep something, and whether it is read
 
+    def merge(self, other: Witness) -> None:
+        """Add what other runs saw."""
+        for line, outcomes in other.outcomes.items():
+            self.outcomes.setdefault(line, {}).update(outcomes)
+        self.unsure |= other.unsure
+        for span, is_read in other.kept.items():
+            self.kept[span] = self.kept.get(span, False) or is_read
+
     def refutes(self, when: tuple[Condition, ...], span: Span) -> bool:
         """Whether a finding is about what never happens, or about what is kept and read by nobody."""
         return any(map(self._never_holds, when)) or self._is_unread(span)
@@ -68,7 +76,8 @@ class Testimony(Listener):
             self.witness.kept |= {span: True for _, span in self.kept.values()}
 
     def looked(self, owner: Thing | Frame, name: str) -> None:
-        self.looks.add((id(owner), name))
-        known = self.kept.get((id(owner), name))
+        key = (id(owner), name)
+        self.looks.add(key)
+        known = self.kept.get(key)
         if known is not None:
             self.witness.kept[known[1]] = True

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from graphlint import finding
 from graphlint.finding import Region, Span
-from graphlint.reading.questions import Holds
 from graphlint.static.domain.contexts import Context, MadeCall, OpenRegion, Unresolved, reachable
 from graphlint.static.domain.program import Instance
 from graphlint.static.index.headers import Header, header
@@ -159,9 +158,9 @@ class Candidates:
         return self.known[method]
 
     def _search(self, method: str) -> Iterator[tuple[ClassDefinition, Header]]:
-        mark = Holds([f"def {method}"])
+        files = set(self.interpreter.project.defining(method))
         for path in self.files:
-            if not self.interpreter.project.ask(path, mark):
+            if path not in files:
                 continue
             module = self.interpreter.project.module_at(path)
             for cls in () if is_test(module.name) else module.index.classes.values():

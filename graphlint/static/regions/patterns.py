@@ -12,6 +12,7 @@ from graphlint.errors import UsageError, nearest
 from graphlint.static.domain.program import Bound, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.syntax.remembered import remembered
 from graphlint.values import Value
 
 
@@ -80,6 +81,7 @@ def matching(interpreter: Interpreter, pattern: str, files: Sequence[Path]) -> l
     return [named for module in modules for named in functions_in(interpreter, module, qualname)]
 
 
+@remembered
 def is_named(name: str, pattern: str) -> bool:
     """Whether a pattern means what is called `module:qualname`."""
     sides = zip(name.split(":"), pattern.split(":"), strict=True)

@@ -22,6 +22,7 @@ _RETRIED = r"\b(?:case|del)\b"
 _TOKEN = re.compile(
     rf"{_STRING}|#[^\n]*|\\\n|[=!<>:]=|[-+*/%@&|^]=|[(\[{{)\]}},;=\n]|{_OPERATOR}|{_RETRIED}", re.DOTALL
 )
+_MAY_RETRY = re.compile(_RETRIED)
 _DEEPER = re.compile(rf"[(\[{{]|{_OPERATOR}")
 _BRANCH = re.compile(r"^([ \t]*)(el)?if\b", re.MULTILINE)
 _PIECES = "([{,.:;=<>+-*/%@&|^\n"
@@ -43,7 +44,9 @@ def too_deep(text: str) -> tuple[str, int] | None:
         branches[found[1]] = branches[found[1]] + 1 if found[2] else 0
         if branches[found[1]] > MAX_BRANCHES:
             return f"has more than {MAX_BRANCHES} branches of one `if`", text.count("\n", 0, found.start())
+    # Plain searches come first, since they are fast; `del` stands in `model` as well.
     is_retried = deeper > MAX_RETRIED and ("del" in text or ("case" in text and "match" in text))
+    is_retried = is_retried and _MAY_RETRY.search(text) is not None
     return _nested(text) if deeper > MAX_BRACKETS or is_retried else None
 
 

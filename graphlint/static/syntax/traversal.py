@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -11,12 +11,14 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 
 
-def names_in(node: object) -> set[str]:
-    """The names that stand in a node."""
-    return {part.id for part in walk(node) if isinstance(part, ir.Name)}
+@remembered
+def names_in(node: Hashable) -> frozenset[str]:
+    """The names that stand in a node, or in a tuple of them."""
+    return frozenset(part.id for part in walk(node) if isinstance(part, ir.Name))
 
 
-def words_in(node: object) -> set[str]:
+@remembered
+def words_in(node: Hashable) -> frozenset[str]:
     """The names that stand in a node, those behind dots among them."""
     return names_in(node) | {part.attr for part in walk(node) if isinstance(part, ir.Attribute)}
 

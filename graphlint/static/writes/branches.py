@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from graphlint.rule import CaptureBranch, Event
 from graphlint.static.domain.evaluator import Evaluator
@@ -100,7 +100,7 @@ def _leaves(block: ir.Block) -> bool:
     return bool(block) and isinstance(block[-1], (ir.Return, ir.Raise, ir.Jump))
 
 
-def _results(block: ir.Block, read: set[str]) -> Iterator[ir.Expr]:
+def _results(block: ir.Block, read: Set[str]) -> Iterator[ir.Expr]:
     """The expressions of a block whose values are returned, kept, read later, or that change something in place."""
     for statement in block:
         match statement:

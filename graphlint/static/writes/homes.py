@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
@@ -35,7 +34,6 @@ class Homes:
         self.evaluator = evaluator
         self.everywhere = places_of(evaluator.regions.values())
         self.modules = [evaluator.project.module_at(path) for path in self.everywhere]
-        self._defining: dict[str, Set[Path]] = {}
         self._calls: dict[tuple[Module, str], list[tuple[Body, Segment, Called]]] = {}
 
     @cached_property
@@ -74,15 +72,9 @@ class Homes:
                 break
         return found
 
-    def defining(self, name: str) -> Set[Path]:
-        """The files of the program that define a function of a name."""
-        if name not in self._defining:
-            self._defining[name] = frozenset(self.evaluator.project.answering(HoldsAny([f"def {name}("])))
-        return self._defining[name]
-
     def is_shared(self, name: str) -> bool:
         """Whether several files have functions of a name, or tensors a method: nobody knows whose is called."""
-        return self.evaluator.catalogue.method(name) is not None or len(self.defining(name)) > 1
+        return self.evaluator.catalogue.method(name) is not None or len(self.evaluator.project.defining(name)) > 1
 
     def callers(self, body: Body, name: str) -> Iterator[tuple[Body, Called]]:
         """The calls of a function, in its own file and in those that open regions."""
@@ -130,7 +122,7 @@ class Named:
         """Whether no other file of the program defines a function of this name."""
         if name not in self._theirs:
             own = {module.path for module, found in self.found if found == name}
-            self._theirs[name] = own >= self.homes.defining(name)
+            self._theirs[name] = own.issuperset(self.homes.evaluator.project.defining(name))
         return self._theirs[name]
 
 

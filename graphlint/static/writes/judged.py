@@ -116,7 +116,9 @@ class Judged:
                 if not isinstance(read, Read):
                     continue
                 key = (read.place.sink, read.state, read.place.line)
-                found.setdefault(key, (read, []))[1].extend(uses.values())
+                first, known = found.get(key, (read, []))
+                first = min(first, read, key=lambda one: one.place.node.pos)  # sources come in no order
+                found[key] = first, [*known, *uses.values()]
         return found
 
     def _missed(self, read: Read) -> tuple[tuple[Written, When], ...]:

@@ -56,7 +56,8 @@ class Reaching:
 def reached(*starts: Context) -> set[Context]:
     """Some contexts, and all that they lead to."""
     seen, queue = set(starts), list(starts)
-    for context in queue:
-        queue += context.calls.keys() - seen
-        seen |= context.calls.keys()
+    for context in queue:  # one by one: what is taken off the keys of a dict is gone through, and that grows
+        new = [callee for callee in context.calls if callee not in seen]
+        queue += new
+        seen.update(new)
     return seen

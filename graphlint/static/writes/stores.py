@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.trees import tree_of
 
 # Methods of containers that change what they hold.
@@ -106,13 +106,16 @@ class Written:
         )
 
 
-def stores_to(module: Module, name: str, is_attribute: bool) -> Iterator[Written]:
+@remembered_in_run
+def stores_to(module: Module, name: str, is_attribute: bool) -> tuple[Written, ...]:
     """The statements of a module that write to variables, or to attributes, of a name."""
     kind = ast.Attribute if is_attribute else ast.Name
-    for definition, segment in segments_with(module, name, is_word):
-        for store in stores_in(module.source_of(segment)):
-            if isinstance(store.target, kind) and store.name == name:
-                yield Written(module, definition, segment, _moved(store, segment.first - 1))
+    return tuple(
+        Written(module, definition, segment, _moved(store, segment.first - 1))
+        for definition, segment in segments_with(module, name, is_word)
+        for store in stores_in(module.source_of(segment))
+        if isinstance(store.target, kind) and store.name == name
+    )
 
 
 @remembered
