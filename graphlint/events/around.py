@@ -25,7 +25,8 @@ class PartialFill(Event):
 
     `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part;
     `is_told`, whether the bound itself is written to another input, so that the graph knows how much counts;
-    `is_unfilled`, whether the rest was never filled at all.
+    `is_unfilled`, whether the rest was never filled at all; `is_given`, whether later calls write their data there, so
+    that it is surely an input.
     """
 
     bound: str
@@ -33,6 +34,7 @@ class PartialFill(Event):
     is_output_cut: bool
     is_told: bool = False
     is_unfilled: bool = False
+    is_given: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,11 @@ class Inputs(Listener):
     def ended(self, capture: Capture) -> None:
         """Tell of inputs that nothing had filled when the region ran before its capture."""
         for root in capture.reads:
-            if isinstance(root, Tensor) and root.made is not None and self.hollow.get(root) in capture.callees:
-                self.tell(PartialFill("", False, False, is_unfilled=True), root.made, capture)
+            self._tell_hollow(root, capture)
+
+    def _tell_hollow(self, root: Thing, capture: Capture, is_given: bool = False) -> None:
+        if isinstance(root, Tensor) and root.made is not None and self.hollow.get(root) in capture.callees:
+            self.tell(PartialFill("", False, False, is_unfilled=True, is_given=is_given), root.made, capture)
 
     def inputs(self, capture: Capture) -> list[Thing]:
         """The memory that a graph reads and that was there before it, of tensors that are no parameters.
@@ -78,6 +81,9 @@ class Inputs(Listener):
         self._tell_replaced(capture, last)
         since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
         self._note_partial(capture, since)
+        for root, writes in since.items():
+            if root.source and any(write.is_sure for write in writes):  # made after data that was at hand
+                self._tell_hollow(root, capture, is_given=True)
         if since and not capture.may_be_replayed:
             if capture.replays and not any(since.values()):
                 self._unused(capture, place)
