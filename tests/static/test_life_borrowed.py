@@ -278,6 +278,17 @@ def test_an_object_that_fills_its_own_tensors(tmp_path: Path) -> None:
     assert of_code(analyse(tmp_path / "good", good), "GL511") == []
 
 
+@pytest.mark.parametrize(("rest", "is_sure"), [("", False), ("; held[state.size:].fill_(1)", True)])
+def test_a_tail_that_stays_where_that_of_another_input_is_filled(tmp_path: Path, rest: str, is_sure: bool) -> None:
+    """Whoever fills one knows that those rows are computed; what the others say of them is of an earlier request."""
+    program = STATE.format(fill="getattr(self, name)[: other.size].copy_(value)  # tail")
+    program = program.replace("held.copy_(x)", f"held[: state.size].copy_(x){rest}")
+    analysis = analyse(tmp_path, program)
+    (tail,) = lines(program, "tail")
+    assert tail in of_code(analysis, "GL511")
+    assert (tail in of_code(analysis, "GL511", Confidence.MEDIUM)) == is_sure
+
+
 EXAMPLE = """
 import torch
 

@@ -23,6 +23,7 @@ class Borrowed(Listener):
     kept: dict[Thing, Place] = field(default_factory=dict)  # where graphs are put
     handed: dict[Capture, set[Thing]] = field(default_factory=dict)  # objects that calls in a region are given
     filled: dict[Capture, list[Write]] = field(default_factory=dict)  # tensors of these, since the last replay
+    padded: set[Capture] = field(default_factory=set)  # of which the tail of another input was reset since
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         capture = self.ledger.capture
@@ -55,6 +56,8 @@ class Borrowed(Listener):
     def written(self, write: Write) -> None:
         target = write.target.root
         if not write.is_sure or write.is_whole or goes_to_the_end(write):
+            is_tail = write.is_sure and goes_to_the_end(write)
+            self.padded |= {one for one in self.ledger.latest.values() if is_tail and target in one.reads}
             return
         for capture in self.ledger.latest.values():
             if target not in capture.reads and self._belongs(target, self.handed.get(capture, set()), _DEPTH):
@@ -65,7 +68,9 @@ class Borrowed(Listener):
         return thing in owners or (depth > 0 and any(self._belongs(one, owners, depth - 1) for one in thing.source))
 
     def replayed(self, capture: Capture, place: Place) -> None:
+        is_padded = capture in self.padded
+        self.padded.discard(capture)
         for write in self.filled.pop(capture, ()):
             end = end_of(write.target, write.place)
             if capture.replays and end is not None:
-                self.tell(PartialFill(end.spelt, False, False, is_told=True), write.place, capture)
+                self.tell(PartialFill(end.spelt, is_padded, False, is_told=not is_padded), write.place, capture)
