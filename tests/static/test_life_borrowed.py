@@ -349,3 +349,63 @@ def test_a_helper_in_another_file(tmp_path: Path) -> None:
     assert [(name, code) for name, _, code in bad.found if code == "GL511"] == [("server.py", "GL511")]
     for name, fill in (("whole", "self.x.copy_(x)"), ("tail", "self.x[:n].copy_(x); self.x[n:].zero_()")):
         assert "GL511" not in {code for _, _, code in analyse(tmp_path / name, USED.format(fill=fill)).found}
+
+
+PICKED = """
+import torch
+
+class Graph:
+    def __init__(self, model, rows, length):
+        self.model, self.x = model, torch.zeros(rows, 8, device="cuda")
+        self.length = length
+
+    def capture(self, x: torch.Tensor):
+        self.x[:x.size(0)] = x
+        used = self.x[:{bound}]
+        self.model(used)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(used)
+
+    def run(self, x):
+        self.x[:x.size(0)] = x
+        self.graph.replay()
+        return self.y.clone()
+
+class Graphs:
+    def __init__(self, model):
+        self.model, self.graphs = model, {{}}
+
+    def rows(self, size):
+        for one in (1, 2, 4, 8, 16):
+            if size <= one:
+                return one
+        raise ValueError(size)
+
+    def __call__(self, x: torch.Tensor, mask: torch.Tensor):
+        {key}
+        if key not in self.graphs:  # key
+            self.graphs[key] = Graph(self.model, 16, {length})
+            self.graphs[key].capture(x)
+        return self.graphs[key].run(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "length", "bound", "is_told"),
+    [
+        ("key = (self.rows(mask.size(0)), True)  # key", "16", "x.size(0)", True),
+        ("key = (self.rows(mask.size(0)), True)  # key", "x.size(0)", "16", True),
+        ("key = (self.rows(mask.size(0)), True)", "16", "16", False),
+        ("key = (mask.size(0), True)", "16", "x.size(0)", False),
+        ("key = (x.size(0), True)", "16", "x.size(0)", False),
+    ],
+    ids=["a bound", "an argument", "neither", "the size of another input", "the size"],
+)
+def test_a_key_that_is_picked_from_a_table_does_not_say_how_long_an_input_is(
+    tmp_path: Path, key: str, length: str, bound: str, is_told: bool
+) -> None:
+    """The size of another input may be the same."""
+    program = PICKED.format(key=key, length=length, bound=bound)
+    found = of_code(analyse(tmp_path, program), "GL402", Confidence.MEDIUM)
+    assert found == (lines(program, "key")[:1] if is_told else [])

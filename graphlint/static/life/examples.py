@@ -84,13 +84,19 @@ class Examples(Listener):
     def _keyed(
         self, of: frozenset[str], name: str, use: str, used: Place, kept: tuple[Object, Object, Place], capture: Capture
     ) -> None:
-        """Tell of a key that says nothing of what decides how large a graph is."""
+        """Tell of a key that says nothing of what decides how large a graph is.
+
+        One that has the size of another input may say it nevertheless, of one token for each request; a number that is
+        picked from a table does not.
+        """
         key, _, where = kept
         known = {name for one in _parts(key) if isinstance(one, Thing) for name in [one.argument] if name is not None}
         if of and not of & known:
             made = key.made if isinstance(key, Container) and key.made is not None else where
             line = f"{used.function.module.path.name}:{used.line}"
-            self.tell(IncompleteKey(name, use, line, is_sure=False), made, capture)
+            parts = key.values() if isinstance(key, Container) else [key]
+            is_picked = any(type(one) is int for one in parts) and not any(map(sizes, parts))
+            self.tell(IncompleteKey(name, use, line, is_sure=is_picked), made, capture)
 
 
 def sizes(value: Object) -> frozenset[str]:
