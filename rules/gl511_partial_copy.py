@@ -20,4 +20,4 @@ def detect(event: PartialFill) -> Iterator[Hit]:
         return
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"
     is_harmless = event.is_told or (event.is_output_cut and not event.others_reset)
-    yield Hit(Confidence.LOW if is_harmless else Confidence.MEDIUM, said)
+    yield Hit(Confidence.LOW if is_harmless and not event.is_rest_left else Confidence.MEDIUM, said)

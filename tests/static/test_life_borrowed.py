@@ -409,3 +409,42 @@ def test_a_key_that_is_picked_from_a_table_does_not_say_how_long_an_input_is(
     program = PICKED.format(key=key, length=length, bound=bound)
     found = of_code(analyse(tmp_path, program), "GL402", Confidence.MEDIUM)
     assert found == (lines(program, "key")[:1] if is_told else [])
+
+
+OFFSETS = """
+import torch
+import library
+
+class Runner:
+    def __init__(self, model):
+        self.x = torch.zeros(16, 8, device="cuda")
+        self.offsets = torch.zeros(17, dtype=torch.int32, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = model(self.x, self.offsets) * self.offsets.sum()
+
+    def run(self, x: torch.Tensor):
+        size, all_of_it = x.size(0), self.x.size(0)
+        offsets = library.offsets(x)
+        self.x.zero_()
+        self.x[:size] = x
+        {fill}
+        self.graph.replay()
+        return self.y[:size].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("fill", "is_told"),
+    [
+        ("self.offsets[:size + 1].copy_(offsets[:size + 1])  # cut", True),
+        ("self.offsets[:all_of_it + 1].copy_(offsets[:all_of_it + 1])", False),
+        ("self.offsets[:size + 1].copy_(offsets)", False),
+        ("self.offsets.copy_(offsets)", False),
+    ],
+)
+def test_data_that_has_more_than_is_written(tmp_path: Path, fill: str, is_told: bool) -> None:
+    """It was computed for all rows, and what it says of those behind the request stays away from the graph."""
+    program = OFFSETS.format(fill=fill)
+    assert of_code(analyse(tmp_path, program), "GL511", Confidence.MEDIUM) == lines(program, "cut")
+    assert is_told == bool(lines(program, "cut"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, PartialFill
+from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.inputs import alive_after, goes_to_the_end
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, things_in
@@ -73,4 +74,6 @@ class Borrowed(Listener):
         for write in self.filled.pop(capture, ()):
             end = end_of(write.target, write.place)
             if capture.replays and end is not None:
-                self.tell(PartialFill(end.spelt, is_padded, False, is_told=not is_padded), write.place, capture)
+                is_left = leaves_rest(write, end)
+                event = PartialFill(end.spelt, is_padded, False, is_told=not is_padded, is_rest_left=is_left)
+                self.tell(event, write.place, capture)

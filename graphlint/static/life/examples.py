@@ -20,6 +20,8 @@ from graphlint.static.life.objects import (
     Thing,
 )
 from graphlint.static.life.questions import read_in
+from graphlint.static.life.record import Write
+from graphlint.static.life.tensors import End, end_of
 from graphlint.static.syntax import ir
 
 
@@ -97,6 +99,12 @@ class Examples(Listener):
             parts = key.values() if isinstance(key, Container) else [key]
             is_picked = any(type(one) is int for one in parts) and not any(map(sizes, parts))
             self.tell(IncompleteKey(name, use, line, is_sure=is_picked), made, capture)
+
+
+def leaves_rest(write: Write, end: End) -> bool:
+    """Whether what is written is a part of more, and both end where the data of a call does."""
+    parts = (end_of(value, write.place) for value in write.values if isinstance(value, Tensor))
+    return bool(sizes(end.value)) and any(one is not None and one.spelt == end.spelt for one in parts)
 
 
 def sizes(value: Object) -> frozenset[str]:

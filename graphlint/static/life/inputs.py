@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill, StaleReplay
+from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
     Capture,
@@ -161,7 +162,8 @@ class Inputs(Listener):
                 others_reset = any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
                 others_reset = others_reset and _is_inner(write)
-                self.partial.append((capture, write, PartialFill(bound, others_reset, False, told)))
+                event = PartialFill(bound, others_reset, False, told, is_rest_left=leaves_rest(write, cut[1]))
+                self.partial.append((capture, write, event))
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self._used(thing)
@@ -239,7 +241,7 @@ class Inputs(Listener):
         for capture, write, event in self.partial:
             has_state = capture.accumulates or any(capture.in_part.values())
             is_cut = capture not in self.uncut and not has_state
-            self.tell(PartialFill(event.bound, event.others_reset, is_cut, event.is_told), write.place, capture)
+            self.tell(replace(event, is_output_cut=is_cut), write.place, capture)
         self.partial.clear()
 
     def _freed(self, capture: Capture, frame: Frame) -> None:
