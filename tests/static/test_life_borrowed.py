@@ -241,6 +241,41 @@ def test_a_callable_that_nobody_keeps(tmp_path: Path) -> None:
     assert of_code(analyse(tmp_path / "good", good), "GL507") == []
 
 
+GIVEN = """
+
+class Runner:
+    def __init__(self, backend, model):
+        self.backend, self.model = backend, model
+
+    def prepare(self, size):
+        held = self.model.inputs[:size]
+        inputs = torch.zeros(size, 8, device="cuda")
+        def forward():
+            return self.model({read})
+        self.backend.{called}(size, {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "called", "given", "is_sure"),
+    [
+        ("inputs", "capture", "forward", True),
+        ("inputs", "capture", "forward=forward", True),
+        ("held", "capture", "forward", False),
+        ("inputs", "prepare", "forward", False),
+        ("inputs", "capture", "self.model", False),
+    ],
+)
+def test_a_callable_that_reads_what_its_caller_has_made(
+    tmp_path: Path, read: str, called: str, given: str, is_sure: bool
+) -> None:
+    """Who calls the method by its name gives a function of its own, whose tensors are gone when that call is over."""
+    program = BACKEND.format(held="pass") + GIVEN.format(read=read, called=called, given=given)
+    analysis = analyse(tmp_path, program)
+    assert of_code(analysis, "GL507") == lines(program, "kept")
+    assert of_code(analysis, "GL507", Confidence.MEDIUM) == (lines(program, "kept") if is_sure else [])
+
+
 STATE = """
 import torch
 

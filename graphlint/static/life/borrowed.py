@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, PartialFill
+from graphlint.static.index.project import Project
+from graphlint.static.life.callers import hands_over
 from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.inputs import alive_after, goes_to_the_end
 from graphlint.static.life.ledger import Listener, Tell
@@ -20,6 +22,7 @@ class Borrowed(Listener):
     """Follows one run."""
 
     tell: Tell
+    project: Project
     called_bare: list[tuple[Capture, Frame, Thing, Place]] = field(default_factory=list)  # callables, with nothing
     kept: dict[Thing, Place] = field(default_factory=dict)  # where graphs are put
     handed: dict[Capture, set[Thing]] = field(default_factory=dict)  # objects that calls in a region are given
@@ -50,7 +53,8 @@ class Borrowed(Listener):
             if where is None or where.function.code is not frame.function.code or not frame.way:
                 continue
             if callee not in set(alive_after(frame, with_given=False)):
-                self.tell(InputFreed(0, place.text), where, capture)
+                given_at = hands_over(self.project, frame.function, callee.argument or "")
+                self.tell(InputFreed(0, place.text, given_at), where, capture)
 
     # Objects
 

@@ -114,7 +114,7 @@ class Rehearsal:
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Outputs(self._tell, replays),
-            Borrowed(self._tell),
+            Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained),
             Growth(self._tell, replays),
             streams,
