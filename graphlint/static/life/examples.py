@@ -102,9 +102,12 @@ class Examples(Listener):
 
 
 def leaves_rest(write: Write, end: End) -> bool:
-    """Whether what is written is a part of more, and both end where the data of a call does."""
+    """Whether what is written is a part of more, and both end where the data of a call does, and no buffer."""
     parts = (end_of(value, write.place) for value in write.values if isinstance(value, Tensor))
-    return bool(sizes(end.value)) and any(one is not None and one.spelt == end.spelt for one in parts)
+    of = end.value.of if isinstance(end.value, Symbol) else ()
+    is_of_buffer = any(isinstance(one.root, Tensor) and one.root.factory for one in of)
+    is_cut = any(one is not None and one.spelt == end.spelt for one in parts)
+    return is_cut and not is_of_buffer and bool(sizes(end.value))
 
 
 def sizes(value: Object) -> frozenset[str]:
