@@ -35,7 +35,8 @@ def on_default(interpreter: Interpreter) -> Iterator[Program]:
     """The programs that capture what asks for the default stream, which cannot, however deep a region leads there."""
     asking = _calling(interpreter, ("default",))
     for opened in list(interpreter.regions.values()) if asking else ():
-        found = {one.function for one in _reached(opened.context)} & asking
+        inside = _reached(opened.context) - {opened.context}  # around what opens it, the stream may be asked for
+        found = {one.function for one in inside} & asking
         asking -= found
         for name in sorted(found):
             yield from _alone(interpreter, name, opened.region)

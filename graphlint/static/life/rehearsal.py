@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.finding import Confidence, Hop
-from graphlint.rule import Event
+from graphlint.rule import Event, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
@@ -137,8 +137,9 @@ class Rehearsal:
             ledger.listen(listener)
 
     def _tell_at_times(self, event: Event, place: Place, capture: Capture) -> None:
-        """Tell of what a region may come to, under conditions that nobody has asked."""
-        self._tell(event, place, capture, Confidence.MEDIUM)
+        """Tell of waits that a region may come to, under conditions that nobody has asked."""
+        if isinstance(event, OutsideDependency):
+            self._tell(event, place, capture, Confidence.MEDIUM)
 
     def _tell(self, event: Event, place: Place, capture: Capture, most: Confidence = Confidence.HIGH) -> None:
         for detector in self.detectors.get(type(event), ()):

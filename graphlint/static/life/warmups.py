@@ -79,8 +79,9 @@ class WarmUps(Listener):
         is_cold = called and not self.ledger.is_whole and not is_warm
         if is_cold and all(self._is_only_captured(place, capture) for place in called.values()):
             self.tell(FirstCall("callable", False), capture.place, capture)
-            is_given = isinstance(capture.owner, Frame) and not called.keys().isdisjoint(capture.owner.given)
-            if not is_given and all(self._is_only_captured(place, capture, behind=True) for place in called.values()):
+            is_model = all(one.source for one in called)  # which has parts; a plain callable may need nothing
+            is_method = isinstance(capture.owner, Frame) and capture.owner.receiver is not None
+            if is_model and is_method and all(self._is_only_captured(p, capture, behind=True) for p in called.values()):
                 self.cold[capture] = self.ledger.frames[0]
 
     def replayed(self, capture: Capture, place: Place) -> None:
