@@ -14,7 +14,10 @@ def detect(event: InputFreed | GraphDropped) -> Iterator[Hit]:
         return
     if event.by:
         said = f"`{{operation}}` keeps the graph, and nothing keeps `{event.by}`, whose tensors the graph reads"
-        yield Hit(Confidence.LOW, said, "keep what the region reads beside the graph")
+        sure = Confidence.LOW
+        if event.given_at is not None:
+            sure, said = Confidence.MEDIUM, f"{said}: some of them are made for the call at {event.given_at}"
+        yield Hit(sure, said, "keep what the region reads beside the graph")
         return
     said = f"`{{operation}}` reads a tensor of line {event.line} that nobody holds once this function is over"
     yield Hit(Confidence.HIGH, said + ", and replay reads its memory still")

@@ -14,9 +14,10 @@ def detect(event: PartialFill) -> Iterator[Hit]:
     if event.is_unfilled:
         how = f"filled up to `{event.bound}` only" if event.bound else "not filled before the capture"
         said = f"`{{operation}}` is {how}, and the graph reads all of it"
-        sure = Confidence.MEDIUM if event.bound else Confidence.LOW  # an output may be made in this way as well
+        is_input = event.bound or event.is_given  # an output may be made in this way as well
+        sure = Confidence.MEDIUM if is_input else Confidence.LOW
         yield Hit(sure, said, "fill it once with zeros: what is masked out may be NaN, and 0 * NaN is NaN")
         return
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"
     is_harmless = event.is_told or (event.is_output_cut and not event.others_reset)
-    yield Hit(Confidence.LOW if is_harmless else Confidence.MEDIUM, said)
+    yield Hit(Confidence.LOW if is_harmless and not event.is_rest_left else Confidence.MEDIUM, said)

@@ -15,6 +15,8 @@ _SAID = {
     "forward": "`{operation}` runs on the stream of its forward pass, which was not captured",
     "backward": "`{operation}` runs on the default stream, and its loss is alive while the same backward is captured",
     "warm-up": "`{operation}` warms up on the stream of its caller, to which a captured backward pass would be tied",
+    "request": "`{operation}` answers its first calls on the stream of its caller, to which a captured backward pass "
+    "of the same callable would be tied",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
     "input": "`{operation}` reads what was written on another stream, without waiting for it",
 }
@@ -23,10 +25,11 @@ _HELP = {
     "forward": "capture the forward pass together with the backward pass",
     "backward": "warm up on a side stream, or keep `loss.detach()`",
     "warm-up": "warm up inside `with torch.cuda.stream(side):`, or without gradients",
+    "request": "warm up inside `with torch.cuda.stream(side):`, or without gradients",
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
 }
-_UNSURE = ("output", "input", "backward", "parallel")
+_UNSURE = ("output", "input", "backward", "parallel", "request")
 
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:

@@ -12,6 +12,8 @@ _SAID = {
     "benchmark": "`{operation}` runs a convolution for the first time{shape}, which times algorithms during capture",
     "library": "`{operation}` is the first to need a library of the device, which sets itself up during capture",
     "callable": "`{operation}` captures a call that nothing here has made before, so it sets itself up during capture",
+    "request": "`{operation}` captures, for the request that it serves, a call that nothing here has made before: "
+    "libraries and kernels set themselves up during capture",
     "group": "`{operation}` is the first collective of its group, which sets up its communicator during capture",
     "backend": "`{operation}` runs on a backend that works on the host, and cannot be captured",
 }
@@ -19,7 +21,7 @@ _HELP = {
     "group": "call a collective of this group before the region, or make the group with `device_id=`",
     "backend": 'make the group with the backend "nccl"',
 }
-_UNSURE = ("library",)
+_UNSURE = ("library", "request")
 
 
 def detect(event: FirstCall | InferenceTensor | ContractBroken) -> Iterator[Hit]:

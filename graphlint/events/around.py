@@ -25,7 +25,8 @@ class PartialFill(Event):
 
     `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part;
     `is_told`, whether the bound itself is written to another input, so that the graph knows how much counts;
-    `is_unfilled`, whether the rest was never filled at all.
+    `is_unfilled`, whether the rest was never filled at all; `is_given`, whether later calls write their data there, so
+    that it is surely an input; `is_rest_left`, whether the data has more, which ends at the bound of a request.
     """
 
     bound: str
@@ -33,6 +34,8 @@ class PartialFill(Event):
     is_output_cut: bool
     is_told: bool = False
     is_unfilled: bool = False
+    is_given: bool = False
+    is_rest_left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,12 @@ class InputFreed(Event):
     """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more.
 
     Where `by` is a name, the region called that with nothing, and nobody holds it: what it read may be gone with it.
+    `given_at` is where a function that reads what its caller has made is given for it.
     """
 
     line: int
     by: str = ""
+    given_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

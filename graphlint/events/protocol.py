@@ -22,7 +22,8 @@ class OutsideDependency(Event):
     wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
     `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
     without it), `backward` (of a loss that the capture finds alive), `parallel` (a wrapper of the default stream
-    reduces gradients in the region), or `warm-up` (of what is captured, on the stream of whoever calls).
+    reduces gradients in the region), `warm-up` (of what is captured, on the stream of whoever calls), or `request`
+    (such a one, whose result the caller gets).
     """
 
     how: str
@@ -96,8 +97,8 @@ class FirstCall(Event):
     """A region is the first to call something that sets itself up, or the first to call it with another shape.
 
     `what` is `compiled` (a function), `kernel`, `benchmark` (of convolutions), `library`, `group` (of processes),
-    `callable` (of which nobody knows more), or `backend`, for a collective that runs on the host and cannot be captured
-    at all.
+    `callable` (of which nobody knows more), `request` (such a one, of a graph that is made when it is needed), or
+    `backend`, for a collective that runs on the host and cannot be captured at all.
     """
 
     what: str

@@ -120,8 +120,52 @@ class Graphed:
 
 
 def test_a_class_that_captures_at_its_third_call(tmp_path: Path) -> None:
-    """It is called until there is a graph, through the function that its constructor made."""
-    assert of_code(analyse(tmp_path, LAZY), "GL602") == lines(LAZY, "tied")
+    """It is called until there is a graph, through the function that its constructor made.
+
+    Callers may compute gradients of what its first calls give them; of a warm-up whose result is dropped, nobody can.
+    """
+    assert of_code(analyse(tmp_path / "served", LAZY), "GL602", Confidence.MEDIUM) == lines(LAZY, "tied")
+    dropped = LAZY.replace("return self.module(x)  # tied", "self.module(x); return x  # tied")
+    analysis = analyse(tmp_path / "dropped", dropped)
+    assert of_code(analysis, "GL602") == lines(dropped, "tied")
+    assert of_code(analysis, "GL602", Confidence.MEDIUM) == []
+
+
+ON_DEMAND = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.model, self.graphs = model, {{}}
+
+    def build(self, x):
+        x = x.clone()
+        {warm}
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):  # cold
+            for layer in self.model.layers:
+                y = layer(x)
+        return graph, x, y
+
+    def run(self, x):
+        if x.shape not in self.graphs:
+            self.graphs[x.shape] = self.build(x)
+        graph, held, y = self.graphs[x.shape]
+        held.copy_(x)
+        graph.replay()
+        return y.clone()
+"""
+
+
+def test_a_graph_that_is_made_for_the_request_which_needs_it(tmp_path: Path) -> None:
+    """Nothing comes between the first call of what it runs and the capture; another loop over it before warms up."""
+    cold = ON_DEMAND.format(warm="pass")
+    assert of_code(analyse(tmp_path / "cold", cold), "GL609", Confidence.MEDIUM) == lines(cold, "cold")
+    for name, warm in (
+        ("same", "for layer in self.model.layers: layer(x)"),
+        ("other", "[layer(x) for layer in self.model.layers]"),
+    ):
+        assert of_code(analyse(tmp_path / name, ON_DEMAND.format(warm=warm)), "GL609") == []
 
 
 POOL = """
@@ -197,6 +241,41 @@ def test_a_callable_that_nobody_keeps(tmp_path: Path) -> None:
     assert of_code(analyse(tmp_path / "good", good), "GL507") == []
 
 
+GIVEN = """
+
+class Runner:
+    def __init__(self, backend, model):
+        self.backend, self.model = backend, model
+
+    def prepare(self, size):
+        held = self.model.inputs[:size]
+        inputs = torch.zeros(size, 8, device="cuda")
+        def forward():
+            return self.model({read})
+        self.backend.{called}(size, {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "called", "given", "is_sure"),
+    [
+        ("inputs", "capture", "forward", True),
+        ("inputs", "capture", "forward=forward", True),
+        ("held", "capture", "forward", False),
+        ("inputs", "prepare", "forward", False),
+        ("inputs", "capture", "self.model", False),
+    ],
+)
+def test_a_callable_that_reads_what_its_caller_has_made(
+    tmp_path: Path, read: str, called: str, given: str, is_sure: bool
+) -> None:
+    """Who calls the method by its name gives a function of its own, whose tensors are gone when that call is over."""
+    program = BACKEND.format(held="pass") + GIVEN.format(read=read, called=called, given=given)
+    analysis = analyse(tmp_path, program)
+    assert of_code(analysis, "GL507") == lines(program, "kept")
+    assert of_code(analysis, "GL507", Confidence.MEDIUM) == (lines(program, "kept") if is_sure else [])
+
+
 STATE = """
 import torch
 
@@ -232,6 +311,17 @@ def test_an_object_that_fills_its_own_tensors(tmp_path: Path) -> None:
     assert of_code(analyse(tmp_path / "bad", bad), "GL511") == lines(bad, "tail")
     good = STATE.format(fill="getattr(self, name).copy_(value)")
     assert of_code(analyse(tmp_path / "good", good), "GL511") == []
+
+
+@pytest.mark.parametrize(("rest", "is_sure"), [("", False), ("; held[state.size:].fill_(1)", True)])
+def test_a_tail_that_stays_where_that_of_another_input_is_filled(tmp_path: Path, rest: str, is_sure: bool) -> None:
+    """Whoever fills one knows that those rows are computed; what the others say of them is of an earlier request."""
+    program = STATE.format(fill="getattr(self, name)[: other.size].copy_(value)  # tail")
+    program = program.replace("held.copy_(x)", f"held[: state.size].copy_(x){rest}")
+    analysis = analyse(tmp_path, program)
+    (tail,) = lines(program, "tail")
+    assert tail in of_code(analysis, "GL511")
+    assert (tail in of_code(analysis, "GL511", Confidence.MEDIUM)) == is_sure
 
 
 EXAMPLE = """
@@ -294,3 +384,102 @@ def test_a_helper_in_another_file(tmp_path: Path) -> None:
     assert [(name, code) for name, _, code in bad.found if code == "GL511"] == [("server.py", "GL511")]
     for name, fill in (("whole", "self.x.copy_(x)"), ("tail", "self.x[:n].copy_(x); self.x[n:].zero_()")):
         assert "GL511" not in {code for _, _, code in analyse(tmp_path / name, USED.format(fill=fill)).found}
+
+
+PICKED = """
+import torch
+
+class Graph:
+    def __init__(self, model, rows, length):
+        self.model, self.x = model, torch.zeros(rows, 8, device="cuda")
+        self.length = length
+
+    def capture(self, x: torch.Tensor):
+        self.x[:x.size(0)] = x
+        used = self.x[:{bound}]
+        self.model(used)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(used)
+
+    def run(self, x):
+        self.x[:x.size(0)] = x
+        self.graph.replay()
+        return self.y.clone()
+
+class Graphs:
+    def __init__(self, model):
+        self.model, self.graphs = model, {{}}
+
+    def rows(self, size):
+        for one in (1, 2, 4, 8, 16):
+            if size <= one:
+                return one
+        raise ValueError(size)
+
+    def __call__(self, x: torch.Tensor, mask: torch.Tensor):
+        {key}
+        if key not in self.graphs:  # key
+            self.graphs[key] = Graph(self.model, 16, {length})
+            self.graphs[key].capture(x)
+        return self.graphs[key].run(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "length", "bound", "is_told"),
+    [
+        ("key = (self.rows(mask.size(0)), True)  # key", "16", "x.size(0)", True),
+        ("key = (self.rows(mask.size(0)), True)  # key", "x.size(0)", "16", True),
+        ("key = (self.rows(mask.size(0)), True)", "16", "16", False),
+        ("key = (mask.size(0), True)", "16", "x.size(0)", False),
+        ("key = (x.size(0), True)", "16", "x.size(0)", False),
+    ],
+    ids=["a bound", "an argument", "neither", "the size of another input", "the size"],
+)
+def test_a_key_that_is_picked_from_a_table_does_not_say_how_long_an_input_is(
+    tmp_path: Path, key: str, length: str, bound: str, is_told: bool
+) -> None:
+    """The size of another input may be the same."""
+    program = PICKED.format(key=key, length=length, bound=bound)
+    found = of_code(analyse(tmp_path, program), "GL402", Confidence.MEDIUM)
+    assert found == (lines(program, "key")[:1] if is_told else [])
+
+
+OFFSETS = """
+import torch
+import library
+
+class Runner:
+    def __init__(self, model):
+        self.x = torch.zeros(16, 8, device="cuda")
+        self.offsets = torch.zeros(17, dtype=torch.int32, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = model(self.x, self.offsets) * self.offsets.sum()
+
+    def run(self, x: torch.Tensor):
+        size, all_of_it = x.size(0), self.x.size(0)
+        offsets = library.offsets(x)
+        self.x.zero_()
+        self.x[:size] = x
+        {fill}
+        self.graph.replay()
+        return self.y[:size].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("fill", "is_told"),
+    [
+        ("self.offsets[:size + 1].copy_(offsets[:size + 1])  # cut", True),
+        ("self.offsets[:all_of_it + 1].copy_(offsets[:all_of_it + 1])", False),
+        ("self.offsets[:size + 1].copy_(offsets)", False),
+        ("self.offsets.copy_(offsets)", False),
+    ],
+)
+def test_data_that_has_more_than_is_written(tmp_path: Path, fill: str, is_told: bool) -> None:
+    """It was computed for all rows, and what it says of those behind the request stays away from the graph."""
+    program = OFFSETS.format(fill=fill)
+    assert of_code(analyse(tmp_path, program), "GL511", Confidence.MEDIUM) == lines(program, "cut")
+    assert is_told == bool(lines(program, "cut"))

@@ -117,3 +117,48 @@ def test_a_decorated_function_is_declared_too(tmp_path: Path) -> None:
         .replace("import torch\n", "import graphlint\nimport torch\n")
     )
     assert [code for _, _, code in analyse(tmp_path, program).found] == ["GL603"]
+
+
+DEEP = """
+import torch
+
+def fifth(x):
+    event = torch.cuda.Event()
+    event.record()
+    event.wait({stream})
+    return x * 2
+
+def fourth(x):
+    return fifth(x)
+
+def third(x):
+    return fourth(x)
+
+def second(x):
+    return third(x)
+
+def first(x: torch.Tensor):
+    return second(x)
+
+def other(x: torch.Tensor):
+    return x * 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("stream", "called", "expected"),
+    [
+        ("torch.cuda.default_stream()", "first", [("GL602", "event.wait(torch.cuda.default_stream())")]),
+        ("torch.cuda.current_stream()", "first", []),
+        ("torch.cuda.default_stream()", "other", []),
+    ],
+)
+def test_the_default_stream_far_from_the_region(
+    tmp_path: Path, stream: str, called: str, expected: list[tuple[str, str]]
+) -> None:
+    """What a region leads to is captured alone if it asks for that stream; what no region reaches is not."""
+    program = DEEP.format(stream=stream)
+    lines = program.splitlines()
+    analysis = analyse(tmp_path, program, regions=(f"main:{called}",))
+    assert [(code, lines[line - 1].strip()) for _, line, code in analysis.found] == expected
+    assert {f.confidence.name for f in analysis.report.findings} <= {"MEDIUM"}

@@ -652,3 +652,45 @@ def test_a_view_at_a_place_that_moves(tmp_path: Path, use: str) -> None:
     assert {("main.py", 16, "GL512")} == set(moving.found)
     fixed = analyse(tmp_path, MOVING.format(written="0", read="0", use=use))
     assert [] == fixed.found
+
+
+WRAPPED = """
+import functools
+import torch
+
+@functools.lru_cache
+def captured(model, shapes):
+    x = torch.{made}
+    model(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(x)
+    return graph, x, y
+
+class Wrapped:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, *data):
+        for one in data:
+            graph, x, y = captured(self.model, one)
+            {later}
+            graph.replay()
+        return y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    "made, later",
+    [
+        ("empty_like(shapes)  # expect: GL511", "x.copy_(one)"),
+        ("zeros_like(shapes)", "x.copy_(one)"),
+        ('empty(8, device="cuda")', "x.copy_(one)"),
+    ],
+)
+def test_an_input_that_is_made_like_data_and_filled_after_its_capture_alone(
+    tmp_path: Path, made: str, later: str
+) -> None:
+    """A cached function gives the same graph again, and what is called with any number of tensors has some."""
+    analysis = analyse(tmp_path, WRAPPED.format(made=made, later=later))
+    assert analysis.expected == analysis.shown

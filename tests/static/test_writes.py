@@ -477,7 +477,9 @@ for n in range(3):
 """
 
 
-@pytest.mark.parametrize(("asked", "is_told"), [("self.value > 0", False), ("self.value > 3", True)])
+@pytest.mark.parametrize(
+    ("asked", "is_told"), [("self.value > 0", False), ("self.value > 3", True), ("self.value < 0", True)]
+)
 def test_a_count_has_begun_before_a_capture(tmp_path: Path, asked: str, is_told: bool) -> None:
     """The runs before it have; how far a count is by then is another question."""
     text = _HEAD + state(f"return x * 2 if {asked} else x") + _OBJECT + _COUNTED

@@ -40,7 +40,7 @@ from graphlint.static.life.questions import (
     identity,
 )
 from graphlint.static.syntax import ir
-from graphlint.values import Const, External, Value
+from graphlint.values import Const, External, ExternalObject, Value
 
 
 class Access:
@@ -57,6 +57,7 @@ class Access:
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[object, bool] = {}  # of questions and symbols
+        self.cached: dict[tuple[object, ...], Object] = {}  # what cached functions gave
 
     def step(self) -> None:
         """Count a step. Raises Stopped after too many."""
@@ -133,6 +134,10 @@ class Access:
                 return Closure(value)
             case Bound(function=External(name="contextlib.contextmanager")):
                 return self.concrete(value.receiver)
+            case ExternalObject(cls="functools.lru_cache") if isinstance(
+                cached := value.argument("function"), Function
+            ):
+                return Closure(cached, is_cached=True)
             case ModuleValue() | PackageValue():
                 return value
         return Thing()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, PartialFill
+from graphlint.static.index.project import Project
+from graphlint.static.life.callers import hands_over
+from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.inputs import alive_after, goes_to_the_end
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Tensor, Thing, things_in
@@ -19,10 +22,12 @@ class Borrowed(Listener):
     """Follows one run."""
 
     tell: Tell
+    project: Project
     called_bare: list[tuple[Capture, Frame, Thing, Place]] = field(default_factory=list)  # callables, with nothing
     kept: dict[Thing, Place] = field(default_factory=dict)  # where graphs are put
     handed: dict[Capture, set[Thing]] = field(default_factory=dict)  # objects that calls in a region are given
     filled: dict[Capture, list[Write]] = field(default_factory=dict)  # tensors of these, since the last replay
+    padded: set[Capture] = field(default_factory=set)  # of which the tail of another input was reset since
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         capture = self.ledger.capture
@@ -48,13 +53,16 @@ class Borrowed(Listener):
             if where is None or where.function.code is not frame.function.code or not frame.way:
                 continue
             if callee not in set(alive_after(frame, with_given=False)):
-                self.tell(InputFreed(0, place.text), where, capture)
+                given_at = hands_over(self.project, frame.function, callee.argument or "")
+                self.tell(InputFreed(0, place.text, given_at), where, capture)
 
     # Objects
 
     def written(self, write: Write) -> None:
         target = write.target.root
         if not write.is_sure or write.is_whole or goes_to_the_end(write):
+            is_tail = write.is_sure and goes_to_the_end(write)
+            self.padded |= {one for one in self.ledger.latest.values() if is_tail and target in one.reads}
             return
         for capture in self.ledger.latest.values():
             if target not in capture.reads and self._belongs(target, self.handed.get(capture, set()), _DEPTH):
@@ -65,7 +73,11 @@ class Borrowed(Listener):
         return thing in owners or (depth > 0 and any(self._belongs(one, owners, depth - 1) for one in thing.source))
 
     def replayed(self, capture: Capture, place: Place) -> None:
+        is_padded = capture in self.padded
+        self.padded.discard(capture)
         for write in self.filled.pop(capture, ()):
             end = end_of(write.target, write.place)
             if capture.replays and end is not None:
-                self.tell(PartialFill(end.spelt, False, False, is_told=True), write.place, capture)
+                is_left = leaves_rest(write, end)
+                event = PartialFill(end.spelt, is_padded, False, is_told=not is_padded, is_rest_left=is_left)
+                self.tell(event, write.place, capture)

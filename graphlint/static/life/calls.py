@@ -17,6 +17,7 @@ from graphlint.static.life.builtins import Builtins
 from graphlint.static.life.frames import Returned
 from graphlint.static.life.hooks import is_hook
 from graphlint.static.life.objects import (
+    PLAIN,
     Arguments,
     ClassRef,
     Closure,
@@ -76,6 +77,11 @@ class Calls(Builtins):
         """The result of a call."""
         self.step()
         match callee:
+            case Closure(is_cached=True):
+                key = (callee.function.code, *(one if isinstance(one, PLAIN) else None for one in given.all()))
+                if key not in self.cached:  # what nobody knows is what it was: requests are alike
+                    self.cached[key] = self.run(callee, given, node, frame)
+                return self.cached[key]
             case Closure():
                 return self.run(callee, given, node, frame)
             case ClassRef():
@@ -213,7 +219,8 @@ class Calls(Builtins):
         for parameter in function.code.parameters:
             name = parameter.name
             if parameter.kind == "*":
-                inner.env[name] = Container(kind="tuple", elements=positional, is_open=given.is_open)
+                is_open = given.is_open or inner.is_entry  # who calls from outside may give more
+                inner.env[name] = Container(kind="tuple", elements=positional, is_open=is_open)
                 positional = []
             elif parameter.kind == "**":
                 keyed = {identity(key): (key, value) for key, value in keywords.items()}

@@ -24,33 +24,51 @@ _EVENT = re.compile("(?:^|_)events?$|^Event$")
 
 def declared(interpreter: Interpreter) -> Iterator[Program]:
     """The programs that capture what is declared and has to do with streams."""
-    on_streams = _on_streams(interpreter)
+    on_streams = _calling(interpreter, ("lasting", "ordering", "selecting", "streams"), _EVENT)
     for opened in list(interpreter.regions.values()):
-        name, colon, qualname = (opened.region.entry or "").partition(":")
-        module = interpreter.project.module(name) if colon else None
-        if module is not None and any(one.function in on_streams for one in _reached(opened.context)):
-            yield Program(opened, partial(captured, module=module, qualname=qualname, region=opened.region))
+        entry = opened.region.entry or ""
+        if ":" in entry and any(one.function in on_streams for one in _reached(opened.context, _DEPTH)):
+            yield from _alone(interpreter, entry, opened.region)
 
 
-def _reached(start: Context) -> set[Context]:
-    """A context and those of what it calls, a few calls deep, since whole models take long."""
+def on_default(interpreter: Interpreter) -> Iterator[Program]:
+    """The programs that capture what asks for the default stream, which cannot, however deep a region leads there."""
+    asking = _calling(interpreter, ("default",))
+    for opened in list(interpreter.regions.values()) if asking else ():
+        inside = _reached(opened.context) - {opened.context}  # around what opens it, the stream may be asked for
+        found = {one.function for one in inside} & asking
+        asking -= found
+        for name in sorted(found):
+            yield from _alone(interpreter, name, opened.region)
+
+
+def _alone(interpreter: Interpreter, name: str, region: Region) -> Iterator[Program]:
+    home, _, qualname = name.partition(":")
+    module = interpreter.project.module(home)
+    if module is not None:
+        yield Program((region, name), partial(captured, module=module, qualname=qualname, region=region))
+
+
+def _reached(start: Context, depth: int | None = None) -> set[Context]:
+    """A context and those of what it calls; to look through whole models takes long."""
     found = new = {start}
-    for _ in range(_DEPTH):
+    while new and depth != 0:
         new = {callee for context in new for callee in context.calls} - found
         found = found | new
+        depth = None if depth is None else depth - 1
     return found
 
 
-def _on_streams(interpreter: Interpreter) -> set[str]:
-    """The functions which run that choose a stream, or let one wait for another, by the names of what they call."""
+def _calling(interpreter: Interpreter, kinds: tuple[str, ...], other: re.Pattern[str] | None = None) -> set[str]:
+    """The functions which run that call what the lexicon has under these kinds, or what is called like others."""
     life = interpreter.lexicon.life
-    named = {name.rpartition(".")[2] for kind in ("lasting", "ordering", "selecting", "streams") for name in life[kind]}
+    named = {name.rpartition(".")[2] for kind in kinds for name in life[kind]}
     known = {function for function, _ in interpreter.latest}
     return {
         f"{function.module.name}:{function.qualname}"
         for function in known
         for words in (_called(function.code),)
-        if not words.isdisjoint(named) or any(map(_EVENT.search, words))
+        if not words.isdisjoint(named) or (other is not None and any(map(other.search, words)))
     }
 
 

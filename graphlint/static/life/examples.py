@@ -20,6 +20,8 @@ from graphlint.static.life.objects import (
     Thing,
 )
 from graphlint.static.life.questions import read_in
+from graphlint.static.life.record import Write
+from graphlint.static.life.tensors import End, end_of
 from graphlint.static.syntax import ir
 
 
@@ -84,13 +86,28 @@ class Examples(Listener):
     def _keyed(
         self, of: frozenset[str], name: str, use: str, used: Place, kept: tuple[Object, Object, Place], capture: Capture
     ) -> None:
-        """Tell of a key that says nothing of what decides how large a graph is."""
+        """Tell of a key that says nothing of what decides how large a graph is.
+
+        One that has the size of another input may say it nevertheless, of one token for each request; a number that is
+        picked from a table does not.
+        """
         key, _, where = kept
         known = {name for one in _parts(key) if isinstance(one, Thing) for name in [one.argument] if name is not None}
         if of and not of & known:
             made = key.made if isinstance(key, Container) and key.made is not None else where
             line = f"{used.function.module.path.name}:{used.line}"
-            self.tell(IncompleteKey(name, use, line, is_sure=False), made, capture)
+            parts = key.values() if isinstance(key, Container) else [key]
+            is_picked = any(type(one) is int for one in parts) and not any(map(sizes, parts))
+            self.tell(IncompleteKey(name, use, line, is_sure=is_picked), made, capture)
+
+
+def leaves_rest(write: Write, end: End) -> bool:
+    """Whether what is written is a part of more, and both end where the data of a call does, and no buffer."""
+    parts = (end_of(value, write.place) for value in write.values if isinstance(value, Tensor))
+    of = end.value.of if isinstance(end.value, Symbol) else ()
+    is_of_buffer = any(isinstance(one.root, Tensor) and one.root.factory for one in of)
+    is_cut = any(one is not None and one.spelt == end.spelt for one in parts)
+    return is_cut and not is_of_buffer and bool(sizes(end.value))
 
 
 def sizes(value: Object) -> frozenset[str]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill, StaleReplay
+from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
     Capture,
@@ -60,8 +61,11 @@ class Inputs(Listener):
     def ended(self, capture: Capture) -> None:
         """Tell of inputs that nothing had filled when the region ran before its capture."""
         for root in capture.reads:
-            if isinstance(root, Tensor) and root.made is not None and self.hollow.get(root) in capture.callees:
-                self.tell(PartialFill("", False, False, is_unfilled=True), root.made, capture)
+            self._tell_hollow(root, capture)
+
+    def _tell_hollow(self, root: Thing, capture: Capture, is_given: bool = False) -> None:
+        if isinstance(root, Tensor) and root.made is not None and self.hollow.get(root) in capture.callees:
+            self.tell(PartialFill("", False, False, is_unfilled=True, is_given=is_given), root.made, capture)
 
     def inputs(self, capture: Capture) -> list[Thing]:
         """The memory that a graph reads and that was there before it, of tensors that are no parameters.
@@ -81,6 +85,9 @@ class Inputs(Listener):
         self._tell_replaced(capture, last)
         since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
         self._note_partial(capture, since)
+        for root, writes in since.items():
+            if root.source and any(write.is_sure for write in writes):  # made after data that was at hand
+                self._tell_hollow(root, capture, is_given=True)
         if since and not capture.may_be_replayed:
             if capture.replays and not any(since.values()):
                 self._unused(capture, place)
@@ -158,7 +165,8 @@ class Inputs(Listener):
                 others_reset = any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
                 others_reset = others_reset and _is_inner(write)
-                self.partial.append((capture, write, PartialFill(bound, others_reset, False, told)))
+                event = PartialFill(bound, others_reset, False, told, is_rest_left=leaves_rest(write, cut[1]))
+                self.partial.append((capture, write, event))
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self._used(thing)
@@ -236,7 +244,7 @@ class Inputs(Listener):
         for capture, write, event in self.partial:
             has_state = capture.accumulates or any(capture.in_part.values())
             is_cut = capture not in self.uncut and not has_state
-            self.tell(PartialFill(event.bound, event.others_reset, is_cut, event.is_told), write.place, capture)
+            self.tell(replace(event, is_output_cut=is_cut), write.place, capture)
         self.partial.clear()
 
     def _freed(self, capture: Capture, frame: Frame) -> None:

@@ -195,12 +195,16 @@ class Container(Thing):
 
 @dataclass(slots=True, eq=False)
 class Closure:
-    """A function of the project with the frame that it was defined in, and the object that it is a method of."""
+    """A function of the project with the frame that it was defined in, and the object that it is a method of.
+
+    One that `is_cached` gives what it gave before, if it is called with the same.
+    """
 
     function: Function
     scope: Frame | None = None
     receiver: Object = None
     is_bound: bool = False
+    is_cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

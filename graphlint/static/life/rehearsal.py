@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.finding import Confidence, Hop, Region
-from graphlint.rule import Event
+from graphlint.rule import Event, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
@@ -20,7 +20,7 @@ from graphlint.static.life.backward import Backward
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
-from graphlint.static.life.declared import declared
+from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -28,7 +28,7 @@ from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.inputs import Inputs
-from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.outputs import Outputs
@@ -82,7 +82,8 @@ class Rehearsal:
 
     def run_declared(self) -> list[Told]:
         """Rehearse what is declared; what is around it, nobody knows."""
-        return self._rehearsed(declared(self.interpreter), self._listen_inside)
+        self._rehearsed(declared(self.interpreter), partial(self._listen_inside, self._tell))
+        return self._rehearsed(on_default(self.interpreter), partial(self._listen_inside, self._tell_at_times))
 
     def _rehearsed(self, programs: Iterable[Program], listen: Callable[[Ledger], None]) -> list[Told]:
         """What is told of programs; where they take long, two processes share what is left."""
@@ -137,8 +138,8 @@ class Rehearsal:
         """The functions that graph callables, their backward pass too."""
         return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
 
-    def _listen_inside(self, ledger: Ledger) -> None:
-        ledger.listen(Streams(self._tell, self.interpreter.lexicon.life))
+    def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
+        ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
     def _listen(self, ledger: Ledger) -> None:
         life = self.interpreter.lexicon.life
@@ -147,7 +148,7 @@ class Rehearsal:
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Outputs(self._tell, replays),
-            Borrowed(self._tell),
+            Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained),
             Growth(self._tell, replays),
             streams,
@@ -169,10 +170,16 @@ class Rehearsal:
         ):
             ledger.listen(listener)
 
-    def _tell(self, event: Event, place: Place, capture: Capture) -> None:
+    def _tell_at_times(self, event: Event, place: Place, capture: Capture) -> None:
+        """Tell of waits that a region may come to, under conditions that nobody has asked."""
+        if isinstance(event, OutsideDependency):
+            self._tell(event, place, capture, Confidence.MEDIUM)
+
+    def _tell(self, event: Event, place: Place, capture: Capture, most: Confidence = Confidence.HIGH) -> None:
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
-                occurrence = Occurrence(detector.effect, place.span, place.text, hit.confidence, hit.message, hit.help)
+                sure = min(hit.confidence, most)
+                occurrence = Occurrence(detector.effect, place.span, place.text, sure, hit.message, hit.help)
                 told = Told(occurrence, place.name, place.way, capture.region, self.turn)
                 self._add((detector.effect, place.span), told)
 

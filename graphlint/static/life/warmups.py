@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import FirstCall, OutsideDependency, SharedPool
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
-from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Thing
 from graphlint.static.life.process import Resolve
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
@@ -30,6 +30,9 @@ class WarmUps(Listener):
     eager: dict[Thing, list[Place]] = field(default_factory=dict)  # calls outside of captures
     tied: dict[Thing, Place] = field(default_factory=dict)  # those on the stream of the caller, with gradients
     captured: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)
+    served: set[Place] = field(default_factory=set)  # of these, whose results went to who called
+    told: list[tuple[Place, Capture]] = field(default_factory=list)
+    cold: dict[Capture, Frame] = field(default_factory=dict)  # whose callees nothing has called, by what was called
     silenced: list[Object] = field(default_factory=list)  # managers without gradients
 
     def surrounded(self, manager: Object, place: Place) -> None:
@@ -52,6 +55,15 @@ class WarmUps(Listener):
         if not is_silent and self.streams.now in (DEFAULT, CALLERS):
             self.tied[callee] = place
 
+    def finished(self) -> None:
+        for place, capture in self.told:
+            self.tell(OutsideDependency("request" if place in self.served else "warm-up"), place, capture)
+
+    def returned(self, value: Object, place: Place, frame: Frame) -> None:
+        self.served |= {
+            one.made for one in tensors_in(value) if one.made is not None and one.made in self.tied.values()
+        }
+
     def _is_silent(self, frame: Frame) -> bool:
         """Whether a function runs without gradients, by what it is decorated with."""
         decorators = frame.function.code.decorators
@@ -61,10 +73,22 @@ class WarmUps(Listener):
         called = self.captured.pop(capture, {})
         for callee in called:
             if callee in self.tied and self._may_train(capture.place.function.module):
-                self.tell(OutsideDependency("warm-up"), self.tied[callee], capture)
-        is_cold = called and not self.ledger.is_whole and not self.eager.keys() & called.keys()
+                self.told.append((self.tied[callee], capture))
+        warm = {(place.path, place.span) for places in self.eager.values() for place in places}
+        is_warm = self.eager.keys() & called.keys() or any((one.path, one.span) in warm for one in called.values())
+        is_cold = called and not self.ledger.is_whole and not is_warm
         if is_cold and all(self._is_only_captured(place, capture) for place in called.values()):
             self.tell(FirstCall("callable", False), capture.place, capture)
+            is_model = all(one.source for one in called)  # which has parts; a plain callable may need nothing
+            is_method = isinstance(capture.owner, Frame) and capture.owner.receiver is not None
+            if is_model and is_method and all(self._is_only_captured(p, capture, behind=True) for p in called.values()):
+                self.cold[capture] = self.ledger.frames[0]
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        """Tell of a graph that is captured when it is needed: no other call comes between."""
+        entry = self.cold.pop(capture, None)
+        if entry is not None and entry in self.ledger.frames:
+            self.tell(FirstCall("request", False), capture.place, capture)
 
     def _may_train(self, module: Module) -> bool:
         """Whether the file that captures has anything to do with gradients: else it runs no backward pass."""
@@ -75,8 +99,8 @@ class WarmUps(Listener):
                 return True
         return False
 
-    def _is_only_captured(self, place: Place, capture: Capture) -> bool:
-        """Whether what is called is called nowhere before in its file, by the same words."""
+    def _is_only_captured(self, place: Place, capture: Capture, behind: bool = False) -> bool:
+        """Whether what is called is called nowhere before in its file by these words, nor in functions behind it."""
         node = place.node
         if not isinstance(node, ir.Call):
             return False
@@ -85,10 +109,11 @@ class WarmUps(Listener):
         word, end = last if last.isidentifier() else "", min(capture.place.line, place.line)
         for definition in module.index.all_functions():
             first = definition.segment.first
-            if first >= end or not module.holds(definition.segment, word) or (code := definition.code) is None:
+            is_asked = first < end or behind
+            if not is_asked or not module.holds(definition.segment, word) or (code := definition.code) is None:
                 continue
             for part in calls_in(code):
-                if first + part.pos[0] < end:
+                if first + part.pos[0] < end or (behind and first > place.line):
                     function = Function(code, module, definition.qualname, first)
                     if function.source(part.func) == spelt:
                         return False

@@ -34,7 +34,8 @@ class Use:
 
 
 def _is_zero(comparisons: tuple[tuple[str, ir.Expr], ...]) -> bool:
-    return all(isinstance(right, ir.Literal) and right.value == 0 for _, right in comparisons)
+    """Whether something is compared with 0, which a count is first: no count is less."""
+    return all(isinstance(one, ir.Literal) and one.value == 0 and sign not in ("<", ">=") for sign, one in comparisons)
 
 
 @dataclass(frozen=True, slots=True)
