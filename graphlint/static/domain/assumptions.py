@@ -57,14 +57,19 @@ class Assumption:
     def is_unfilled(self) -> bool:
         """Whether state that is filled once is not there, or not large enough: `self.x is None`, `not self.ready`,
         `key not in cache`, `key not in state[p]`, `len(state) == 0`, `n > self.size`, `x.numel() < n`, a global that is
-        None, what a table was asked for and has not; `self.x is None or self.x.device != y.device`, too.
+        None, what a table was asked for and has not; `self.x is None or self.x.device != y.device`, too. So is what the
+        branch behind the test puts out: `if self.state == NEW: self.state = READY`.
         """
         return self.form == FIRST_CALL or self._lacks(self.test, self.outcome)
 
     def _lacks(self, test: ir.Expr, outcome: bool) -> bool:
         match test:
-            case ir.Attribute() | ir.Call(func=ir.Name(id="hasattr")):
+            case ir.Attribute():
+                return not outcome or self._is_put_out(test)
+            case ir.Call(func=ir.Name(id="hasattr")):
                 return not outcome
+            case ir.Compare(left=ir.Attribute() as kept, comparisons=((("==" | "!=") as sign, value),)) if outcome:
+                return self._is_put_out(kept, value, sign)
             case ir.Unary(operator="not"):
                 return self._lacks(test.operand, not outcome)
             case ir.Boolean(operator="or") if outcome:
@@ -80,6 +85,8 @@ class Assumption:
                 return outcome
             case ir.Compare(left=ir.Call(func=ir.Attribute(attr="numel" | "size")), comparisons=(("<", _),)):
                 return outcome
+            case ir.Compare(left=kept, comparisons=(("<", _),)) if any(map(_is_asked_for, walk(kept))):
+                return outcome
             case ir.Compare(comparisons=(("in" | "not in" as sign, ir.Attribute() | ir.Name() | ir.Subscript()),)):
                 return outcome is (sign == "not in")
         return False
@@ -90,6 +97,24 @@ class Assumption:
         return isinstance(test, ir.Compare) and any(
             isinstance(part, (ir.Name, ir.Attribute)) and self.function.source(part) in kept for part in walk(test)
         )
+
+    def _is_put_out(self, kept: ir.Expr, value: ir.Expr | None = None, sign: str = "==") -> bool:
+        """Whether the branch gives an attribute another value than the one that it was asked for."""
+        said = self.function.source
+        for part in walk(self.function.code.body):
+            if isinstance(part, ir.If) and part.test is self.test:
+                given = (
+                    one.value
+                    for one in walk(part.body if self.outcome else part.orelse)
+                    if isinstance(one, ir.Assign) and any(said(target) == said(kept) for target in one.targets)
+                )
+                return any(
+                    isinstance(one, ir.Literal) and not one.value
+                    if value is None
+                    else one is not None and (said(one) == said(value)) is (sign == "!=")
+                    for one in given
+                )
+        return False
 
     def _lasts(self, kept: ir.Expr) -> bool:
         """Whether something outlives a call: an attribute, a global that is set anew, what a table has under a key."""
@@ -117,14 +142,21 @@ class Assumption:
 
 
 def _is_looked_up(name: str, function: Function) -> bool:
-    """Whether a local name is what a table has under some key: `kept = table.get(key)`."""
+    """Whether a local name is what a table has under some key, or an object by a name: `kept = table.get(key)`."""
     return any(
-        isinstance(part.value, ir.Call)
-        and isinstance(part.value.func, ir.Attribute)
-        and part.value.func.attr == "get"
+        (_is_asked_for(part.value) or _is_got(part.value))
         and any(isinstance(target, ir.Name) and target.id == name for target in part.targets)
         for part in assignments_in(function.code)
     )
+
+
+def _is_got(node: ir.Node | None) -> bool:
+    return isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.func.attr == "get"
+
+
+def _is_asked_for(node: ir.Node | None) -> bool:
+    """Whether an object is asked for what it has under a name, if anything."""
+    return isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "getattr"
 
 
 Assumptions: TypeAlias = tuple[Assumption, ...]

@@ -178,6 +178,9 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
             return
     if not test.arguments:
         return
+    if name == "hasattr" and outcome:
+        _having(interpreter, test, frame, env)
+        return
     if name != "isinstance" and name not in interpreter.lexicon.tensor_tests:
         _ask(interpreter, test, outcome, frame, env)
         return
@@ -199,6 +202,24 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
         elif answer is None or answer is outcome:
             kept.append(member)
     if kept:
+        env[key] = union(kept)
+
+
+def _having(interpreter: Interpreter, test: ir.Call, frame: Frame, env: Env) -> None:
+    """Of several objects, leave those that have an attribute, if the source gives it to any of them."""
+    key, value = _held(interpreter, test.arguments[0].value, frame, env)
+    name = test.arguments[-1].value
+    if key is None or value is None or not (isinstance(name, ir.Literal) and isinstance(name.value, str)):
+        return
+    lacking = [
+        member
+        for member in members(value)
+        if isinstance(member, Instance)
+        and name.value not in interpreter.heap.attributes(member)
+        and interpreter.classes.find(member.cls, name.value) is None
+    ]
+    kept = [member for member in members(value) if member not in lacking]
+    if any(isinstance(member, Instance) for member in kept):
         env[key] = union(kept)
 
 
