@@ -194,8 +194,10 @@ def _host(value: Value | None, condition: Condition) -> Confidence | None:
         return None
     if len(sure) == len(found):
         return max(sure)
-    is_vague = UNKNOWN in members(value or NONE) and any(tensor.place is Place.ANYWHERE for tensor in found)
-    return LOW if is_vague else min(max(sure), MEDIUM)  # where hardly anything is known, it is one guess of several
+    places = {tensor.place for tensor in found}
+    is_vague = UNKNOWN in members(value or NONE) and Place.ANYWHERE in places
+    is_guess = is_vague or Place.DEVICE in places  # where hardly anything is known, it is one guess of several
+    return LOW if is_guess else min(max(sure), MEDIUM)
 
 
 def _tensor(value: Value | None, condition: Condition) -> Confidence | None:

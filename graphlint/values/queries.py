@@ -100,6 +100,15 @@ def is_number(value: Value) -> bool:
     )
 
 
+def with_guesses(value: Value) -> Iterator[Value]:
+    """What a value may be: a tensor on the host is a guess where it may as well lie on the device."""
+    found = list(members(value))
+    is_guess = any(isinstance(member, Tensor) and member.place is Place.DEVICE for member in found)
+    for member in found:
+        is_host = isinstance(member, Tensor) and member.place is Place.HOST
+        yield replace(member, sure=Confidence.LOW) if is_guess and is_host else member
+
+
 def is_doubtful(value: Value) -> bool:
     """Whether a value that can be a tensor on the device can be something of the host as well; None is no doubt."""
     return any(

@@ -25,7 +25,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps
+from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps, with_guesses
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -128,7 +128,7 @@ class Assignment:
         index = self.interpreter.eval(target.index, frame)
         if frame.in_region:
             self.interpreter.items.chosen(target, container, index, frame)
-        for member in members(container):
+        for member in with_guesses(container):
             match member:
                 case Tensor() | Unknown():
                     self.interpreter.tensors.store_item(member, target, index, value, frame)
