@@ -105,8 +105,10 @@ def with_guesses(value: Value) -> Iterator[Value]:
     found = list(members(value))
     is_guess = any(isinstance(member, Tensor) and member.place is Place.DEVICE for member in found)
     for member in found:
-        is_host = isinstance(member, Tensor) and member.place is Place.HOST
-        yield replace(member, sure=Confidence.LOW) if is_guess and is_host else member
+        if is_guess and isinstance(member, Tensor) and member.place is Place.HOST:
+            yield replace(member, sure=Confidence.LOW)
+        else:
+            yield member
 
 
 def is_doubtful(value: Value) -> bool:

@@ -15,6 +15,7 @@ _tables = {{}}
 class Layer:
     def __init__(self):
         self.scale, self.parts, self.room = None, {{}}, torch.empty(0, device="cuda")
+        self.table = torch.ones(4)
         self.state, self.is_raw, self.n = "raw", True, 0
 
     def __call__(self, x):
@@ -51,6 +52,9 @@ FORMS = {
         if not hasattr(self, "made") or int(getattr(self, "room_of", 0)) < x.shape[0]:
             self.made, self.room_of = {MADE}, 16
         return x * self.made[:4]""",
+    "an attribute that is moved to where it is needed": """
+        self.table = self.table.to(x.device)
+        return x * self.table""",
     "room that is too small": f"""
         if self.room.numel() < x.numel():
             self.room = {MADE}
@@ -92,7 +96,7 @@ def test_what_a_run_before_the_capture_fills_is_silent(tmp_path: Path, form: str
 def test_what_the_region_fills_first_is_told(tmp_path: Path, form: str) -> None:
     """Its memory is that of the graph."""
     found = analyse(tmp_path, PROGRAM.format(body=FORMS[form].strip(), before="")).shown
-    assert {code for _, _, code in found} in ({"GL501"}, {"GL505"})  # kept, or grown
+    assert {code for _, _, code in found} in ({"GL501"}, {"GL505"}, {"GL202"}, {"GL202", "GL501"})  # kept, grown, moved
 
 
 SWITCHES = {

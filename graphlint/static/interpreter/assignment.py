@@ -113,15 +113,18 @@ class Assignment:
         if not (frame.in_region or frame.is_unlikely or frame.constructing):
             self.interpreter.heap.recent.assign(instance, name, value)
 
-    def settle_moved(self, target: ir.Attribute, call: ir.Call, value: Value, frame: Frame) -> None:
-        """`self.table = self.table.to(x.device)` before a region: from then on it lies there."""
-        match call.func:
-            case ir.Attribute(value=moved, attr=name) if not frame.in_region and growth.is_same(moved, target):
-                if self.interpreter.lexicon.methods.get(name) != "moves":
-                    return
-                for member in members(self.interpreter.eval(target.value, frame)):
-                    if isinstance(member, Instance) and member.arguments is not None:
-                        self.interpreter.heap.replace(member, target.attr, value)
+    def is_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
+        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`."""
+        match value:
+            case ir.Call(func=ir.Attribute(value=moved, attr=name)):
+                return self.interpreter.lexicon.methods.get(name) == "moves" and growth.is_same(moved, target)
+        return False
+
+    def settle_moved(self, target: ir.Attribute, value: Value, frame: Frame) -> None:
+        """An attribute is moved before a region: from then on it lies there."""
+        for member in () if frame.in_region else members(self.interpreter.eval(target.value, frame)):
+            if isinstance(member, Instance) and member.arguments is not None:
+                self.interpreter.heap.replace(member, target.attr, value)
 
     def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
         container = self.interpreter.eval(target.value, frame)
