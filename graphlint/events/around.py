@@ -25,7 +25,8 @@ class PartialFill(Event):
 
     `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part;
     `is_told`, whether the bound itself is written to another input, so that the graph knows how much counts;
-    `is_unfilled`, whether the rest was never filled at all.
+    `is_unfilled`, whether the rest was never filled at all; `is_by_row`, whether only rows are left as they were, and
+    what the region calls, which nobody knows, may compute each of them on its own.
     """
 
     bound: str
@@ -33,6 +34,7 @@ class PartialFill(Event):
     is_output_cut: bool
     is_told: bool = False
     is_unfilled: bool = False
+    is_by_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)

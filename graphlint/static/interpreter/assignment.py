@@ -11,6 +11,7 @@ from graphlint.static.facts import growth
 from graphlint.static.interpreter import choices, registries
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_in
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -172,7 +173,7 @@ class Assignment:
         """
         if not frame.in_region or frame.regions:
             return
-        if fresh_tensor(value) is not None:
+        if fresh_tensor(value) is not None and not _is_handed_on(target, frame.function.code):
             event = StateWrite(value, growth.enlarges(target, frame.tests))
             self.interpreter.traces.keeps(target, event, frame)
 
@@ -184,6 +185,18 @@ class Assignment:
                 isinstance(m, Instance) and not m.in_region for m in members(self.interpreter.eval(node.value, frame))
             )
         return isinstance(node, ir.Name) and node.id not in frame.env and frame.in_region
+
+
+def _is_handed_on(target: ir.Expr, code: ir.Code) -> bool:
+    """Whether an attribute is given what another one holds, which keeps it already: `self.last = self.current`."""
+    assigned = assignments_in(code)
+    given = [one.value for one in assigned if target in one.targets]
+    for value in given:
+        if isinstance(value, ir.Name):
+            made = [one for one in assigned if any(isinstance(t, ir.Name) and t.id == value.id for t in one.targets)]
+            return bool(made) and all(isinstance(one.value, ir.Attribute) for one in made)
+        return isinstance(value, ir.Attribute)
+    return False
 
 
 def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:

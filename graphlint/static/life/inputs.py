@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill, StaleReplay
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
@@ -154,8 +154,9 @@ class Inputs(Listener):
             if capture.replays:
                 others_reset = any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
-                others_reset = others_reset and _is_inner(write)
-                self.partial.append((capture, write, PartialFill(bound, others_reset, False, told)))
+                inner = _is_inner(write)
+                event = PartialFill(bound, others_reset and inner, False, told, is_by_row=not inner)
+                self.partial.append((capture, write, event))
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self._used(thing)
@@ -233,7 +234,8 @@ class Inputs(Listener):
         for capture, write, event in self.partial:
             has_state = capture.accumulates or any(capture.in_part.values())
             is_cut = capture not in self.uncut and not has_state
-            self.tell(PartialFill(event.bound, event.others_reset, is_cut, event.is_told), write.place, capture)
+            is_by_row = event.is_by_row and bool(capture.callees) and not has_state
+            self.tell(replace(event, is_output_cut=is_cut, is_by_row=is_by_row), write.place, capture)
         self.partial.clear()
 
     def _freed(self, capture: Capture, frame: Frame) -> None:
