@@ -35,8 +35,8 @@ def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Fra
     """Whether something speaks for an outcome in a region.
 
     Nothing does for a tensor that lies on the host, unless the program has put one there; for a field that has a value
-    in an object which the program makes without it, unless it is set on the way; and for a flag that context managers
-    set, outside of their blocks.
+    in an object which the program makes without it, unless it is set on the way; for what nothing ever gives a value;
+    and for a flag that context managers set, outside of their blocks.
     """
     match test:
         case _ if not frame.in_region:
@@ -71,6 +71,8 @@ def _is_left_out(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: 
             is_given = (sign == "is not") is outcome
         case _:
             asked, is_given = test, outcome
+    if is_given and isinstance(asked, ir.Attribute) and interpreter.heap.modes.is_never_given(asked.attr):
+        return True
     key, value = _held(interpreter, asked, frame, frame.env)
     if not is_given or key is None or isinstance(key, str) or value != loosened(NONE):
         return False

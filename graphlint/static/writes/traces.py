@@ -121,7 +121,7 @@ class Traces:
                 return self._of_name(node, frame)
             case ir.Subscript(value=holder, index=index):
                 return self._of_item(node, holder, index, frame)
-            case ir.Call(func=ir.Name(id="callable" | "hasattr" | "isinstance")):  # what a thing is it stays
+            case ir.Call(func=ir.Name(id="callable" | "getattr" | "hasattr" | "isinstance")):  # it stays
                 return NOTHING
             case ir.Call(func=func, arguments=arguments):
                 receiver = (func.value,) if isinstance(func, ir.Attribute) else ()
