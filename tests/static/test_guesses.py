@@ -175,3 +175,59 @@ def capture():
     return graph, x, y
 """
     assert ("GL101" in {code for _, _, code in analyse(tmp_path, program).shown}) is is_told
+
+
+LOADER = """
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.table = torch.tensor(1.0), self._table()
+
+    def _table(self):
+        return torch.ones(4)
+
+    def forward(self, x):
+        self.scale.copy_(x.max())
+        return x * self.table.to(x.device)
+
+class Rows:
+    def __init__(self):
+        self.rows = torch.ones(4)
+
+def load(registry, config, model):
+    place = torch.device(config.device)
+    with place:
+        {loaded}
+    return model
+
+def make(registry, config):
+    return registry.find(config)(config=config)
+
+def capture(layer: Layer, rows: Rows):
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = layer(x) {more}
+    return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "more", "is_told"),
+    [
+        ("model = make(registry, config)", "", False),
+        ("model = make(registry, config)", "+ rows.rows.to(x.device)", True),
+        ("model(torch.zeros(4))", "", True),
+        ("pass", "", True),
+    ],
+    ids=["a registry makes modules", "what is no module", "a model that is there is called", "nothing is made"],
+)
+def test_what_a_registry_makes_on_a_device_may_be_any_module(
+    tmp_path: Path, loaded: str, more: str, is_told: bool
+) -> None:
+    """Nobody knows which class it is, so nobody knows where the tensors of a module lie."""
+    found = analyse(tmp_path, LOADER.format(loaded=loaded, more=more)).shown
+    assert bool({"GL201", "GL202"} & {code for _, _, code in found}) is is_told
