@@ -231,3 +231,41 @@ def test_what_a_registry_makes_on_a_device_may_be_any_module(
     """Nobody knows which class it is, so nobody knows where the tensors of a module lie."""
     found = analyse(tmp_path, LOADER.format(loaded=loaded, more=more)).shown
     assert bool({"GL201", "GL202"} & {code for _, _, code in found}) is is_told
+
+
+PHASES = """
+import torch
+
+def step(meta, x):
+    if {asked}:
+        return x * x.max().item()
+    return x
+
+def {opener}(meta):
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(meta, x)
+    return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "opener", "is_told"),
+    [
+        ("meta.is_prefill", "capture", False),
+        ("meta.is_prompt()", "capture", False),
+        ("meta.num_prefills > 0", "capture", False),
+        ("not meta.decode_only", "capture", False),
+        ("meta.num_prefill_tokens == 0", "capture", True),
+        ("meta.decode_only", "capture", True),
+        ("not meta.is_prefill", "capture", True),
+        ("meta.is_prefill", "capture_prefill", True),
+        ("meta.is_large", "capture", True),
+        ("meta.should_chunk_for_prefill", "capture", True),
+    ],
+)
+def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str, opener: str, is_told: bool) -> None:
+    """But where who captures says so."""
+    found = analyse(tmp_path, PHASES.format(asked=asked, opener=opener)).shown
+    assert ("GL101" in {code for _, _, code in found}) is is_told

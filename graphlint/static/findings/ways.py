@@ -12,6 +12,7 @@ from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.origins import contradicts
+from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
@@ -38,6 +39,7 @@ class Ways:
     def __init__(self, evaluator: Evaluator) -> None:
         self._order = evaluator.class_order
         self._project = evaluator.project
+        self._lexicon = evaluator.lexicon
         self._promises = Promises(evaluator.project, evaluator.lexicon)
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
@@ -99,7 +101,8 @@ class Ways:
         found: dict[Condition, None] = {}
         for assumption in (self._assumptions[number] for number in way.assumed):
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
-            found |= {replace(one, is_default=one.is_default and not is_filled): None for one in assumption.conditions}
+            is_odd = is_filled or is_other_phase(assumption, way.sites, opened, self._lexicon)
+            found |= {replace(one, is_default=one.is_default and not is_odd): None for one in assumption.conditions}
         return tuple(found)
 
     def _is_warm(self, way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
