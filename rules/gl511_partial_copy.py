@@ -1,6 +1,7 @@
 """An input is filled up to where this request ends, and behind that the graph reads an earlier one, or anything.
 
-Where outputs are cut in the same way, and no input is reset, rows are likely computed one by one.
+Where outputs are cut in the same way, and no input is reset, rows are likely computed one by one; so they are where
+nothing is cut but rows, and the region calls what nobody knows: a model.
 """
 
 from __future__ import annotations
@@ -19,5 +20,5 @@ def detect(event: PartialFill) -> Iterator[Hit]:
         yield Hit(sure, said, "fill it once with zeros: what is masked out may be NaN, and 0 * NaN is NaN")
         return
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"
-    is_harmless = event.is_told or (event.is_output_cut and not event.others_reset)
+    is_harmless = event.is_told or event.is_by_row or (event.is_output_cut and not event.others_reset)
     yield Hit(Confidence.LOW if is_harmless and not event.is_rest_left else Confidence.MEDIUM, said)

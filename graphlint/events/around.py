@@ -26,7 +26,9 @@ class PartialFill(Event):
     `others_reset` says whether another input is reset before; `is_output_cut`, whether outputs are only read in part;
     `is_told`, whether the bound itself is written to another input, so that the graph knows how much counts;
     `is_unfilled`, whether the rest was never filled at all; `is_given`, whether later calls write their data there, so
-    that it is surely an input; `is_rest_left`, whether the data has more, which ends at the bound of a request.
+    that it is surely an input; `is_rest_left`, whether the data has more, which ends at the bound of a request;
+    `is_by_row`, whether only rows are left as they were, and what the region calls, which nobody knows, may compute
+    each of them on its own.
     """
 
     bound: str
@@ -36,6 +38,7 @@ class PartialFill(Event):
     is_unfilled: bool = False
     is_given: bool = False
     is_rest_left: bool = False
+    is_by_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
         "registers", "registers_tensors", "states", "trains",
     ),
+    "phases": ("openers", "prompt", "token"),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (
@@ -79,10 +80,10 @@ class Lexicon:
             {name: kind for kind, names in sections[section].items() for name in names}
             for section in ("devices", "callables", "containers", "methods")
         )
-        self.host_state = {
-            kind: re.compile("|".join(map(translate, names)) or "(?!)")
-            for kind, names in sections["host_state"].items()
-        }
+        self.host_state, self.phases = (
+            {kind: re.compile("|".join(map(translate, names)) or "(?!)") for kind, names in sections[section].items()}
+            for section in ("host_state", "phases")
+        )
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]

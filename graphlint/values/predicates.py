@@ -27,7 +27,7 @@ from graphlint.values import (
     Value,
     members,
 )
-from graphlint.values.queries import is_number, place_of_device, tensors_in, truth
+from graphlint.values.queries import is_number, may_lie_anywhere, place_of_device, tensors_in, truth
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 _ARRAY = Host("array")  # of NumPy
@@ -195,7 +195,8 @@ def _host(value: Value | None, condition: Condition) -> Confidence | None:
     if len(sure) == len(found):
         return max(sure)
     is_vague = UNKNOWN in members(value or NONE) and any(tensor.place is Place.ANYWHERE for tensor in found)
-    return LOW if is_vague else min(max(sure), MEDIUM)  # where hardly anything is known, it is one guess of several
+    is_guess = is_vague or may_lie_anywhere(found)  # where hardly anything is known, it is one guess of several
+    return LOW if is_guess else min(max(sure), MEDIUM)
 
 
 def _tensor(value: Value | None, condition: Condition) -> Confidence | None:

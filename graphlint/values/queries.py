@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from graphlint.finding import Confidence
@@ -99,6 +99,22 @@ def is_number(value: Value) -> bool:
         or (isinstance(m, Host) and m.kind in ("int", "float", "bool", "number"))
         for m in members(value)
     )
+
+
+def may_lie_anywhere(found: Iterable[Value]) -> bool:
+    """Whether tensors come from so many places that nobody knows all of them: on the host is one guess of several."""
+    places = {value.place for value in found if isinstance(value, Tensor)}
+    return {Place.DEVICE, Place.ANYWHERE} <= places
+
+
+def with_guesses(value: Value) -> Iterator[Value]:
+    """What a value may be, less sure of the host where that is a guess."""
+    is_guess = may_lie_anywhere(members(value))
+    for member in members(value):
+        if is_guess and isinstance(member, Tensor) and member.place is Place.HOST:
+            yield replace(member, sure=Confidence.LOW)
+        else:
+            yield member
 
 
 def is_doubtful(value: Value) -> bool:

@@ -15,6 +15,8 @@ _tables = {{}}
 class Layer:
     def __init__(self):
         self.scale, self.parts, self.room = None, {{}}, torch.empty(0, device="cuda")
+        self.table = torch.ones(4)
+        self.state, self.is_raw, self.n = "raw", True, 0
 
     def __call__(self, x):
         {body}
@@ -41,6 +43,18 @@ FORMS = {
         if self.scale is None or self.scale.size(0) < x.size(0):
             self.scale = {MADE}
         return x * self.scale[:4]""",
+    "an attribute that is asked for by its name": f"""
+        found = getattr(self, "made", None)
+        if found is None or found.shape[0] < x.shape[0]:
+            self.made = found = {MADE}
+        return x * found[:4]""",
+    "room of a size that is asked for by its name": f"""
+        if not hasattr(self, "made") or int(getattr(self, "room_of", 0)) < x.shape[0]:
+            self.made, self.room_of = {MADE}, 16
+        return x * self.made[:4]""",
+    "an attribute that is moved to where it is needed": """
+        self.table = self.table.to(x.device)
+        return x * self.table""",
     "room that is too small": f"""
         if self.room.numel() < x.numel():
             self.room = {MADE}
@@ -82,7 +96,28 @@ def test_what_a_run_before_the_capture_fills_is_silent(tmp_path: Path, form: str
 def test_what_the_region_fills_first_is_told(tmp_path: Path, form: str) -> None:
     """Its memory is that of the graph."""
     found = analyse(tmp_path, PROGRAM.format(body=FORMS[form].strip(), before="")).shown
-    assert {code for _, _, code in found} in ({"GL501"}, {"GL505"})  # kept, or grown
+    assert {code for _, _, code in found} in ({"GL501"}, {"GL505"}, {"GL202"}, {"GL202", "GL501"})  # kept, grown, moved
+
+
+SWITCHES = {
+    "a state that is left": ('self.state == "raw"', 'self.state = "ready"'),
+    "a state that is reached": ('self.state != "ready"', 'self.state = "ready"'),
+    "a flag": ("self.is_raw", "self.is_raw = False"),
+}
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize(("before", "is_told"), [("layer(x)", False), ("", True)], ids=["warm", "cold"])
+def test_what_a_branch_does_that_puts_out_its_own_test_is_done_by_a_run_before(
+    tmp_path: Path, switch: str, before: str, is_told: bool
+) -> None:
+    """It is told where no such run is, or nothing puts the test out."""
+    asked, put_out = SWITCHES[switch]
+    body = "if {}:\n            self.n = int(x.sum())\n            {}\n        return x * self.n"
+    found = analyse(tmp_path, PROGRAM.format(body=body.format(asked, put_out), before=before)).shown
+    assert ("GL101" in {code for _, _, code in found}) is is_told
+    found = analyse(tmp_path, PROGRAM.format(body=body.format(asked, "self.scale = 1"), before=before)).shown
+    assert "GL101" in {code for _, _, code in found}
 
 
 def test_a_test_that_asks_for_something_else_as_well_is_not_settled_by_a_run(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ _NEGATED = {
 }  # fmt: skip
 _AS_IT_IS = "{}"
 FIRST_CALL = "{} is called for the first time"
+FIRST_MOVE = "{} is moved for the first time"
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what `not` in front would cut in two
 
 
@@ -57,14 +58,19 @@ class Assumption:
     def is_unfilled(self) -> bool:
         """Whether state that is filled once is not there, or not large enough: `self.x is None`, `not self.ready`,
         `key not in cache`, `key not in state[p]`, `len(state) == 0`, `n > self.size`, `x.numel() < n`, a global that is
-        None, what a table was asked for and has not; `self.x is None or self.x.device != y.device`, too.
+        None, what a table was asked for and has not; `self.x is None or self.x.device != y.device`, too. So is what the
+        branch behind the test puts out: `if self.state == NEW: self.state = READY`, and `self.x = self.x.to(...)`.
         """
-        return self.form == FIRST_CALL or self._lacks(self.test, self.outcome)
+        return self.form in (FIRST_CALL, FIRST_MOVE) or self._lacks(self.test, self.outcome)
 
     def _lacks(self, test: ir.Expr, outcome: bool) -> bool:
         match test:
-            case ir.Attribute() | ir.Call(func=ir.Name(id="hasattr")):
+            case ir.Attribute():
+                return not outcome or is_put_out(test, self._behind(), self.function)
+            case ir.Call(func=ir.Name(id="hasattr")):
                 return not outcome
+            case ir.Compare(left=ir.Attribute(), comparisons=(("==" | "!=", _),)) if outcome:
+                return is_put_out(test, self._behind(), self.function)
             case ir.Unary(operator="not"):
                 return self._lacks(test.operand, not outcome)
             case ir.Boolean(operator="or") if outcome:
@@ -80,6 +86,8 @@ class Assumption:
                 return outcome
             case ir.Compare(left=ir.Call(func=ir.Attribute(attr="numel" | "size")), comparisons=(("<", _),)):
                 return outcome
+            case ir.Compare(left=kept, comparisons=(("<", _),)) if any(map(_is_asked_for, walk(kept))):
+                return outcome
             case ir.Compare(comparisons=(("in" | "not in" as sign, ir.Attribute() | ir.Name() | ir.Subscript()),)):
                 return outcome is (sign == "not in")
         return False
@@ -90,6 +98,13 @@ class Assumption:
         return isinstance(test, ir.Compare) and any(
             isinstance(part, (ir.Name, ir.Attribute)) and self.function.source(part) in kept for part in walk(test)
         )
+
+    def _behind(self) -> ir.Block:
+        """The branch behind the test."""
+        branches = (
+            part for part in walk(self.function.code.body) if isinstance(part, ir.If) and part.test is self.test
+        )
+        return next((one.body if self.outcome else one.orelse for one in branches), ())
 
     def _lasts(self, kept: ir.Expr) -> bool:
         """Whether something outlives a call: an attribute, a global that is set anew, what a table has under a key."""
@@ -116,15 +131,43 @@ class Assumption:
         return Condition(words, str(function.module.path), line, is_default, opposite)
 
 
+def is_put_out(test: ir.Expr, branch: ir.Block, function: Function) -> bool:
+    """Whether the branch where a test holds gives the attribute that is asked another value: the next time, it does not
+    hold any more.
+    """
+    match test:
+        case ir.Attribute():
+            kept, sign, value = test, "", None
+        case ir.Compare(left=ir.Attribute() as kept, comparisons=(("==" | "!=" as sign, value),)):
+            pass
+        case _:
+            return False
+    for one in walk(branch):
+        if isinstance(one, ir.Assign) and any(
+            function.source(target) == function.source(kept) for target in one.targets
+        ):
+            if value is None:
+                return isinstance(one.value, ir.Literal) and not one.value.value
+            return one.value is not None and (function.source(one.value) == function.source(value)) is (sign == "!=")
+    return False
+
+
 def _is_looked_up(name: str, function: Function) -> bool:
-    """Whether a local name is what a table has under some key: `kept = table.get(key)`."""
+    """Whether a local name is what a table has under some key, or an object by a name: `kept = table.get(key)`."""
     return any(
-        isinstance(part.value, ir.Call)
-        and isinstance(part.value.func, ir.Attribute)
-        and part.value.func.attr == "get"
+        (_is_asked_for(part.value) or _is_got(part.value))
         and any(isinstance(target, ir.Name) and target.id == name for target in part.targets)
         for part in assignments_in(function.code)
     )
+
+
+def _is_got(node: object) -> bool:
+    return isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.func.attr == "get"
+
+
+def _is_asked_for(node: object) -> bool:
+    """Whether an object is asked for what it has under a name, if anything."""
+    return isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "getattr"
 
 
 Assumptions: TypeAlias = tuple[Assumption, ...]

@@ -14,6 +14,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.left import leaves_out
 from graphlint.static.findings.origins import contradicts
+from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
@@ -40,6 +41,7 @@ class Ways:
     def __init__(self, evaluator: Evaluator) -> None:
         self._order = evaluator.class_order
         self._project = evaluator.project
+        self._lexicon = evaluator.lexicon
         self._promises = Promises(evaluator.project, evaluator.lexicon)
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
@@ -104,9 +106,10 @@ class Ways:
         found: dict[Condition, None] = {}
         for assumption in (self._assumptions[number] for number in way.assumed):
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
+            is_odd = is_filled or is_other_phase(assumption, way.sites, opened, self._lexicon)
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
                 is_left = assumption.is_plain and leaves_out(test, outcome, assumption.function, way.sites)
-                found[replace(one, is_default=one.is_default and not (is_filled or is_left))] = None
+                found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None
         return tuple(found)
 
     def _is_warm(self, way: Way, assumption: Assumption, opened: OpenRegion) -> bool:

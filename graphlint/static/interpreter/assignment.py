@@ -11,6 +11,7 @@ from graphlint.static.facts import growth
 from graphlint.static.interpreter import choices, registries
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_in
 from graphlint.static.writes.states import is_handed
 from graphlint.values import (
     NONE,
@@ -26,7 +27,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps, placed_by_name
+from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps, placed_by_name, with_guesses
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -114,22 +115,25 @@ class Assignment:
         if not (frame.in_region or frame.is_unlikely or frame.constructing):
             self.interpreter.heap.recent.assign(instance, name, value)
 
-    def settle_moved(self, target: ir.Attribute, call: ir.Call, value: Value, frame: Frame) -> None:
-        """`self.table = self.table.to(x.device)` before a region: from then on it lies there."""
-        match call.func:
-            case ir.Attribute(value=moved, attr=name) if not frame.in_region and growth.is_same(moved, target):
-                if self.interpreter.lexicon.methods.get(name) != "moves":
-                    return
-                for member in members(self.interpreter.eval(target.value, frame)):
-                    if isinstance(member, Instance) and member.arguments is not None:
-                        self.interpreter.heap.replace(member, target.attr, value)
+    def is_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
+        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`."""
+        match value:
+            case ir.Call(func=ir.Attribute(value=moved, attr=name)):
+                return self.interpreter.lexicon.methods.get(name) == "moves" and growth.is_same(moved, target)
+        return False
+
+    def settle_moved(self, target: ir.Attribute, value: Value, frame: Frame) -> None:
+        """An attribute is moved before a region: from then on it lies there."""
+        for member in () if frame.in_region else members(self.interpreter.eval(target.value, frame)):
+            if isinstance(member, Instance) and member.arguments is not None:
+                self.interpreter.heap.replace(member, target.attr, value)
 
     def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
         container = self.interpreter.eval(target.value, frame)
         index = self.interpreter.eval(target.index, frame)
         if frame.in_region:
             self.interpreter.items.chosen(target, container, index, frame)
-        for member in members(container):
+        for member in with_guesses(container):
             match member:
                 case Tensor() | Unknown():
                     self.interpreter.tensors.store_item(member, target, index, value, frame)
@@ -171,7 +175,7 @@ class Assignment:
         """
         if not frame.in_region or frame.regions:
             return
-        if fresh_tensor(value) is not None:
+        if fresh_tensor(value) is not None and not _is_handed_on(target, frame.function.code):
             event = StateWrite(value, growth.enlarges(target, frame.tests), is_passed_on=is_lent)
             self.interpreter.traces.keeps(target, event, frame)
 
@@ -183,6 +187,18 @@ class Assignment:
                 isinstance(m, Instance) and not m.in_region for m in members(self.interpreter.eval(node.value, frame))
             )
         return isinstance(node, ir.Name) and node.id not in frame.env and frame.in_region
+
+
+def _is_handed_on(target: ir.Expr, code: ir.Code) -> bool:
+    """Whether an attribute is given what another one holds, which keeps it already: `self.last = self.current`."""
+    assigned = assignments_in(code)
+    given = [one.value for one in assigned if target in one.targets]
+    for value in given:
+        if isinstance(value, ir.Name):
+            made = [one for one in assigned if any(isinstance(t, ir.Name) and t.id == value.id for t in one.targets)]
+            return bool(made) and all(isinstance(one.value, ir.Attribute) for one in made)
+        return isinstance(value, ir.Attribute)
+    return False
 
 
 def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:

@@ -156,7 +156,9 @@ class Calls:
 
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
         """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
-        if node is not None and frame.in_region:
+        if not frame.in_region:
+            self.interpreter.placements.unknown(arguments, frame)
+        elif node is not None:
             if arguments is None or any(device_tensor(value) is not None for value in arguments.all_values()):
                 for argument in node.arguments:
                     self.interpreter.used("argument", argument.value, TRUE, frame)

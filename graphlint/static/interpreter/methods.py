@@ -35,7 +35,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import without
+from graphlint.values.queries import with_guesses, without
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -52,7 +52,7 @@ class Methods:
     def call(self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a method by name; each thing that the receiver can be answers for itself."""
         results: list[Value] = []
-        targets = [m for m in members(receiver) if m != NONE] or [receiver]
+        targets = [m for m in with_guesses(receiver) if m != NONE] or [receiver]
         if (sure := _likely(targets)) is not Confidence.HIGH:
             targets = [replace(m, sure=min(m.sure, sure)) if isinstance(m, Tensor) else m for m in targets]
         known = [m for m in targets if not isinstance(m, Unknown)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import stores
@@ -31,6 +32,7 @@ class Modes:
         self.switches = Switches(interpreter)
         self.flags: dict[str, bool] = {}
         self.defaults: dict[tuple[ClassDefinition, str], bool | None] = {}
+        self.empty: dict[str, bool] = {}
 
     def is_off(self, cls: ClassDefinition, flag: str, value: bool, around: frozenset[Value]) -> bool:
         """Whether an attribute is such a flag, and nothing around gives it this value."""
@@ -40,6 +42,19 @@ class Modes:
         """What is in force in the block of a context manager: the flags that it may set."""
         of_objects = (_open(name) for name in _set_in(manager.code) if self._is_flag(name))
         return frozenset([*of_objects, *self.switches.opened_by(manager)])
+
+    def is_never_given(self, name: str) -> bool:
+        """Whether the source gives an attribute None, and nothing else, neither as a field nor by its name."""
+        if name not in self.empty:
+            project = self.interpreter.project
+            paths = sorted({*project.storing(name), *project.owning(name)})
+            parts = [part for path in paths for part, _ in stores(project.module_at(path), name)]
+            codes = dict.fromkeys(part.definition.code if part.definition is not None else None for part in parts)
+            given = [value for code in codes if code is not None for value in _values(code, name)]
+            named = HoldsAny([name], rf"(?<![\w.]){name}\s*[:=](?!=)|[\"']{name}[\"']")
+            is_empty = bool(given) and len(given) == len(parts) and all(value is None for value in given)
+            self.empty[name] = is_empty and not any(True for _ in project.answering(named))
+        return self.empty[name]
 
     def _is_flag(self, name: str) -> bool:
         """Whether the objects of some class are made with true or false under that name."""

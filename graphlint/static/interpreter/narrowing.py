@@ -35,8 +35,8 @@ def is_likely(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Fra
     """Whether something speaks for an outcome in a region.
 
     Nothing does for a tensor that lies on the host, unless the program has put one there; for a field that has a value
-    in an object which the program makes without it, unless it is set on the way; and for a flag that context managers
-    set, outside of their blocks.
+    in an object which the program makes without it, unless it is set on the way; for what nothing ever gives a value;
+    and for a flag that context managers set, outside of their blocks.
     """
     match test:
         case _ if not frame.in_region:
@@ -71,6 +71,8 @@ def _is_left_out(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: 
             is_given = (sign == "is not") is outcome
         case _:
             asked, is_given = test, outcome
+    if is_given and isinstance(asked, ir.Attribute) and interpreter.heap.modes.is_never_given(asked.attr):
+        return True
     key, value = _held(interpreter, asked, frame, frame.env)
     if not is_given or key is None or isinstance(key, str) or value != loosened(NONE):
         return False
@@ -178,6 +180,9 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
             return
     if not test.arguments:
         return
+    if name == "hasattr" and outcome:
+        _having(interpreter, test, frame, env)
+        return
     if name != "isinstance" and name not in interpreter.lexicon.tensor_tests:
         _ask(interpreter, test, outcome, frame, env)
         return
@@ -199,6 +204,24 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
         elif answer is None or answer is outcome:
             kept.append(member)
     if kept:
+        env[key] = union(kept)
+
+
+def _having(interpreter: Interpreter, test: ir.Call, frame: Frame, env: Env) -> None:
+    """Of several objects, leave those that have an attribute, if the source gives it to any of them."""
+    key, value = _held(interpreter, test.arguments[0].value, frame, env)
+    name = test.arguments[-1].value
+    if key is None or value is None or not (isinstance(name, ir.Literal) and isinstance(name.value, str)):
+        return
+    lacking = [
+        member
+        for member in members(value)
+        if isinstance(member, Instance)
+        and name.value not in interpreter.heap.attributes(member)
+        and interpreter.classes.find(member.cls, name.value) is None
+    ]
+    kept = [member for member in members(value) if member not in lacking]
+    if any(isinstance(member, Instance) for member in kept):
         env[key] = union(kept)
 
 

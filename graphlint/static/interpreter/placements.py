@@ -13,7 +13,8 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import segments_with
-from graphlint.values import DeviceName, Place, Value
+from graphlint.values import Arguments, DeviceName, Place, Value
+from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -30,9 +31,21 @@ class Placements:
 
     def around(self, function: Function, around: frozenset[Value]) -> frozenset[Value]:
         """What is in force in a function: where a caller may have said where tensors are made, nobody knows that."""
-        if _devices(around) or _named(function) not in self._placed:
+        noted = None if _devices(around) else self._noted
+        if noted is None:
             return around
-        return around | {DeviceName(Place.ANYWHERE)}
+        is_placed = _named(function) in noted.functions or (noted.is_open and self._makes_module(function))
+        return around | {DeviceName(Place.ANYWHERE)} if is_placed else around
+
+    def _makes_module(self, function: Function) -> bool:
+        """Whether a function is the constructor of a module of torch."""
+        if function.owner is None or function.code.name != "__init__":
+            return False
+        bases = self.interpreter.classes.external_bases(function.owner)
+        return not self.interpreter.lexicon.modules["base"].isdisjoint(bases)
+
+    def unknown(self, arguments: Arguments | None, frame: Frame) -> None:
+        """Something is called that nobody knows."""
 
     def made(self, instance: Instance, frame: Frame) -> None:
         """An object is made here."""
@@ -45,11 +58,11 @@ class Placements:
         return self.objects.get(instance, frozenset())
 
     @cached_property
-    def _placed(self) -> set[tuple[Module, str]]:
-        """The functions that run in such a block; who finds them out keeps nothing else of what it sees on the way."""
+    def _noted(self) -> _Noted | None:
+        """What runs in such blocks; who finds it out keeps nothing else of what it sees on the way."""
         blocks = [*self._blocks()]
         if not blocks:
-            return set()
+            return None
         scout = self.interpreter.anew()
         scout.placements = noted = _Noted(scout)
         for module, definition, segment in blocks:
@@ -59,7 +72,7 @@ class Placements:
                 else:
                     scout.block(module.lowered(segment), scout.names.module_frame(module, segment.first))
                 noted.construct()
-        return noted.functions
+        return noted
 
     def _blocks(self) -> Iterator[tuple[Module, Definition | None, Segment]]:
         """What may enter a device: one that is made there, or something that may be one by its name."""
@@ -75,11 +88,17 @@ class Placements:
 
 
 class _Noted(Placements):
-    """Notes what runs in such a block, and changes nothing."""
+    """Notes what runs in such a block, and changes nothing; it `is_open` if something unknown makes objects there."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         super().__init__(interpreter)
         self.functions: set[tuple[Module, str]] = set()
+        self.is_open = False
+
+    def unknown(self, arguments: Arguments | None, frame: Frame) -> None:
+        """A model is made out of a configuration: one that is given tensors is there already."""
+        is_given = arguments is None or any(True for value in arguments.all_values() for _ in tensors_in(value))
+        self.is_open |= not is_given and bool(_devices(frame.around) - {DeviceName(Place.HOST)})
 
     def around(self, function: Function, around: frozenset[Value]) -> frozenset[Value]:
         if _devices(around) - {DeviceName(Place.HOST)}:

@@ -86,10 +86,13 @@ class Signatures:
         return union(possible) if possible else self.refine(UNKNOWN, parameter, function)
 
     def _any_of(self, value: Value, parameter: ir.Parameter, function: Function) -> Value:
-        """One of the values of a container, which one nobody knows: no tensor where a number or a text is promised."""
+        """One of several values, which one nobody knows: no tensor where a number or a text is promised, and nothing
+        in particular where some of them are tensors and others are not.
+        """
         promised = self.refine(UNKNOWN, parameter, function)
         is_scalar = all(isinstance(member, (Host, Const)) for member in members(promised))
-        return promised if is_scalar else self.refine(value, parameter, function)
+        kinds = {isinstance(member, Tensor) for member in members(value)}
+        return promised if is_scalar or len(kinds) > 1 else self.refine(value, parameter, function)
 
     def default(self, parameter: ir.Parameter, function: Function) -> Value:
         """The default of a parameter, in the scope of its function."""

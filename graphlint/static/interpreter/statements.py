@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from graphlint.static.domain.assumptions import Assumption, Assumptions
+from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption, Assumptions, is_put_out
 from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode
 from graphlint.static.interpreter import choices, narrowing
 from graphlint.static.syntax import ir
@@ -52,13 +52,19 @@ class Statements:
     def _assign(self, node: ir.Assign, frame: Frame) -> bool:
         if node.value is None:
             return True
+        is_moved = self.interpreter.assignment.is_moved
+        moved = [target for target in node.targets if isinstance(target, ir.Attribute) and is_moved(target, node.value)]
+        assumed = frame.assumed
+        if moved and frame.in_region:
+            frame.assumed = (*assumed, Assumption(frame.function, moved[0], form=FIRST_MOVE))
         value = self.interpreter.eval(node.value, frame)
         if isinstance(value, Unknown) and node.annotation is not None:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
-            if isinstance(target, ir.Attribute) and isinstance(node.value, ir.Call):
-                self.interpreter.assignment.settle_moved(target, node.value, value, frame)
+        for target in moved:
+            self.interpreter.assignment.settle_moved(target, value, frame)
+        frame.assumed = assumed
         if frame.in_region:
             self.interpreter.traces.assigned(node, value, frame)
         return True
@@ -114,6 +120,8 @@ class Statements:
 
     def _if(self, node: ir.If, frame: Frame) -> bool:
         outcome = self.interpreter.conditions.condition(node.test, frame)
+        if outcome and frame.in_region and is_put_out(node.test, node.body, frame.function):
+            outcome = frame.known[node.test] = None  # it holds once
         self.interpreter.traces.branched(node, outcome, frame)
         frame.tests.append(node.test)
         work = self.interpreter.traces.work

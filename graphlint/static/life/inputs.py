@@ -162,10 +162,10 @@ class Inputs(Listener):
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
-                others_reset = any(_is_reset(w) for other in since.values() for w in other)
+                inner, is_left = _is_inner(write), leaves_rest(write, cut[1])
+                others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
-                others_reset = others_reset and _is_inner(write)
-                event = PartialFill(bound, others_reset, False, told, is_rest_left=leaves_rest(write, cut[1]))
+                event = PartialFill(bound, others_reset, False, told, is_rest_left=is_left, is_by_row=not inner)
                 self.partial.append((capture, write, event))
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
@@ -244,7 +244,8 @@ class Inputs(Listener):
         for capture, write, event in self.partial:
             has_state = capture.accumulates or any(capture.in_part.values())
             is_cut = capture not in self.uncut and not has_state
-            self.tell(replace(event, is_output_cut=is_cut), write.place, capture)
+            is_by_row = event.is_by_row and bool(capture.callees) and not has_state
+            self.tell(replace(event, is_output_cut=is_cut, is_by_row=is_by_row), write.place, capture)
         self.partial.clear()
 
     def _freed(self, capture: Capture, frame: Frame) -> None:

@@ -44,17 +44,16 @@ class Kept:
         return self._known[state]
 
     def _stays(self, state: State, family: tuple[ClassDefinition, ...]) -> bool:
-        """Whether only regions read an attribute, behind what sets it; other files are searched last."""
+        """Whether only regions read an attribute, behind what sets it, or nobody; other files are searched last."""
         written = self.writers.of(state)
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
-        if not anew:
-            return False
         lines = {(one.module, one.store.line) for one in written}
         homes = dict.fromkeys(one.module for one in written)
 
         def is_behind(read: tuple[Module, int, str]) -> bool:
             module, line, function = read
-            return (module, function) in self.traces.captured and not _is_before(anew, module, line, function)
+            in_region = bool(anew) and (module, function) in self.traces.captured
+            return in_region and not _is_before(anew, module, line, function)
 
         def reads(modules: Iterable[Module]) -> Iterator[tuple[Module, int, str]]:
             found = (read for module in modules for read in _reads(module, state.name, family))
@@ -62,7 +61,9 @@ class Kept:
 
         own, name = {one.module for one in family}, state.name
         first = list(reads(homes))
-        return bool(first) and all(map(is_behind, first)) and all(map(is_behind, reads(self._others(name, homes))))
+        if not first and not name.startswith("_"):
+            return False  # others may read it
+        return all(map(is_behind, first)) and all(map(is_behind, reads(self._others(name, homes))))
 
     def _others(self, name: str, homes: dict[Module, None]) -> Iterator[Module]:
         """Other modules that may read an attribute, if nothing else there has that name."""

@@ -55,9 +55,7 @@ class Traces:
         self.taken: dict[tuple[Context, ir.Node], Change] = {}
         self.steps: dict[tuple[Context, ir.Node], tuple[ExternalObject, Place]] = {}
         self.openers: dict[Context, Place] = {}
-        self.around: dict[
-            Context, frozenset[ir.Expr]
-        ] = {}  # the conditions around regions: each capture is for one way
+        self.around: dict[Context, frozenset[ir.Expr]] = {}  # the conditions around regions: each is for one way
         self.hooks: set[tuple[Module, str]] = set()
         self.memos: dict[tuple[Context, ir.Node], Change] = {}
         self.schedules: dict[tuple[Context, ir.Node], Place] = {}
@@ -123,6 +121,8 @@ class Traces:
                 return self._of_name(node, frame)
             case ir.Subscript(value=holder, index=index):
                 return self._of_item(node, holder, index, frame)
+            case ir.Call(func=ir.Name(id="callable" | "getattr" | "hasattr" | "isinstance")):  # it stays
+                return NOTHING
             case ir.Call(func=func, arguments=arguments):
                 receiver = (func.value,) if isinstance(func, ir.Attribute) else ()
                 return self._joined((*receiver, *(argument.value for argument in arguments)), frame)

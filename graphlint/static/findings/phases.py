@@ -1,0 +1,33 @@
+"""A condition of a way in, whether it speaks of a step of an engine that is hardly what its region captures out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphlint.rulebook.lexicon import Lexicon
+from graphlint.static.domain.assumptions import Assumption
+from graphlint.static.domain.contexts import OpenRegion, Site
+from graphlint.static.syntax import ir
+
+_MORE = (">", ">=", "!=", "is not")  # of a number and zero, or of anything and None: there is some
+_LESS = ("<", "<=", "==", "is")
+
+
+def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: OpenRegion, lexicon: Lexicon) -> bool:
+    """Whether whole prompts are computed on a way, and nothing says that these are captured."""
+    if not assumption.is_plain or not any(_is_of_prompts(test, holds, lexicon) for test, holds in assumption.asked):
+        return False
+    names = [Path(opened.region.path).stem, *(site.function.qualname for site in sites[:1])]
+    is_told = any(lexicon.phases["openers"].match(name.lower()) for name in names)
+    return opened.region.entry is None and not is_told
+
+
+def _is_of_prompts(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:
+    match test:
+        case ir.Walrus(target=asked) | ir.Call(func=asked):
+            return _is_of_prompts(asked, holds, lexicon)
+        case ir.Compare(left=asked, comparisons=[(sign, ir.Literal(value=0 | None))]) if sign in _MORE + _LESS:
+            return _is_of_prompts(asked, holds is (sign in _MORE), lexicon)
+        case ir.Name(id=name) | ir.Attribute(attr=name):
+            return lexicon.phases["prompt" if holds else "token"].match(name) is not None
+    return False

@@ -1,0 +1,271 @@
+"""What nothing in the source speaks for is told in a low voice, and what something speaks for is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+STATE = """
+import torch
+
+class State:
+    def __init__(self):
+        self.trace = None
+
+{more}
+
+def step(state, x):
+    if state.trace is not None:
+        state.trace.append(x.max().item())
+    return x * 2
+
+def capture(state):
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(state, x)
+    return graph, x, y
+"""
+GIVERS = {
+    "a method": "    def begin(self):\n        self.trace = []",
+    "a function": "def begin(state):\n    state.trace = []",
+    "its name": "def begin(state):\n    setattr(state, 'trace', [])",
+    "a call": "def begin(make):\n    return make(trace=[])",
+    "a field": "class Other:\n    trace: list",
+}
+
+
+@pytest.mark.parametrize("giver", GIVERS)
+def test_what_something_gives_a_value_may_have_one(tmp_path: Path, giver: str) -> None:
+    """Who gives it, and how, is all the same."""
+    assert "GL101" in {code for _, _, code in analyse(tmp_path, STATE.format(more=GIVERS[giver])).shown}
+
+
+def test_what_is_only_ever_none_is_none(tmp_path: Path) -> None:
+    """A hook for those who debug, whom nothing in the source speaks of."""
+    assert "GL101" not in {code for _, _, code in analyse(tmp_path, STATE.format(more="")).shown}
+
+
+BLOCKS = """
+import torch
+from torch import nn
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {plain}
+
+    def forward(self, x):
+        return x * x.max().item()
+
+class Crossing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.crosses = True
+
+    def forward(self, x):
+        return x + 1
+
+class Net(nn.Module):
+    def __init__(self, kinds):
+        super().__init__()
+        self.blocks = nn.ModuleList([Crossing() if kind else Plain() for kind in kinds])
+
+    def forward(self, x):
+        for block in self.blocks:
+            if hasattr(block, "crosses") and block.crosses:
+                x = block(x)
+        return x
+
+def main(kinds):
+    net, x = Net(kinds).cuda(), torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = net(x)
+    graph.replay()
+    return y.clone()
+"""
+
+
+@pytest.mark.parametrize(("plain", "is_told"), [("self.size = 1", False), ("self.crosses = x", True)])
+def test_of_several_objects_those_are_asked_for_that_have_an_attribute(
+    tmp_path: Path, plain: str, is_told: bool
+) -> None:
+    """Others do not get there."""
+    found = analyse(tmp_path, BLOCKS.format(plain=plain)).shown
+    assert ("GL101" in {code for _, _, code in found}) is is_told
+
+
+REGION = """
+import torch
+
+class Keeper:
+    def __init__(self, model):
+        self.model, self.last, self.current = model, None, None
+
+    def start(self, x):
+        if self.current is None:
+            self.current = torch.zeros(4, device="cuda")
+            self.last = torch.zeros(4, device="cuda")
+
+    def step(self, x):
+        self.start(x)
+        {step}
+        return x + self.last
+
+def cat(a, b, size):
+    return a.view(2, size)
+
+def capture(keeper, parts, given, flag):
+    x = torch.zeros(4, device="cuda")
+    table = {table}
+    keeper = Keeper(None)
+    keeper.step(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        {region}
+    graph.replay()
+    return y.clone()
+"""
+_HOST = "torch.ones(4)"
+_EITHER = "torch.ones(4) if flag else torch.ones(4, device='cuda')"
+_ANY = f"torch.ones(4, device=given) if parts else {_EITHER}"
+
+
+@pytest.mark.parametrize(
+    ("table", "region", "step", "code", "is_told"),
+    [
+        (_HOST, "y = table.to(x.device) + x", "pass", "GL202", True),
+        (_EITHER, "y = table.to(x.device) + x", "pass", "GL202", True),
+        (_ANY, "y = table.to(x.device) + x", "pass", "GL202", False),
+        (_HOST, "table[:2] = x[:2]; y = x", "pass", "GL201", True),
+        (_EITHER, "table[:2] = x[:2]; y = x", "pass", "GL201", True),
+        (_ANY, "table[:2] = x[:2]; y = x", "pass", "GL201", False),
+        (_HOST, "y = torch.as_tensor([1.0, 2.0], device='cuda') + x", "pass", "GL203", True),
+        (_HOST, "y = torch.as_tensor(given, device='cuda') + x", "pass", "GL203", False),
+        (_HOST, "y = keeper.step(x)", "self.current = x * 2", "GL501", True),
+        (_HOST, "y = keeper.step(x)", "self.last = self.current", "GL501", False),
+        (_HOST, "y = keeper.step(x)", "old = self.last; self.last = self.current; self.current = old", "GL501", False),
+        (_HOST, "y = cat(x, x, x.sum())", "pass", "GL304", True),
+        (_HOST, "y = cat(*[torch.zeros(4, device='cuda') for _ in parts], len(parts))", "pass", "GL304", False),
+    ],
+)
+def test_a_guess_is_no_more_than_that(
+    tmp_path: Path, table: str, region: str, step: str, code: str, is_told: bool
+) -> None:
+    """Where a tensor lies, what is handed over, what is kept already, and which of several arguments is which."""
+    found = analyse(tmp_path, REGION.format(table=table, region=region, step=step)).shown
+    assert (code in {code for _, _, code in found}) is is_told
+
+
+@pytest.mark.parametrize(("asked", "is_told"), [("is_npu", False), ("is_tpu", False), ("is_rocm", True)])
+def test_devices_of_other_makers_are_not_there(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """Where a GPU captures, a platform is that GPU's."""
+    program = f"""
+import torch
+from engine import platform
+
+def capture():
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x * x.max().item() if platform.{asked}() else x
+    return graph, x, y
+"""
+    assert ("GL101" in {code for _, _, code in analyse(tmp_path, program).shown}) is is_told
+
+
+LOADER = """
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.table = torch.tensor(1.0), self._table()
+
+    def _table(self):
+        return torch.ones(4)
+
+    def forward(self, x):
+        self.scale.copy_(x.max())
+        return x * self.table.to(x.device)
+
+class Rows:
+    def __init__(self):
+        self.rows = torch.ones(4)
+
+def load(registry, config, model):
+    place = torch.device(config.device)
+    with place:
+        {loaded}
+    return model
+
+def make(registry, config):
+    return registry.find(config)(config=config)
+
+def capture(layer: Layer, rows: Rows):
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = layer(x) {more}
+    return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "more", "is_told"),
+    [
+        ("model = make(registry, config)", "", False),
+        ("model = make(registry, config)", "+ rows.rows.to(x.device)", True),
+        ("model(torch.zeros(4))", "", True),
+        ("pass", "", True),
+    ],
+    ids=["a registry makes modules", "what is no module", "a model that is there is called", "nothing is made"],
+)
+def test_what_a_registry_makes_on_a_device_may_be_any_module(
+    tmp_path: Path, loaded: str, more: str, is_told: bool
+) -> None:
+    """Nobody knows which class it is, so nobody knows where the tensors of a module lie."""
+    found = analyse(tmp_path, LOADER.format(loaded=loaded, more=more)).shown
+    assert bool({"GL201", "GL202"} & {code for _, _, code in found}) is is_told
+
+
+PHASES = """
+import torch
+
+def step(meta, x):
+    if {asked}:
+        return x * x.max().item()
+    return x
+
+def {opener}(meta):
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(meta, x)
+    return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "opener", "is_told"),
+    [
+        ("meta.is_prefill", "capture", False),
+        ("meta.is_prompt()", "capture", False),
+        ("meta.num_prefills > 0", "capture", False),
+        ("not meta.decode_only", "capture", False),
+        ("meta.num_prefill_tokens == 0", "capture", True),
+        ("meta.decode_only", "capture", True),
+        ("not meta.is_prefill", "capture", True),
+        ("meta.is_prefill", "capture_prefill", True),
+        ("meta.is_large", "capture", True),
+        ("meta.should_chunk_for_prefill", "capture", True),
+    ],
+)
+def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str, opener: str, is_told: bool) -> None:
+    """But where who captures says so."""
+    found = analyse(tmp_path, PHASES.format(asked=asked, opener=opener)).shown
+    assert ("GL101" in {code for _, _, code in found}) is is_told
