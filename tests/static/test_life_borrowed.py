@@ -168,6 +168,22 @@ def test_a_graph_that_is_made_for_the_request_which_needs_it(tmp_path: Path) -> 
         assert of_code(analyse(tmp_path / name, ON_DEMAND.format(warm=warm)), "GL609") == []
 
 
+def test_what_is_run_in_another_way_as_well_may_have_warmed_up(tmp_path: Path) -> None:
+    """One layer of the model, or the same call in a step that runs without a graph."""
+    layer = ON_DEMAND.format(warm="self.model.layers[0](x)")
+    assert of_code(analyse(tmp_path / "layer", layer), "GL609", Confidence.MEDIUM) == []
+    whole = ON_DEMAND.format(warm="pass").replace(
+        "for layer in self.model.layers:\n                y = layer(x)", "{call}"
+    )
+    cold = whole.replace("{call}", "y = self.model.decode(x)")
+    for name, eager, told in (
+        ("eager", "self.model.decode(x)", []),
+        ("other", "self.model.encode(x)", lines(cold, "cold")),
+    ):
+        program = f"{cold}\n    def run_eager(self, x):\n        return {eager}\n"
+        assert of_code(analyse(tmp_path / name, program), "GL609", Confidence.MEDIUM) == told
+
+
 POOL = """
 import torch
 

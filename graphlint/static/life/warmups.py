@@ -12,7 +12,7 @@ from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, T
 from graphlint.static.life.process import Resolve
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in, words_in
+from graphlint.static.syntax.traversal import calls_in, walk, words_in
 
 
 @dataclass
@@ -76,6 +76,8 @@ class WarmUps(Listener):
                 self.told.append((self.tied[callee], capture))
         warm = {(place.path, place.span) for places in self.eager.values() for place in places}
         is_warm = self.eager.keys() & called.keys() or any((one.path, one.span) in warm for one in called.values())
+        parts = {source for one in self.eager for source in one.source}  # another layer of the same model, such as
+        is_warm = is_warm or any(not parts.isdisjoint(one.source) for one in called)
         is_cold = called and not self.ledger.is_whole and not is_warm
         if is_cold and all(self._is_only_captured(place, capture) for place in called.values()):
             self.tell(FirstCall("callable", False), capture.place, capture)
@@ -87,7 +89,7 @@ class WarmUps(Listener):
     def replayed(self, capture: Capture, place: Place) -> None:
         """Tell of a graph that is captured when it is needed: no other call comes between."""
         entry = self.cold.pop(capture, None)
-        if entry is not None and entry in self.ledger.frames:
+        if entry is not None and entry in self.ledger.frames and not _is_run_elsewhere(capture):
             self.tell(FirstCall("request", False), capture.place, capture)
 
     def _may_train(self, module: Module) -> bool:
@@ -118,6 +120,26 @@ class WarmUps(Listener):
                     if function.source(part.func) == spelt:
                         return False
         return True
+
+
+def _is_run_elsewhere(capture: Capture) -> bool:
+    """Whether the file makes a call of the region somewhere else by the same words, in eager steps before, perhaps."""
+    function = capture.place.function
+    opened = (one for one in walk(function.code.body) if isinstance(one, ir.With))
+    block = next((one for one in opened if any(part is capture.place.node for part in walk(one.items))), None)
+    inside = [one for one in walk(block.body) if isinstance(one, ir.Call)] if block is not None else []
+    module = function.module
+    spelt = {function.source(one.func) for one in inside if isinstance(one.func, ir.Attribute)}
+    spelt = {one for one in spelt if one.partition(".")[0] not in module.index.imports}
+    for definition in module.index.all_functions() if spelt else ():
+        words = {one.rpartition(".")[2] for one in spelt}
+        if definition.code is None or not any(module.holds(definition.segment, word) for word in words):
+            continue
+        other = Function(definition.code, module, definition.qualname, definition.segment.first)
+        for call in calls_in(definition.code):
+            if call not in inside and isinstance(call.func, ir.Attribute) and other.source(call.func) in spelt:
+                return True
+    return False
 
 
 @dataclass

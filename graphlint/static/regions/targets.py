@@ -178,4 +178,5 @@ def _arguments(interpreter: Interpreter, function: Function, receiver: Value | N
             value = union((interpreter.refine(UNKNOWN, parameter, function), value))
         keywords[parameter.name] = on_device(value)
     others = ((name, value) for name, value in given.keywords if name not in keywords)
-    return Arguments(() if receiver is None else (receiver,), (*keywords.items(), *others), None, given.double_star)
+    more = given.double_star if given.star is None else UNKNOWN  # what stands for the callee hands on what it likes
+    return Arguments(() if receiver is None else (receiver,), (*keywords.items(), *others), None, more)
