@@ -91,6 +91,15 @@ def test_the_way_to_a_finding_leads_through_the_call(tmp_path: Path) -> None:
     ] == analysis.chain
 
 
+@pytest.mark.parametrize(("given", "when"), [("ids", []), ("*inputs", ["self.model is SecondForCausalLM.forward"])])
+def test_what_a_target_is_handed_may_be_more_than_the_call_shows(tmp_path: Path, given: str, when: list[str]) -> None:
+    """Who hands on what others gave may call something else that calls it; then it is told as a condition."""
+    program = RUNNER.replace("self.model(ids, scale=host)", f"self.model({given}, scale=host)")
+    program = program.replace("def capture(self, ids):", "def capture(self, *inputs):\n        ids = inputs[0]")
+    found = analyse(tmp_path, program, targets=(Target(AT, ("serve.models.second:*.forward",)),)).report.findings
+    assert [when] == [[condition.text for condition in one.when] for one in found]
+
+
 def test_without_a_target_the_call_is_a_hole(tmp_path: Path) -> None:
     """It is told with its place, and with how many modules would take its arguments; it counts as unresolved."""
     analysis = analyse(tmp_path, RUNNER)

@@ -137,3 +137,29 @@ def test_what_was_handed_on_is_read_as_the_region_knows_it(tmp_path: Path, asked
 def test_what_the_region_does_not_know_may_be(tmp_path: Path, asked: str, region: str, given: str) -> None:
     """What is asked alike, handed on under another name, or no part of the region's condition."""
     assert _confidence(tmp_path, CONTEXT.format(asked=asked, region=region, given=given)) > Confidence.LOW
+
+
+AGAIN = """
+import torch
+
+def forward(x, ranks, embeds):
+    if ranks:
+        embeds = None
+    elif embeds is None:
+        x.sum().item()
+        embeds = make(x)
+    return embeds
+
+def make(x):
+    return x + 1
+
+def capture(x: torch.Tensor, ranks, embeds):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        forward(x, ranks, embeds)
+"""
+
+
+def test_a_name_that_is_given_a_value_where_it_has_none_asks_for_itself_once(tmp_path: Path) -> None:
+    """Its test is about what it stood for before, and leads to nothing else."""
+    (found,) = analyse(tmp_path, AGAIN).report.findings
+    assert ["not ranks", "embeds is None"] == [condition.text for condition in found.when]

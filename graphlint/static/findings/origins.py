@@ -76,21 +76,21 @@ def _handed_on(assumption: Assumption, sites: tuple[Site, ...], order: Order) ->
                         yield replace(fact, name=argument.keyword, holder=_HANDED), holds
 
 
-def _facts(asked: _Asked, outcome: bool, order: Order) -> Iterator[tuple[Fact, bool]]:
-    """What a test says by its outcome of things that have names."""
+def _facts(asked: _Asked, outcome: bool, order: Order, passed: tuple[ir.Expr, ...] = ()) -> Iterator[tuple[Fact, bool]]:
+    """What a test says by its outcome of things that have names; `passed` are tests that led to it."""
     match asked.node:
         case ir.Unary(operator="not", operand=test):
-            yield from _facts(replace(asked, node=test), not outcome, order)
+            yield from _facts(replace(asked, node=test), not outcome, order, passed)
         case ir.Boolean(operator=operator, left=left, right=right):
             for test in (left, right) if (operator == "and") is outcome else ():
-                yield from _facts(replace(asked, node=test), outcome, order)
+                yield from _facts(replace(asked, node=test), outcome, order, passed)
         case ir.Compare(left=left, comparisons=[(sign, ir.Literal(value=literal))]):
             origin, holds = _origin(replace(asked, node=left), order), outcome is (sign not in _POSITIVE)
             sign = _POSITIVE.get(sign, sign)
             chosen = _chosen_by(origin.node) if sign == "is" and literal is None else None
-            if chosen is not None:
+            if chosen is not None and chosen[0] not in passed:  # as one that asks what its name stood for before
                 test, is_none = chosen
-                yield from _facts(replace(origin, node=test), holds is is_none, order)
+                yield from _facts(replace(origin, node=test), holds is is_none, order, (*passed, test))
             for named in dict.fromkeys((left, origin.node)):
                 yield from ((fact, holds) for fact in _named(named, sign, literal))
         case ir.Name() | ir.Attribute():

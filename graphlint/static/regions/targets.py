@@ -12,12 +12,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from graphlint.finding import Span
+from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.program import Function
 from graphlint.static.index.headers import header
 from graphlint.static.interpreter.interpreter import MAX_CONTEXTS, Interpreter
 from graphlint.static.models.inputs import on_device
 from graphlint.static.regions.holes import Followed, Hole, accepts, find_holes
 from graphlint.static.regions.patterns import Named, find_functions, functions_in, is_named, matching
+from graphlint.static.syntax import ir
 from graphlint.targets import Target
 from graphlint.values import UNKNOWN, Arguments, Value, union
 
@@ -156,8 +158,13 @@ def _call(interpreter: Interpreter, named: Named, hole: Hole) -> None:
         return
     callee, receiver = named.callee(interpreter)
     arguments = _arguments(interpreter, signature, receiver, hole.made.arguments)
+    frame, node = hole.made.frame, hole.made.node
+    before = frame.assumed
+    if hole.made.arguments.star is not None and isinstance(node, ir.Call):  # it may be handed more than is known
+        frame.assumed = (*before, Assumption(frame.function, node.func, form=f"{{}} is {named.qualname}"))
     interpreter.begin()
-    interpreter.calls.call(callee, arguments, hole.made.node, hole.made.frame)
+    interpreter.calls.call(callee, arguments, node, frame)
+    frame.assumed = before
     hole.context.unresolved.pop(hole.span, None)
 
 
@@ -178,5 +185,4 @@ def _arguments(interpreter: Interpreter, function: Function, receiver: Value | N
             value = union((interpreter.refine(UNKNOWN, parameter, function), value))
         keywords[parameter.name] = on_device(value)
     others = ((name, value) for name, value in given.keywords if name not in keywords)
-    more = given.double_star if given.star is None else UNKNOWN  # what stands for the callee hands on what it likes
-    return Arguments(() if receiver is None else (receiver,), (*keywords.items(), *others), None, more)
+    return Arguments(() if receiver is None else (receiver,), (*keywords.items(), *others), None, given.double_star)
