@@ -54,10 +54,8 @@ def run_isolated(context: Any, work: Work, deadline: float, heard: Callable[[Any
     ended, ends = context.Pipe(duplex=False)
     with receiver, ended:
         process = context.Process(target=_guard, args=(work, sender, ends, deadline, GRACE), daemon=False)
-        with (
-            _safe_path(),
-            warnings.catch_warnings(),
-        ):  # the threads of this process do not run in a fork of it, as is well known
+        with _safe_path(), warnings.catch_warnings():
+            # The threads of this process do not run in a fork of it, as is well known.
             warnings.filterwarnings("ignore", ".*is multi-threaded, use of fork", DeprecationWarning)
             process.start()
         sender.close()

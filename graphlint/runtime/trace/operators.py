@@ -145,9 +145,7 @@ class Call:
     @property
     def is_factory(self) -> bool:
         """Whether the operator is asked for memory, rather than for the results of arithmetic."""
-        name = self.schema.removeprefix("aten::")
-        is_like_another = name.startswith("new_") or name.endswith("_like") or name == "clone"
-        return is_like_another or not self.tensors
+        return self.operator.is_shaped_like or self.schema == "aten::clone" or not self.tensors
 
     @property
     def numbers(self) -> tuple[object, ...]:
