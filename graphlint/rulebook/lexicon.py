@@ -19,7 +19,7 @@ PLACES: Mapping[str, Place] = {"device": Place.DEVICE, "host": Place.HOST}
 KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none", "number", "object", "shape", "str")
 LISTS: Mapping[str, tuple[str, ...]] = {
     "tensors": ("every", "some", "parameters", "called", "tests", "never"),
-    "devices": ("device", "host", "neither"),
+    "devices": ("device", "host", "neither", "other"),
     "callables": ("applied", "called", "branches", "backward", "default_device"),
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "general", "namespaces", "optimizers", "steps", "trained"),

@@ -44,16 +44,18 @@ def tensors_in(value: Value) -> Iterator[Tensor]:
             yield one
         elif isinstance(one, (Union, Sequence, Mapping)) and id(one) not in seen:
             seen.add(id(one))
-            pending += reversed(_inside(one))
+            pending += reversed(parts_of(one))
 
 
-def _inside(value: Union | Sequence | Mapping) -> tuple[Value, ...]:
-    """What a value may be, or holds."""
+def parts_of(value: Value) -> tuple[Value, ...]:
+    """What a value may be, or holds, if it is one of several or a container."""
     if isinstance(value, Mapping):
         return (value.any_value,)
     if isinstance(value, Union):
         return value.members
-    return (value.element,) if value.elements is None else value.elements
+    if isinstance(value, Sequence):
+        return (value.element,) if value.elements is None else value.elements
+    return ()
 
 
 def device_tensor(value: Value) -> Tensor | None:

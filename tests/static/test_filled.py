@@ -285,6 +285,7 @@ def capture(given: Batch):
     batch, x = {batch}, torch.zeros(4, device="cuda")
     with torch.cuda.graph(torch.cuda.CUDAGraph()):
         step(x, batch)
+    return batch
 
 def look(batch: Batch):
     return batch.last + 1
@@ -295,7 +296,7 @@ def look(batch: Batch):
 def test_what_is_kept_in_an_object_that_nothing_was_seen_to_make_is_a_hint(
     tmp_path: Path, batch: str, is_told: bool
 ) -> None:
-    """It may be one for this run; what is made in front of a region outlives it."""
+    """It may be one for this run; what is made in front of a region and returned outlives it."""
     found = analyse(tmp_path, _LENT.format(batch=batch)).shown
     assert is_told is ("GL501" in {code for _, _, code in found})
 

@@ -269,3 +269,53 @@ def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str
     """But where who captures says so."""
     found = analyse(tmp_path, PHASES.format(asked=asked, opener=opener)).shown
     assert ("GL101" in {code for _, _, code in found}) is is_told
+
+
+MAKERS = """
+import torch
+
+class {attention}:
+    def __call__(self, x):
+        return x * x.max().item()
+
+class Plain:
+    def __call__(self, x):
+        return x
+
+class Block:
+    def __init__(self, which):
+        self.attention = {attention}() if which else Plain()
+
+    def forward(self, x):
+        return self.attention(x)
+
+class {runner}:
+    def __init__(self, which):
+        self.block = Block(which)
+
+    def capture(self):
+        x = torch.zeros(4, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.block.forward(x)
+        return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("attention", "runner", "is_told"),
+    [
+        ("AscendAttention", "Runner", False),
+        ("flash_attention_npu", "Runner", False),
+        ("XPUFlashAttention", "Runner", False),
+        ("FlashAttention", "Runner", True),
+        ("InputAttention", "Runner", True),
+        ("AscendAttention", "AscendRunner", True),
+    ],
+)
+def test_what_is_named_for_other_devices_is_hardly_captured(
+    tmp_path: Path, attention: str, runner: str, is_told: bool
+) -> None:
+    """But where what captures has the name, too."""
+    found = analyse(tmp_path, MAKERS.format(attention=attention, runner=runner)).shown
+    assert ("GL101" in {code for _, _, code in found}) is is_told

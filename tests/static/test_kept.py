@@ -98,3 +98,57 @@ def test_what_a_file_has_given_an_object_itself_is_that_of_another_one(tmp_path:
     program = PROGRAM.replace(reader, f"{reader}    {given} = layer.count\n").replace("{kept}", f"{{kept}}{told}")
     analysis = analyse(tmp_path, program.format(kept=SET, used="y * self.mask", told="layer.state.mask"))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL501"]
+
+
+DROPPED = """
+import torch
+from dataclasses import dataclass
+
+@dataclass
+class State:
+    seen: torch.Tensor | None = None
+
+class Step:
+    def forward(self, x, state):
+        state.seen = x * 2
+        return state.seen + 1
+
+class Runner:
+    def __init__(self):
+        self.step = Step()
+        self.states = []
+        self.last = None
+
+    def capture(self):
+        x = torch.zeros(4, device="cuda")
+        {made}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.out = self.step.forward(x, {given})
+        {behind}
+
+    def read(self):
+        self.graph.replay()
+        return self.last.seen
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "behind", "is_told"),
+    [
+        ("state = State()", "state", "return None", False),
+        ("states = [State() for _ in range(2)]", "states[0]", "return None", False),
+        ("state = State()", "state", "return state", True),
+        ("state = State()", "state", "self.last = state", True),
+        ("state = State()", "state", "self.states.append(state)", True),
+        ("states = [State() for _ in range(2)]", "states[0]", "self.last = states[0]", True),
+        ("self.last = State()", "self.last", "return None", True),
+        ("state = State()", "state", "self.look = lambda: state.seen", True),
+    ],
+)
+def test_what_is_kept_in_an_object_of_the_capture_alone_is_hardly_missed(
+    tmp_path: Path, made: str, given: str, behind: str, is_told: bool
+) -> None:
+    """But where something has the object when the capture is over."""
+    found = analyse(tmp_path, DROPPED.format(made=made, given=given, behind=behind)).shown
+    assert ("GL501" in {code for _, _, code in found}) is is_told

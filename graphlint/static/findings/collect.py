@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region, Severity, Span
 from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
-from graphlint.static.domain.contexts import Occurrence, OpenRegion
+from graphlint.static.domain.contexts import Context, Occurrence, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.findings.ways import Way, Ways
 
@@ -63,24 +63,24 @@ class Reached:
     def add(self, opened: OpenRegion, ways: Ways) -> None:
         """Add what one region reaches."""
         self.regions.add(opened.region)
-        places: dict[tuple[tuple[str, Span], Confidence], tuple[Occurrence, str, list[Way]]] = {}
+        places: dict[tuple[tuple[str, Span], Confidence], tuple[Occurrence, Context, list[Way]]] = {}
         for context, found in ways.reach(opened.context):
             self.functions.add(context.function)
             self.paths.add(context.path)
             self.unresolved.update((span, callee.text) for span, callee in context.unresolved.items())
             for key, occurrence in context.occurrences.items():
                 alike = key, occurrence.confidence
-                _, _, known = places.get(alike, (occurrence, context.function, []))
+                _, _, known = places.get(alike, (occurrence, context, []))
                 for way in found:
                     known = ways.reaching(known, way, occurrence.assumed)
-                places[alike] = occurrence, context.function, known
-        for (key, _), (occurrence, function, known) in places.items():
-            way, can_be = ways.likeliest(known, opened)
+                places[alike] = occurrence, context, known
+        for (key, _), (occurrence, context, known) in places.items():
+            way, can_be = ways.likeliest(known, context, opened)
             chain = tuple(site.hop for site in way.sites)
             when = ways.conditions(way, opened)
             sure = occurrence.confidence if can_be else Confidence.LOW
             told = replace(occurrence, assumed=(), confidence=sure)
-            self._add(key, _Placed(told, function, chain, when, opened.region, {opened.region}))
+            self._add(key, _Placed(told, context.function, chain, when, opened.region, {opened.region}))
 
     def around(self, occurrence: Occurrence, function: str, region: Region) -> None:
         """Add what stands around a region, and not in it."""

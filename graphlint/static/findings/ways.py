@@ -13,6 +13,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.left import leaves_out
+from graphlint.static.findings.makers import is_of_other_maker
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
@@ -93,10 +94,14 @@ class Ways:
             return ways
         return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
 
-    def likeliest(self, ways: list[Way], opened: OpenRegion) -> tuple[Way, bool]:
-        """The best way on which nothing contradicts what else is assumed, if there is one; and whether there is."""
+    def likeliest(self, ways: list[Way], place: Context, opened: OpenRegion) -> tuple[Way, bool]:
+        """The best way to a place that is for the device that captures and on which nothing contradicts what else is
+        assumed, if there is one; and whether there is.
+        """
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
+            if is_of_other_maker(way.sites, place, opened.region, self._lexicon):
+                continue
             if not contradicts(assumed, way.sites, opened, self._order, self._promises):
                 return way, True
         return ways[0], False

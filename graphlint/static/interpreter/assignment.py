@@ -171,13 +171,24 @@ class Assignment:
         """A tensor allocated in the region and kept by something that outlives it.
 
         The function that opens the region is the one to keep its static outputs; whatever it calls is not. An object
-        that is only promised to a function, and that nothing was seen to make, may be one for this run.
+        that is only promised to a function, and that nothing was seen to make, may be one for this run; one that the
+        program makes for the capture is.
         """
         if not frame.in_region or frame.regions:
             return
         if fresh_tensor(value) is not None and not _is_handed_on(target, frame.function.code):
+            is_lent = is_lent or self._is_for_this_run(target, frame)
             event = StateWrite(value, growth.enlarges(target, frame.tests), is_passed_on=is_lent)
             self.interpreter.traces.keeps(target, event, frame)
+
+    def _is_for_this_run(self, target: ir.Expr, frame: Frame) -> bool:
+        """Whether what is assigned to belongs to objects alone that nothing holds once the capture is over."""
+        while isinstance(target, ir.Subscript):
+            target = target.value
+        if not isinstance(target, ir.Attribute):
+            return False
+        held = members(self.interpreter.eval(target.value, frame))
+        return all(isinstance(one, Instance) and self.interpreter.heap.is_dropped(one) for one in held)
 
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by something that was there before the region, and is not made anew in it."""

@@ -48,7 +48,7 @@ class Instances:
         instance = heap.instance(cls, arguments, in_region)
         if not in_region:
             self.interpreter.placements.made(instance, frame)
-            heap.recent.make(instance, node)
+            heap.recent.make(instance, node, frame.function.code)
         if in_region and instance not in heap.objects:
             heap.objects[instance] = {}
         if in_region:

@@ -23,7 +23,7 @@ class Recent:
     def __init__(self, objects: dict[Instance, dict[str, Value]], replace: Replace) -> None:
         self.objects = objects
         self.replace = replace
-        self.made: dict[Instance, ir.Call | None] = {}  # by the call that makes it, if it is but one
+        self.made: dict[Instance, tuple[ir.Call, ir.Code] | None] = {}  # by the call that makes it, if it is but one
         self.replaced: list[tuple[Instance, str, Value]] = []  # what was held before, for each time
 
     def begin(self) -> None:
@@ -32,10 +32,11 @@ class Recent:
         self.made.clear()
         self.replaced.clear()
 
-    def make(self, instance: Instance, call: ir.Call | None) -> None:
-        """An object is made, or another one that cannot be told from it."""
+    def make(self, instance: Instance, call: ir.Call | None, code: ir.Code) -> None:
+        """An object is made by a call in a function, or another one that cannot be told from it."""
         self._rejoin([entry for entry in self.replaced if entry[0] is instance])
-        self.made[instance] = call if self.made.get(instance, call) is call else None
+        made = None if call is None else (call, code)
+        self.made[instance] = made if self.made.get(instance, made) == made else None
 
     def assign(self, instance: Instance, name: str, value: Value) -> None:
         """An object holds a value from here on, if it was made on the way, and no other is taken for it."""

@@ -1,0 +1,31 @@
+"""A way from a region in, whether it leads through what is for devices that the region does not capture on out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from graphlint.finding import Region
+from graphlint.rulebook.lexicon import Lexicon
+from graphlint.static.domain.contexts import Context, Site
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def is_of_other_maker(sites: tuple[Site, ...], place: Context, region: Region, lexicon: Lexicon) -> bool:
+    """Whether a function on the way is named for other devices, and what opens the region is not."""
+    opener, *passed = [*((site.path, site.name) for site in sites), (place.path, place.function)]
+    named = _words(name for names in passed for name in names)
+    named -= _words((*opener, region.path, region.kind, region.entry or ""))
+    return any(lexicon.devices.get(word) == "other" for word in named)
+
+
+def _words(names: Iterable[str]) -> set[str]:
+    """The words of names and paths in lower case: `ops/npu/flash.py` and `NPUFlashAttention` have `npu`."""
+    return {word for name in names for word in _words_of(name)}
+
+
+@lru_cache(maxsize=4096)
+def _words_of(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(name))
