@@ -21,7 +21,7 @@ DECLARED = 10  # models that are proposed
 
 
 def propose(survey: Survey, folder: Path) -> str:
-    """The table with its reasons; a few models are declared where the code opens no region, else they are remarks."""
+    """The table with its reasons; the first models are declared where the code opens no region, else remarks."""
     return "\n".join(["[tool.graphlint]", *_lines(survey, folder)]) + "\n"
 
 
@@ -65,7 +65,7 @@ def _regions(survey: Survey) -> Iterator[str]:
     if not models and not survey.exports:
         yield '# What a framework captures is declared by its name: regions = ["serve.model:Decoder.forward"]'
         return
-    model = "# " if survey.regions or len(survey.models) > DECLARED else ""
+    model = "# " if survey.regions else ""
     export = "# " if survey.engine else ""
     mark = model if not survey.exports else export if not models else model and export
     if models:

@@ -107,11 +107,11 @@ def test_a_project_with_regions_declares_nothing_by_itself(tmp_path: Path) -> No
     assert "#   torch.cuda.graph at run.py:6\n" in text and '#     "serve.model:Decoder.forward",\n' in text
 
 
-def test_many_candidates_are_remarks(tmp_path: Path) -> None:
-    """Nobody captures them all; the number of those that are not named is."""
+def test_of_many_candidates_the_first_are_declared(tmp_path: Path) -> None:
+    """Nobody captures them all, and nothing would be looked at without any; the number of the others is told."""
     models = tuple(f"m:M{number}.forward" for number in range(DECLARED + 2))
     table = propose(Survey(1, (), models, ()), tmp_path)
-    assert {"tool": {"graphlint": {}}} == tomllib.loads(table)
+    assert {"tool": {"graphlint": {"regions": [*models[:DECLARED]]}}} == tomllib.loads(table)
     assert "# 2 other models could be declared as well.\n" in table
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
 from graphlint.finding import Region
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.contexts import Context, Site
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+from graphlint.static.regions.patterns import WORD
 
 
 def is_of_other_maker(sites: tuple[Site, ...], place: Context, region: Region, lexicon: Lexicon) -> bool:
@@ -28,4 +26,4 @@ def _words(names: Iterable[str]) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _words_of(name: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(name))
+    return frozenset(word.lower() for word in WORD.findall(name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
@@ -11,12 +10,11 @@ from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes, is_test
-from graphlint.static.regions.patterns import is_named
+from graphlint.static.regions.patterns import WORD, is_named
 from graphlint.static.regions.targets import telling
 from graphlint.targets import Target, call_mistake
 
 LISTED = 4  # classes that are named one by one; more of them are grouped by how they are called
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")
 
 
 def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapping[str, int]) -> tuple[Target, ...]:
@@ -48,10 +46,10 @@ def _told(
     hole: Hole, fitting: list[tuple[ClassDefinition, str]], whole: Mapping[str, int], general: Set[str]
 ) -> list[tuple[ClassDefinition, str]]:
     """The classes that a call speaks of: they share a word with its name; where that is as good as none, models."""
-    said = {word.lower() for name in hole.names if name != "self" for word in _WORD.findall(name)} - general
+    said = {word.lower() for name in hole.names if name != "self" for word in WORD.findall(name)} - general
     if not said:
         return [one for one in fitting if whole.get(_entry(*one))]
-    named = [one for one in fitting if said & {word.lower() for word in _WORD.findall(one[0].name)}]
+    named = [one for one in fitting if said & {word.lower() for word in WORD.findall(one[0].name)}]
     return [one for one in named if _entry(*one) in whole] or named
 
 
@@ -80,7 +78,7 @@ def _patterns(chosen: list[tuple[ClassDefinition, str]], fitting: list[tuple[Cla
 
 def _endings(name: str) -> Iterator[str]:
     """What the name of a class may share with others: its last words, the longest first."""
-    words = _WORD.findall(name)
+    words = WORD.findall(name)
     yield from ("".join(words[start:]) for start in range(1, len(words)))
 
 
