@@ -11,8 +11,9 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.regions.holes import is_test
+from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
-from graphlint.values import UNKNOWN, Tensor, members
+from graphlint.values import UNKNOWN, External, Tensor, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
 RUN = "run"  # what a wrapper that is planned first and run later calls its second part
@@ -70,9 +71,12 @@ def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition |
 
 
 def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
-    """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised."""
+    """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised.
+
+    What gives an array of the host brings its result there, which nobody captures.
+    """
     code = definition.code
-    if code is None:
+    if code is None or _gives_array(interpreter, code, definition.module):
         return False
     parameters = code.parameters[1:] if owner is not None else code.parameters
     if any(parameter.annotation is not None for parameter in parameters):
@@ -81,6 +85,11 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
         return any(isinstance(member, Tensor) for value in promised for member in members(value))
     names = {parameter.name for parameter in parameters}
     return any(treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
+
+
+def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    given = interpreter.static_value(code.returns, module) if code.returns is not None else UNKNOWN
+    return isinstance(given, External) and interpreter.lexicon.promised(given.name) == "host-array"
 
 
 def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
