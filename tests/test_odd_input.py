@@ -84,6 +84,18 @@ def look(folder: Path, *arguments: str) -> tuple[int, str]:
     return run(folder, "check", *arguments)
 
 
+def test_an_attribute_without_a_name_is_looked_for_once(tmp_path: Path) -> None:
+    """No word stands nowhere, and not everywhere."""
+    (tmp_path / "odd.py").write_text(
+        f"{REGION}\n\nclass Named:\n    def read(self, name=''):\n"
+        "        return [getattr(self, name), hasattr(self, '')]\n"
+        "\n\nnamed = Named()\nwith torch.cuda.graph(graph):\n    named.read()\n"
+    )
+    status, said = look(tmp_path)
+    assert status == 1
+    assert "error[GL101]" in said
+
+
 @pytest.mark.parametrize("name", DEEP)
 def test_what_nests_without_an_end_is_told(tmp_path: Path, name: str) -> None:
     """Nothing overflows a stack; the file is named, and the other one is judged."""

@@ -144,8 +144,8 @@ def anywhere(text: str, at: int, end: int) -> bool:
 
 
 def places(text: str, word: str, fits: Fits, first: int = 0, end: int | None = None) -> Iterator[int]:
-    """Where a word begins in a part of a text, as far as the text around it fits."""
-    at = text.find(word, first, end)
+    """Where a word begins in a part of a text, as far as the text around it fits; no word is nowhere."""
+    at = text.find(word, first, end) if word else -1
     while at >= 0:
         if fits(text, at, at + len(word)):
             yield at
