@@ -242,6 +242,8 @@ def test_what_shares_its_name_with_another_file_is_no_target(tmp_path: Path) -> 
     [
         ("self.vision_tower(ids)", ("serve.parts:VisionTower.forward",)),
         ("self.rollout(ids)", ()),
+        ("self.vision_fn(ids)", ()),
+        ("self.func(ids)", ()),
         ("self.decoder.propose(ids)", ("serve.parts:Decoder.propose",)),
         ("self.table.propose(ids)", ()),
         ("self.model(ids)", ("serve.models.*:*ForCausalLM.forward",)),

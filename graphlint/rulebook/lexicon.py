@@ -22,7 +22,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "devices": ("device", "host", "neither", "other"),
     "callables": ("applied", "called", "branches", "backward", "default_device"),
     "containers": ("dict", "list", "sequential"),
-    "modules": ("attributes", "base", "called", "general", "namespaces", "optimizers", "steps", "trained"),
+    "modules": ("attributes", "base", "called", "functions", "general", "namespaces", "optimizers", "steps", "trained"),
     "methods": (
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
         "registers", "registers_tensors", "states", "trains",

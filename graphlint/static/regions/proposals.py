@@ -15,6 +15,7 @@ from graphlint.static.regions.targets import telling
 from graphlint.targets import Target, call_mistake
 
 LISTED = 4  # classes that are named one by one; more of them are grouped by how they are called
+MAX_PATTERNS = 6  # more groups than these have nothing in common that would speak for them
 
 
 def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapping[str, int]) -> tuple[Target, ...]:
@@ -22,7 +23,6 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
 
     Of modules, those that are `whole` models count, each with how many others it is built of.
     """
-    general = frozenset(interpreter.lexicon.modules["general"])
     candidates = Candidates(interpreter, files)
     found: dict[tuple[str, str | None], Target] = {}
     for hole in find_holes(interpreter.regions.values()):
@@ -36,17 +36,25 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
         call = ".".join(hole.names)
         key = (at, call if not call_mistake(call) else None)
         fitting = [one for one in candidates.fitting(hole) if _has_its_name(interpreter, one[0].module)]
-        runs = tuple(_patterns(_told(hole, fitting, whole, general), fitting))
-        if runs:
+        runs = tuple(_patterns(_told(hole, fitting, whole, interpreter.lexicon.modules), fitting))
+        if 0 < len(runs) <= MAX_PATTERNS:
             found.setdefault(key, Target(at, runs, key[1]))
     return tuple(found.values())
 
 
 def _told(
-    hole: Hole, fitting: list[tuple[ClassDefinition, str]], whole: Mapping[str, int], general: Set[str]
+    hole: Hole,
+    fitting: list[tuple[ClassDefinition, str]],
+    whole: Mapping[str, int],
+    words: Mapping[str, Set[str]],
 ) -> list[tuple[ClassDefinition, str]]:
-    """The classes that a call speaks of: they share a word with its name; where that is as good as none, models."""
-    said = {word.lower() for name in hole.names if name != "self" for word in WORD.findall(name)} - general
+    """The classes that a call speaks of: they share a word with its name; where that is as good as none, models.
+
+    What is called by the name of a function may be anything that is handed in.
+    """
+    said = {word.lower() for name in hole.names if name != "self" for word in WORD.findall(name)} - words["general"]
+    if said & words["functions"]:
+        return []
     if not said:
         return [one for one in fitting if whole.get(_entry(*one))]
     named = [one for one in fitting if said & {word.lower() for word in WORD.findall(one[0].name)}]
