@@ -270,7 +270,7 @@ class Decoder:
 
 LIBRARY = """
 # file: kernels/__init__.py
-from kernels.ops import masked as masked, scaled, named, as_array, Wrapper
+from kernels.ops import masked as masked, scaled, named, as_array, create_state, Wrapper
 from kernels.ops import _hidden
 
 def version():
@@ -297,6 +297,9 @@ def _hidden(x: torch.Tensor):
 
 def as_array(x: torch.Tensor) -> numpy.ndarray:
     return x.cpu().numpy()
+
+def create_state(x: torch.Tensor):
+    return x.tolist()
 
 class Wrapper:
     def plan(self, sizes):
@@ -346,14 +349,18 @@ def test_what_a_library_offers_is_declared(tmp_path: Path, capsys: pytest.Captur
 
 def test_a_library_that_exports_nothing_offers_what_is_public(tmp_path: Path) -> None:
     """Its modules are imported one by one."""
-    program = LIBRARY.replace("from kernels.ops import masked as masked, scaled, named, as_array, Wrapper\n", "")
+    program = LIBRARY.replace(
+        "from kernels.ops import masked as masked, scaled, named, as_array, create_state, Wrapper\n", ""
+    )
     assert "kernels.ops:inner" in survey(write(tmp_path, program)).exports
 
 
 @pytest.mark.parametrize("more", [CAPTURE.replace("from serve.model import Gate", "from gate import Gate"), None])
 def test_what_captures_by_itself_or_is_run_by_itself_offers_nothing(tmp_path: Path, more: str | None) -> None:
     """Nobody else captures single functions of an application, nor those of a script."""
-    program = LIBRARY.replace("from kernels.ops import masked as masked, scaled, named, as_array, Wrapper\n", "")
+    program = LIBRARY.replace(
+        "from kernels.ops import masked as masked, scaled, named, as_array, create_state, Wrapper\n", ""
+    )
     gate = "# file: gate.py\nclass Gate:\n    def __call__(self, x):\n        return x\n"
     if more is None:
         program = program.replace("def version", 'if __name__ == "__main__":\n    pass\n\ndef version')

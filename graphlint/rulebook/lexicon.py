@@ -27,7 +27,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
         "registers", "registers_tensors", "states", "trains",
     ),
-    "phases": ("openers", "prompt", "token"),
+    "phases": ("openers", "prompt", "setup", "token"),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (

@@ -38,7 +38,11 @@ def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) ->
 
 
 def _operators(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
-    """The functions that take tensors, and the `run` of classes, among what modules define or import in public."""
+    """The functions that take tensors, and the `run` of classes, among what modules define or import in public.
+
+    What sets something up by its name does so in front of captures.
+    """
+    setup = interpreter.lexicon.phases["setup"]
     for module in modules:
         for name in [
             *module.index.functions,
@@ -46,7 +50,11 @@ def _operators(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[
             *(module.index.imports if module.is_package else ()),
         ]:
             found = None if name.startswith("_") else _origin(interpreter, module, name)
-            if isinstance(found, Definition) and _takes_tensors(interpreter, found, None):
+            if (
+                isinstance(found, Definition)
+                and not setup.match(found.name)
+                and _takes_tensors(interpreter, found, None)
+            ):
                 yield f"{found.module.name}:{found.qualname}"
             elif isinstance(found, ClassDefinition):
                 runs = found.methods.get(RUN)

@@ -15,7 +15,7 @@ from graphlint.static.regions.targets import telling
 from graphlint.targets import Target, call_mistake
 
 LISTED = 4  # classes that are named one by one; more of them are grouped by how they are called
-MAX_PATTERNS = 6  # more groups than these have nothing in common that would speak for them
+SHARE = 10  # a group that is less than one in so many says nothing of what is called
 
 
 def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapping[str, int]) -> tuple[Target, ...]:
@@ -35,9 +35,13 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
             continue
         call = ".".join(hole.names)
         key = (at, call if not call_mistake(call) else None)
-        fitting = [one for one in candidates.fitting(hole) if _has_its_name(interpreter, one[0].module)]
+        fitting = [
+            (cls, method)
+            for cls, method in candidates.fitting(hole)
+            if _has_its_name(interpreter, cls.module) and (_is_public(cls) or at.startswith(f"{cls.module.name}:"))
+        ]
         runs = tuple(_patterns(_told(hole, fitting, whole, interpreter.lexicon.modules), fitting))
-        if 0 < len(runs) <= MAX_PATTERNS:
+        if runs:
             found.setdefault(key, Target(at, runs, key[1]))
     return tuple(found.values())
 
@@ -77,7 +81,7 @@ def _patterns(chosen: list[tuple[ClassDefinition, str]], fitting: list[tuple[Cla
     for pattern, _ in sorted(groups.items(), key=lambda group: (-group[1], -len(group[0]))):
         meant = {entry for entry in known if is_named(entry, pattern)}
         new = meant & left
-        if len(new) > 1 and len(meant & entries) * 2 > len(meant):
+        if len(new) > 1 and len(new) * SHARE >= len(entries) and len(meant & entries) * 2 > len(meant):
             yield pattern
             left -= new
     if len(left) == len(entries):
@@ -93,6 +97,10 @@ def _endings(name: str) -> Iterator[str]:
 def _has_its_name(interpreter: Interpreter, module: Module) -> bool:
     """Whether the name of a module is that of no other file, which a target would stand for."""
     return interpreter.project.module(module.name) is module
+
+
+def _is_public(cls: ClassDefinition) -> bool:
+    return not cls.name.startswith("_")
 
 
 def _entry(cls: ClassDefinition, method: str) -> str:
