@@ -277,9 +277,7 @@ class Batch:
     def __init__(self):
         self.last = None
 
-def step(x, batch: Batch):
-    batch.last = x * 2
-    return x
+{step}
 
 def capture(given: Batch):
     batch, x = {batch}, torch.zeros(4, device="cuda")
@@ -292,12 +290,24 @@ def look(batch: Batch):
 """
 
 
+_FUNCTION = "def step(x, batch: Batch):\n    batch.last = x * 2\n    return x"
+_STATIC = """class Steps:
+    @staticmethod
+    def run(batch: Batch, x):
+        batch.last = x * 2
+        return x
+
+def step(x, batch):
+    return Steps.run(batch, x)"""
+
+
+@pytest.mark.parametrize("step", [_FUNCTION, _STATIC], ids=["a function", "a static method"])
 @pytest.mark.parametrize(("batch", "is_told"), [("given", False), ("Batch()", True)])
 def test_what_is_kept_in_an_object_that_nothing_was_seen_to_make_is_a_hint(
-    tmp_path: Path, batch: str, is_told: bool
+    tmp_path: Path, batch: str, is_told: bool, step: str
 ) -> None:
     """It may be one for this run; what is made in front of a region and returned outlives it."""
-    found = analyse(tmp_path, _LENT.format(batch=batch)).shown
+    found = analyse(tmp_path, _LENT.format(batch=batch, step=step)).shown
     assert is_told is ("GL501" in {code for _, _, code in found})
 
 

@@ -51,6 +51,12 @@ class Function(Value):
         """Whether it is defined inside another one, as a part of which it counts."""
         return "<locals>" in self.qualname
 
+    @property
+    def receiver(self) -> str | None:
+        """The parameter that stands for the object whose method this is, or for its class."""
+        is_static = any(isinstance(one, ir.Name) and one.id == "staticmethod" for one in self.code.decorators)
+        return self.code.parameters[0].name if self.owner and self.code.parameters and not is_static else None
+
     def line_of(self, node: ir.Node) -> int:
         """The line that a node begins on."""
         return self.first_line + node.pos[0]

@@ -58,8 +58,7 @@ def is_handed(node: ir.Expr, frame: Frame) -> bool:
         root = root.func if isinstance(root, ir.Call) else root.value
     if not isinstance(root, ir.Name) or root is node or root.id not in frame.env or frame.regions:
         return False
-    parameters = frame.function.code.parameters
-    return not (frame.function.owner is not None and parameters and parameters[0].name == root.id)
+    return root.id != frame.function.receiver
 
 
 def is_written_number(node: object) -> bool:
