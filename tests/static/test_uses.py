@@ -28,6 +28,18 @@ USES = {
             heads_t = torch.tensor([heads])
             return x
         """,
+    "an item that is handed on as a number": """
+        import torch.distributed as dist
+        def send(x, target):
+            dist.isend(x, target)
+        def keep(x, row):
+            return x + row
+        def step(x, ranks, rows):
+            row = rows[1]
+            target = ranks[0]
+            send(x, target)
+            return keep(x, row)[: rows[2]]  # expect: GL304
+        """,
     "a size and the end of a slice": """
         def step(x, width, count):
             return x.reshape(-1, width)[:count]

@@ -87,7 +87,9 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
         return True
     if _is_measured(evaluator, parts, name):
         return True
-    handed = [pair for part in parts if isinstance(part, ir.Call) for pair in _handed(evaluator, part, name, function)]
+    calls = [part for part in parts if isinstance(part, ir.Call)]
+    held = (name, *_items(function.code, name))
+    handed = [pair for call in calls for one in held for pair in _handed(evaluator, call, one, function)]
     return any(
         _is_promised_plain(evaluator, callee, taken)
         if taken.annotation is not None
@@ -150,6 +152,13 @@ def _named_once(code: ir.Code) -> Iterator[tuple[str, ir.Expr]]:
     ]
     times = Counter(name for name, _ in given)
     yield from ((name, made) for name, made in given if times[name] == 1 and isinstance(made, (ir.Name, ir.Display)))
+
+
+def _items(code: ir.Code, name: str) -> Iterator[str]:
+    """The local names that are given an item of another one: `left = ranks[rank - 1]`."""
+    for one in assignments_in(code):
+        if isinstance(one.value, ir.Subscript) and _is(one.value.value, name):
+            yield from (target.id for target in one.targets if isinstance(target, ir.Name))
 
 
 def _treats_as_plain(
