@@ -58,12 +58,14 @@ class InputFreed(Event):
     """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more.
 
     Where `by` is a name, the region called that with nothing, and nobody holds it: what it read may be gone with it.
-    `given_at` is where a function that reads what its caller has made is given for it.
+    `given_at` is where a function that reads what its caller has made is given for it. If it `is_given_up`, the program
+    has deleted the last name of it, or given that something else.
     """
 
     line: int
     by: str = ""
     given_at: str | None = None
+    is_given_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)

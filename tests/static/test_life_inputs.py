@@ -694,3 +694,30 @@ def test_an_input_that_is_made_like_data_and_filled_after_its_capture_alone(
     """A cached function gives the same graph again, and what is called with any number of tensors has some."""
     analysis = analyse(tmp_path, WRAPPED.format(made=made, later=later))
     assert analysis.expected == analysis.shown
+
+
+TABLE = """
+import torch
+
+class Lookup:
+    def __init__(self, table):
+        self.table = table
+        self.rows = torch.zeros(4, dtype=torch.long, device="cuda")
+        self.scores = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            {read}
+
+    def run(self, rows):
+        {body}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize("read", ["self.y = self.table[self.rows]", "self.y = self.scores[self.rows] * 2"])
+@pytest.mark.parametrize("body", ["self.rows = rows.cuda()  # expect: GL508", "self.rows.copy_(rows)"])
+def test_a_tensor_that_a_graph_indexes_with_is_one_of_its_inputs(tmp_path: Path, read: str, body: str) -> None:
+    """It is read on the device, as what it picks from is; and what it picks is a tensor of its own."""
+    analysis = analyse(tmp_path, TABLE.format(read=read, body=body))
+    assert analysis.expected == analysis.shown

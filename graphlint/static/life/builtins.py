@@ -89,7 +89,7 @@ class Builtins(Captures):
             case "bool" if isinstance(first, Container):
                 return Symbol()  # whether it is empty, whatever it holds
             case "len":
-                return len(first.values()) if isinstance(first, Container) and not first.is_open else Symbol()
+                return _length(first)
             case "super":
                 return self._super(frame, place)
             case "getattr" if isinstance(given.get(1), str):
@@ -241,3 +241,10 @@ class Builtins(Captures):
             case _:
                 return Symbol()
         return None
+
+
+def _length(value: Object) -> Object:
+    """How long a container is, or a tensor, if that is known."""
+    if isinstance(value, Container) and not value.is_open:
+        return len(value.values())
+    return value.sizes[0] if isinstance(value, Tensor) and value.sizes else Symbol()

@@ -31,6 +31,7 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    things_in,
 )
 from graphlint.static.life.questions import identity
 from graphlint.static.syntax import ir
@@ -81,6 +82,7 @@ class Calls(Builtins):
                 key = (callee.function.code, *(one if isinstance(one, PLAIN) else None for one in given.all()))
                 if key not in self.cached:  # what nobody knows is what it was: requests are alike
                     self.cached[key] = self.run(callee, given, node, frame)
+                    self.ledger.escaped.update(things_in(self.cached[key]))  # the cache holds it
                 return self.cached[key]
             case Closure():
                 return self.run(callee, given, node, frame)

@@ -106,7 +106,7 @@ class Inputs(Listener):
             if (
                 known is None
                 or not is_tensor(known)
-                or known.root not in capture.reads
+                or not (known.root in capture.reads or capture.in_part.get(known.root))
                 or known.root.made_in is not None
             ):
                 continue  # what another graph computes goes by the name of the latest one
@@ -152,12 +152,12 @@ class Inputs(Listener):
                 continue
             if any(goes_to_the_end(write) or write.target in capture.views for write in writes):
                 continue
-            cut = next(((one, end) for one in writes if (end := end_of(one.target, one.place)) is not None), None)
-            if cut is None or any(_has_tail(write, cut[1].spelt) for write in writes):
+            cuts = [(one, end) for one in writes if (end := end_of(one.target, one.place)) is not None]
+            if not cuts or any(_has_tail(write, cuts[0][1].spelt) for write in writes):
                 continue
-            if self._ends_there(capture, root, cut[1]):
+            if any(self._ends_there(capture, root, end) for _, end in cuts):
                 continue
-            write, (bound, number, _) = cut
+            write, (bound, number, _) = cut = cuts[0]
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)

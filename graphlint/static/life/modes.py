@@ -24,7 +24,7 @@ class Modes(Listener):
     cast: set[Capture] = field(default_factory=set)  # captures with autocast around or in them
     training: dict[Thing, bool] = field(default_factory=dict)
     captured: dict[Thing, dict[Capture, bool]] = field(default_factory=dict)  # the mode of modules in captures
-    switched: dict[Capture, tuple[Place, Thing]] = field(default_factory=dict)
+    switched: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)  # modules in another mode than theirs
     inferred: dict[Thing, Place] = field(default_factory=dict)  # tensors made in inference mode, and its place
     beside: dict[Thing, list[Place]] = field(default_factory=dict)  # calls of what was captured
     told: set[Capture] = field(default_factory=set)
@@ -52,8 +52,7 @@ class Modes(Listener):
         if where is not None and capture not in self.cast and capture not in self.told:
             self.told.add(capture)
             self.tell(ModeIgnored("autocast"), where, capture)
-        if capture in self.switched:
-            switch, module = self.switched.pop(capture)
+        for module, switch in self.switched.pop(capture, {}).items():
             if self._depends_on_mode(module):
                 self.tell(ModeIgnored("training"), switch, capture)
 
@@ -70,9 +69,9 @@ class Modes(Listener):
                 self.training[module] = mode
                 for capture, known in self.captured.get(module, {}).items():
                     if known is mode:
-                        self.switched.pop(capture, None)
+                        self.switched.get(capture, {}).pop(module, None)
                     elif capture in self.ledger.latest.values():
-                        self.switched[capture] = call.place, module
+                        self.switched.setdefault(capture, {})[module] = call.place
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         capture = self.ledger.capture

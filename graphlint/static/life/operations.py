@@ -32,6 +32,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.questions import identity, read_in
 from graphlint.static.life.record import Call
+from graphlint.static.life.tensors import sizes_asked
 from graphlint.static.syntax import ir
 
 _HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
@@ -136,8 +137,7 @@ class Operations(Expressions):
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
         if returns == "factory":
             made.place = self._device(given.keywords.get("device"))
-            sizes = given.positional[0] if given.positional else None
-            made.sizes = tuple(sizes.elements if isinstance(sizes, Container) else given.positional)
+            made.sizes = sizes_asked(self.interpreter.catalogue.find(name), given)
             made.pinned = given.keywords.get("pin_memory") is True
             made.is_leaf = given.keywords.get("requires_grad") is True
         return made
@@ -363,23 +363,23 @@ class Operations(Expressions):
                     thing.state["frozen"] = given.get(0, "requires_grad") is False
         if name in ("float", "half", "bfloat16", "double"):
             self.ledger.trained(owner, "to", given, place)
-            return owner
-        if name in ("requires_grad_", "type", "apply"):
-            return owner
-        return self.unknown_call(owner, given, node, frame)
+        elif name not in ("requires_grad_", "type", "apply"):
+            return self.unknown_call(owner, given, node, frame)
+        return owner
 
     @abstractmethod
     def set_attribute(self, owner: Object, name: str, value: Object, place: Place) -> None: ...
 
-    def delete(self, owner: Object, name: str) -> None:
+    def delete(self, owner: Object, name: str, place: Place) -> None:
         """`del owner.name`."""
         if isinstance(owner, Thing):
-            owner.attributes.pop(name, None)
+            self.ledger.deleted(owner, name, owner.attributes.pop(name, None), place)
 
-    def delete_item(self, owner: Object, index: Object) -> None:
+    def delete_item(self, owner: Object, index: Object, place: Place) -> None:
         """`del owner[index]`."""
         if isinstance(owner, Container):
-            owner.keyed.pop(identity(index), None)
+            _, before = owner.keyed.pop(identity(index), (None, None))
+            self.ledger.deleted(owner, str(index), before, place)
 
     @abstractmethod
     def call_entry(

@@ -120,9 +120,10 @@ class Outputs(Listener):
     # Kept
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        capture = self._written_by(value)
-        if capture is not None and capture.replays:
-            self.collections.append((capture, container, value, place, tuple(self.ledger.loops)))
+        for thing in tensors_in(value):
+            capture = self._written_by(thing)
+            if capture is not None and capture.replays:
+                self.collections.append((capture, container, thing, place, tuple(self.ledger.loops)))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         """Forget a container that nothing leads to any more."""
@@ -158,7 +159,7 @@ class Outputs(Listener):
         for kept in [one for one in self.collections if one[0] is capture]:
             _, container, value, place, loops = kept
             is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and self._is_alive(container))
-            if is_repeated and any(held is value for held in container.values()):
+            if is_repeated and any(held is value for held in tensors_in(container)):
                 self.tell(OutputKept("collected", True), self._returned_at(value) or place, capture)
             self.collections.remove(kept)
 

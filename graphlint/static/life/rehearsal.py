@@ -27,6 +27,7 @@ from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
+from graphlint.static.life.holders import Holders
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
@@ -147,6 +148,7 @@ class Rehearsal:
         streams = Streams(self._tell, life)
         for listener in (
             Inputs(self._tell, life["unfilled"]),
+            Holders(self._tell),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained),
