@@ -20,6 +20,14 @@ class StaleReplay(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StaleResult(Event):
+    """The graph reads a tensor that was computed before it, in `line`, and `filled` writes to what that came from."""
+
+    line: int
+    filled: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartialFill(Event):
     """An input is filled up to a `bound` that may be another one each time, and the rest is of an earlier request.
 

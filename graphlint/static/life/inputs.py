@@ -215,7 +215,7 @@ class Inputs(Listener):
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             read = capture.reads.get(root)
-            where = _place_in(owner, read) if read is not None else None
+            where = place_in(owner, read) if read is not None else None
             names = (_of_call(root, owner) if where is read else ()) or _made_anew(root, owner, later)
             is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
             if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
@@ -303,7 +303,7 @@ def _made_anew(root: Thing, owner: Frame, later: Frame) -> tuple[str, ...]:
     )
 
 
-def _place_in(owner: Frame, where: Place) -> Place | None:
+def place_in(owner: Frame, where: Place) -> Place | None:
     """The place in the function that captures from which something was read: what it calls may have done that."""
     if where.function.code is owner.function.code:
         return where

@@ -21,6 +21,7 @@ from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
 from graphlint.static.life.declared import declared, on_default
+from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -139,6 +140,11 @@ class Rehearsal:
         """The functions that graph callables, their backward pass too."""
         return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
 
+    def _is_shaped(self, name: str) -> bool:
+        """Whether an operation takes nothing but the shape of what it is given."""
+        operation = self.interpreter.catalogue.find(name)
+        return operation is not None and operation.returns in ("factory", "like")
+
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
@@ -149,6 +155,7 @@ class Rehearsal:
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Holders(self._tell),
+            Derived(self._tell, self._is_shaped, life["training"]),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained),
