@@ -37,6 +37,7 @@ from graphlint.events.around import (
     RepeatedState,
     StaleReplay,
     StaleResult,
+    StateBorn,
 )
 from graphlint.events.host_state import (
     CaptureBranch,
@@ -181,6 +182,7 @@ __all__ = [
     "StaleMemo",
     "StaleReplay",
     "StaleResult",
+    "StateBorn",
     "StateWrite",
     "Tensor",
     "Truth",

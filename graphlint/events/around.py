@@ -50,6 +50,13 @@ class PartialFill(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StateBorn(Event):
+    """What is called in the region keeps `state` from its first call on, or a `cache` does, and this is the first."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
 class InputReplaced(Event):
     """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
 

@@ -42,7 +42,10 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "prepares", "replays", "schedulers", "sweeps",
     ),
 }  # fmt: skip
-SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "compiled", "factories")
+SECTIONS = (
+    "dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "starting", "compiled",
+    "factories",
+)  # fmt: skip
 ROWS: Mapping[str, type] = {"compiled": bool, "numbers": float}
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
 DATA = ("copied", "shared")
@@ -70,6 +73,7 @@ class Lexicon:
         self.numbers: Mapping[str, float] = sections["numbers"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
         self.presets: Mapping[str, str] = sections["presets"]
+        self.starting: Mapping[str, str] = sections["starting"]
         self.compiled: Mapping[str, bool] = sections["compiled"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
         self.tensors, self.modules, self.unknown, self.life, self.libraries, self.statuses = (

@@ -17,6 +17,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
@@ -155,6 +156,7 @@ class Rehearsal:
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Holders(self._tell),
+            Births(self._tell, self.interpreter.lexicon.starting, life["training"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
