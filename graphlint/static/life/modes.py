@@ -28,6 +28,9 @@ class Modes(Listener):
     inferred: dict[Thing, Place] = field(default_factory=dict)  # tensors made in inference mode, and its place
     beside: dict[Thing, list[Place]] = field(default_factory=dict)  # calls of what was captured
     told: set[Capture] = field(default_factory=set)
+    casting: set[Call] = field(default_factory=set)  # autocasts that have cast weights, and keep them
+    cached: dict[Capture, tuple[Call, Place]] = field(default_factory=dict)  # captures that began in one of these
+    has_stepped: bool = False  # whether an optimizer has stepped
 
     def surrounded(self, manager: Object, place: Place) -> None:
         call = self.ledger.origin(manager)
@@ -46,9 +49,13 @@ class Modes(Listener):
     def began(self, capture: Capture) -> None:
         if self._around("autocast") is not None:
             self.cast.add(capture)
+        for _, call, place in self.managers:
+            if call in self.casting:
+                self.cached.setdefault(capture, (call, place))
 
     def replayed(self, capture: Capture, place: Place) -> None:
         where = self._around("autocast")
+        self._tell_cached(capture)
         if where is not None and capture not in self.cast and capture not in self.told:
             self.told.add(capture)
             self.tell(ModeIgnored("autocast"), where, capture)
@@ -56,9 +63,20 @@ class Modes(Listener):
             if self._depends_on_mode(module):
                 self.tell(ModeIgnored("training"), switch, capture)
 
+    def _tell_cached(self, capture: Capture) -> None:
+        """Tell of weights that were cast before the region, and that are gone with their autocast, or change."""
+        call, place = self.cached.pop(capture, (None, None))
+        if call is not None and place is not None:
+            is_over = all(one is not call for _, one, _ in self.managers)
+            if is_over or self.has_stepped:
+                self.tell(ModeIgnored("casts"), place, capture)
+            else:
+                self.cached[capture] = call, place
+
     # Modules
 
     def answered(self, call: Call) -> None:
+        self.has_stepped = self.has_stepped or (isinstance(call.owner, Made) and call.last == "step")
         if isinstance(call.result, Tensor):
             where = self._around("inference_mode")
             if where is not None:
@@ -77,7 +95,10 @@ class Modes(Listener):
         capture = self.ledger.capture
         if capture is not None:
             self.captured.setdefault(module, {})[capture] = self.training.get(module, True)
-        elif module in self.captured and self._bypasses(place):
+            return
+        if isinstance(module, (Made, Instance)) and module.state.get("frozen") is not True:
+            self.casting |= {call for _, call, _ in self.managers if _caches(call)}
+        if module in self.captured and self._bypasses(place):
             self.beside.setdefault(module, []).append(place)
 
     def _bypasses(self, place: Place) -> bool:
@@ -119,3 +140,9 @@ def _replays(code: ir.Code, replays: frozenset[str]) -> bool:
     """Whether a function launches a graph on one of its ways."""
     calls = (part for part in walk(code.body) if isinstance(part, ir.Call))
     return any(isinstance(call.func, ir.Attribute) and call.func.attr in replays for call in calls)
+
+
+def _caches(call: Call) -> bool:
+    """Whether it is an autocast that keeps the weights that it casts."""
+    switches = [call.given.keywords.get(name) for name in ("enabled", "cache_enabled")]
+    return call.last == "autocast" and False not in switches
