@@ -23,6 +23,7 @@ is: `Tensor.sure` says it of the place of a tensor.
 from __future__ import annotations
 
 from graphlint.events.around import (
+    CopySpread,
     GradientDropped,
     GradientFound,
     GraphCollected,
@@ -129,6 +130,7 @@ __all__ = [
     "Confidence",
     "Const",
     "ContractBroken",
+    "CopySpread",
     "DeviceName",
     "EagerBeside",
     "Event",

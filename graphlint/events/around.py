@@ -57,6 +57,17 @@ class StateBorn(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CopySpread(Event):
+    """Data with a single row is copied over several rows that the graph reads.
+
+    It may be the last batch `of_loader`, which has the rows that are `left` over, or nobody knows how many.
+    """
+
+    of_loader: bool = False
+    left: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
 class InputReplaced(Event):
     """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
 

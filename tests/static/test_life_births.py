@@ -62,7 +62,9 @@ def test_the_first_call_is_the_captured_one(
     assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL702", "GL501")]
 
 
-@pytest.mark.parametrize(("restored", "mark"), [("optimizer.load_state_dict(saved)", ""), ("pass", "  # expect: GL702")])
+@pytest.mark.parametrize(
+    ("restored", "mark"), [("optimizer.load_state_dict(saved)", ""), ("pass", "  # expect: GL702")]
+)
 def test_state_that_is_loaded_is_there(tmp_path: Path, restored: str, mark: str) -> None:
     """It is that of an earlier run."""
     program = SCRIPT.format(net=LINEAR, optimizer=ADAM, work=f"optimizer.step(){mark}", before=restored)

@@ -21,6 +21,7 @@ from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
+from graphlint.static.life.copies import Copies
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
@@ -156,6 +157,7 @@ class Rehearsal:
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Holders(self._tell),
+            Copies(self._tell, life["loaders"], life["casting"]),
             Births(self._tell, self.interpreter.lexicon.starting, life["training"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Outputs(self._tell, replays),
