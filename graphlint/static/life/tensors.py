@@ -22,6 +22,13 @@ def sizes_asked(operation: Operation | None, given: Arguments) -> tuple[Object, 
     return tuple(given.positional)
 
 
+def several(view: Tensor) -> Container:
+    """A tuple of views."""
+    view.is_part = True
+    views: list[Object] = [view, Tensor(view.made, base=view.base, is_part=True)]
+    return Container(view.made, view.made_in, kind="tuple", elements=views)
+
+
 def modules_in(value: Object) -> list[Thing]:
     """A module and those that it holds."""
     return [one for one in things_in(value) if isinstance(one, Made) or (isinstance(one, Instance) and one.is_module)]
