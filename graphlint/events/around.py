@@ -98,11 +98,12 @@ class InputFreed(Event):
 class OutputRead(Event):
     """An output of a graph is read, or given to the caller, and the graph has not been replayed yet.
 
-    `is_known` says whether it is known to be a tensor.
+    `is_known` says whether it is known to be a tensor. If it `is_input`, what reads it is the replay of another graph.
     """
 
     is_known: bool
     is_returned: bool = False
+    is_input: bool = False
 
 
 @dataclass(frozen=True, slots=True)

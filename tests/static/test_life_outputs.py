@@ -864,3 +864,37 @@ def test_a_tuple_of_outputs_is_kept_over_the_next_replay(tmp_path: Path, given: 
     """What holds an output keeps it as well as a name does."""
     expected, shown = of(tmp_path, SEVERAL.format(given=given, kept=kept), "GL510")
     assert expected == shown
+
+
+STAGES = """
+import torch
+
+class Stages:
+    def __init__(self, net):
+        self.x = torch.zeros(4, device="cuda")
+        self.graphs, self.outputs = [], []
+        y = self.x
+        for _ in range(3):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = y * 2
+            self.graphs.append(graph)
+            self.outputs.append(y)
+
+    def run(self, x):
+        self.x.copy_(x)
+        for graph in {order}:
+            graph.replay(){mark}
+        return self.outputs[2].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "mark"),
+    [("reversed(self.graphs)", "  # expect: GL509"), ("self.graphs", "")],
+    ids=["the other way round", "as they were captured"],
+)
+def test_a_graph_is_replayed_behind_those_whose_outputs_it_reads(tmp_path: Path, order: str, mark: str) -> None:
+    """It is their reader as much as any other."""
+    expected, shown = of(tmp_path, STAGES.format(order=order, mark=mark), "GL509")
+    assert expected == shown

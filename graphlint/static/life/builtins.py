@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.life.captures import Captures
@@ -156,7 +157,9 @@ class Builtins(Captures):
 
     def _copied(self, kind: str, value: Object, place: Place) -> Object:
         if isinstance(value, range):
-            value = Container(kind="list", elements=list(value[:MAX_ROUNDS]))
+            value = Container(elements=list((value[::-1] if kind == "reversed" else value)[:MAX_ROUNDS]))
+        elif isinstance(value, Container) and kind == "reversed":
+            value = replace(value, elements=value.elements[::-1], keyed=dict([*value.keyed.items()][::-1]))
         if isinstance(value, Container):
             kind = kind if kind in ("tuple", "set", "dict") else "list"
             elements = [key for key, _ in value.keyed.values()] if value.kind == "dict" else list(value.elements)

@@ -153,6 +153,7 @@ class Outputs(Listener):
         self._overwritten(capture)
         self._repeated(capture, place)
         self._lost(capture)
+        self._unfed(capture, place)
 
     def _overwritten(self, capture: Capture) -> None:
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
@@ -167,6 +168,13 @@ class Outputs(Listener):
         """Whether a function that runs, or its object, leads to a container: a dict that a call gave may be gone."""
         held = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
         return any(one is container for value in held for one in things_in(value))
+
+    def _unfed(self, capture: Capture, place: Place) -> None:
+        """Tell of a graph that is replayed before another one whose output it reads, and that has a later turn."""
+        read = {root.made_in for root in capture.reads} if not capture.replays else set()
+        for source in self.ledger.latest.values():
+            if source in read and self._is_empty(source) and source.graph not in self.ledger.escaped:
+                self.tell(OutputRead(is_known=True, is_input=True), place, capture)
 
     # State
 
