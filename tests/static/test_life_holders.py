@@ -123,3 +123,94 @@ def test_a_workspace_that_a_graph_fills_in_part_and_reads_grows(tmp_path: Path, 
     """What the graph has not written is read out of the old memory."""
     analysis = analyse(tmp_path, WORKSPACE.format(read=read, mark=mark))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+STAGES = """
+import torch
+
+class Stages:
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+        self.x = torch.zeros(4, device="cuda")
+        self.one, self.two = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.one):
+            self.features = self.x * 2
+        with torch.cuda.graph(self.two):
+            self.scores = self.features + 1{mark}
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.one.replay()
+        self.two.replay()
+        return self.scores.clone()
+
+    def swap(self, first):
+        {body}
+        self.two.replay()
+        return self.scores.clone()
+
+stages = Stages(None, None)
+stages.run(torch.ones(4))
+stages.swap(None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "mark"),
+    [
+        ("del self.one, self.features", "  # expect: GL507"),
+        ("self.one = self.features = None", "  # expect: GL507"),
+        ("del self.one", ""),
+        ("del self.features", ""),
+    ],
+    ids=["both deleted", "both emptied", "the graph alone", "the output alone"],
+)
+def test_an_output_that_another_graph_reads_goes_with_its_graph(tmp_path: Path, body: str, mark: str) -> None:
+    """A graph keeps its pool, and a tensor its block: one of them is enough."""
+    analysis = analyse(tmp_path, STAGES.format(body=body, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL509")]
+
+
+MODEL = """
+import torch
+
+class Server:
+    def __init__(self, model):
+        self.model = model
+        self.x = torch.zeros(2, 8, device="cuda")
+        self.model(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x)
+
+    def swap(self, model):
+        {body}
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+def main(x):
+    server = Server(torch.nn.Linear(8, 2).cuda())
+    server.run(x)
+    server.swap(torch.nn.Linear(8, 2).cuda())
+    return server.run(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.model = model  # expect: GL508",
+        "self.model.load_state_dict(model.state_dict())",
+        "self.model = torch.nn.Sequential(self.model, model)",
+        "self.old, self.model = self.model, model",
+        "self.draft = model",
+    ],
+    ids=["another model", "its weights", "what holds the old one", "the old one is kept", "another name"],
+)
+def test_a_model_that_was_captured_gives_way_to_another_one(tmp_path: Path, body: str) -> None:
+    """The graph goes on with the weights of the old one."""
+    analysis = analyse(tmp_path, MODEL.format(body=body))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graphlint.rule import CopySpread
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Frame, Made, Object, Tensor, Thing
+from graphlint.static.life.objects import Frame, Made, Object, Tensor, Thing, things_in
 from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -32,7 +32,8 @@ class Copies(Listener):
             if root not in capture.reads:
                 continue
             value = write.values[0]
-            if isinstance(root, Tensor) and root is write.target and _is_spread(value, root):
+            is_sure = not any(root in things_in(one) for one in self.ledger.guessed)
+            if isinstance(root, Tensor) and root is write.target and is_sure and _is_spread(value, root):
                 self.tell(CopySpread(), write.place, capture)
             elif (left := self._left_over(value)) != 0 and not any(map(_asks_for_size, self.ledger.frames)):
                 self.tell(CopySpread(of_loader=True, left=left), write.place, capture)

@@ -14,6 +14,7 @@ from graphlint.static.life.objects import (
     MAX_REACH,
     Capture,
     Instance,
+    Made,
     Object,
     Place,
     Tensor,
@@ -33,14 +34,15 @@ class Holders(Listener):
     """What no longer lies behind a name: the owner of the name, the name, what it held, and where it was given up."""
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        if value is None or isinstance(value, Instance):
+        if value is None or isinstance(value, (Instance, Made)):
             self.deleted(owner, name, before, place)
 
     def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:
         behind = [*things_in(before)]
         for capture in self.ledger.latest.values() if len(behind) < MAX_REACH else ():
             for root in {one.root for one in behind}:
-                if root in capture.reads and isinstance(root, Tensor) and root.made_in is None:
+                is_read = root in capture.reads and isinstance(root, Tensor)
+                if (is_read or root in capture.modules) and root.made_in is None:
                     self.released.setdefault(capture, {})[root] = owner, name, before, place
 
     def replayed(self, capture: Capture, place: Place) -> None:
@@ -54,7 +56,11 @@ class Holders(Listener):
             if root in held or root in self.ledger.escaped or root.made is None or is_tensor(again):
                 continue
             attribute = next((one for holder, one in capture.paths if holder is before), "")
-            if attribute and is_tensor(now := held_by(again, attribute)):
+            if root in capture.modules and again is not None:
+                self.tell(InputReplaced(name, capture.region.line, is_known=True), where, capture)
+            elif root in capture.modules:
+                continue
+            elif attribute and is_tensor(now := held_by(again, attribute)):
                 is_known = isinstance(now, Tensor)
                 self.tell(InputReplaced(f"{name}.{attribute}", capture.region.line, is_known), where, capture)
             else:

@@ -323,6 +323,7 @@ class Ledger:
                 listener.rebound(owner, name, before, value, place)
 
     def deleted(self, owner: Thing | Frame, name: str, before: Object, place: Place) -> None:
+        self.dropped(before, place)
         if self.capture is None and before is not None:
             for listener in self.hearing(Listener.deleted):
                 listener.deleted(owner, name, before, place)
@@ -364,7 +365,6 @@ class Ledger:
             listener.returned(value, place, frame)
 
     def ran_module(self, module: Thing, given: Iterable[Object], place: Place) -> None:
-        """A module is called."""
         self.read(list(given), place)
         if self.capture is not None:
             self.capture.modules.setdefault(module, place)

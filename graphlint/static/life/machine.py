@@ -104,9 +104,7 @@ class Machine(Calls):
             match target:
                 case ir.Name():
                     scope = self.scope_of(target.id, frame)
-                    dropped = scope.env.pop(target.id, None)
-                    self.ledger.dropped(dropped, place)
-                    self.ledger.deleted(scope, target.id, dropped, place)
+                    self.ledger.deleted(scope, target.id, scope.env.pop(target.id, None), place)
                 case ir.Attribute():
                     self.delete(self.eval(target.value, frame), target.attr, place)
                 case ir.Subscript():

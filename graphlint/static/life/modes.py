@@ -88,7 +88,7 @@ class Modes(Listener):
                 for capture, known in self.captured.get(module, {}).items():
                     if known is mode:
                         self.switched.get(capture, {}).pop(module, None)
-                    elif capture in self.ledger.latest.values():
+                    elif capture in self.ledger.latest.values() and not _goes_back(call, mode, capture):
                         self.switched.setdefault(capture, {})[module] = call.place
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
@@ -140,6 +140,11 @@ def _replays(code: ir.Code, replays: frozenset[str]) -> bool:
     """Whether a function launches a graph on one of its ways."""
     calls = (part for part in walk(code.body) if isinstance(part, ir.Call))
     return any(isinstance(call.func, ir.Attribute) and call.func.attr in replays for call in calls)
+
+
+def _goes_back(call: Call, mode: bool, capture: Capture) -> bool:
+    """Whether what captured in inference goes back to training, as it does for a graph that is to infer."""
+    return mode and call.place.function.code is capture.place.function.code
 
 
 def _caches(call: Call) -> bool:

@@ -39,6 +39,8 @@ class Outputs(Listener):
     empty: dict[tuple[Thing, str, int], tuple[Thing, Place, Capture]] = field(default_factory=dict)
     """Reads of outputs before a replay, by what was read and where."""
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
+    unfed: dict[Capture, list[tuple[Capture, Place, Frame | None]]] = field(default_factory=dict)
+    """Graphs that were replayed before this one, whose output they read: where, and in which call."""
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
@@ -126,7 +128,9 @@ class Outputs(Listener):
                 self.collections.append((capture, container, thing, place, tuple(self.ledger.loops)))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        """Forget a container that nothing leads to any more."""
+        """Forget a container that nothing leads to any more; note a graph of which that may be so."""
+        if value is None:
+            self.ledger.dropped(before, place)
         if any(container is before for _, container, *_ in self.collections):
             held = (one for frame in self.ledger.frames for value in frame.env.values() for one in things_in(value))
             if all(one is not before for one in held):
@@ -170,11 +174,15 @@ class Outputs(Listener):
         return any(one is container for value in held for one in things_in(value))
 
     def _unfed(self, capture: Capture, place: Place) -> None:
-        """Tell of a graph that is replayed before another one whose output it reads, and that has a later turn."""
+        """Tell of a graph that is replayed before another one whose output it reads, in one and the same call."""
+        entry = next((frame for frame in reversed(self.ledger.frames) if frame.is_entry), None)
+        for reader, where, known in self.unfed.pop(capture, ()):
+            if known is entry:
+                self.tell(OutputRead(is_known=True, is_input=True), where, reader)
         read = {root.made_in for root in capture.reads} if not capture.replays else set()
         for source in self.ledger.latest.values():
-            if source in read and self._is_empty(source) and source.graph not in self.ledger.escaped:
-                self.tell(OutputRead(is_known=True, is_input=True), place, capture)
+            if source in read and self._is_empty(source):
+                self.unfed.setdefault(source, []).append((capture, place, entry))
 
     # State
 
