@@ -181,7 +181,8 @@ class Outputs(Listener):
                 self.tell(OutputRead(is_known=True, is_input=True), where, reader)
         read = {root.made_in for root in capture.reads} if not capture.replays else set()
         for source in self.ledger.latest.values():
-            if source in read and self._is_empty(source):
+            is_earlier = source.ended is not None and source.ended < capture.began  # and not in its capture
+            if source in read and is_earlier and self._is_empty(source):
                 self.unfed.setdefault(source, []).append((capture, place, entry))
 
     # State
