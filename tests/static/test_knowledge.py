@@ -291,6 +291,23 @@ PROGRAMS = {
                 with torch.cuda.graph(torch.cuda.CUDAGraph()):
                     self.step(x)
         """,
+    "what a class keeps outlives the region": """
+        import torch
+        class Rotary:
+            tables = {}
+            last = None
+            def table(self, n):
+                if n not in Rotary.tables:
+                    Rotary.tables[n] = torch.arange(n, device="cuda")  # expect: GL501
+                Rotary.last = torch.ones(n, device="cuda")  # expect: GL501
+                return Rotary.tables[n]
+        def capture():
+            rotary = Rotary()
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                found = {}
+                found[4] = rotary.table(4)
+            return rotary.table(8)
+        """,
     "a list in a table grows": """
         import torch
         RESULTS = {"loss": []}

@@ -696,6 +696,40 @@ def test_an_input_that_is_made_like_data_and_filled_after_its_capture_alone(
     assert analysis.expected == analysis.shown
 
 
+UPDATED = """
+import torch
+
+def build(net, x):
+    held = {{"x": x.clone(), "mask": torch.ones(4, 1, device="cuda")}}
+    net(held["x"])
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = net(held["x"]) * held["mask"]
+
+    def run(x, mask):
+        held["x"].copy_(x)
+        {body}
+        graph.replay()
+        return y.clone()
+    return run
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "held.update(mask=mask.cuda())  # expect: GL508",
+        "held.update(dict(mask=mask.cuda()))  # expect: GL508",
+        'held["mask"].copy_(mask)',
+        "held.update(other=mask)",
+    ],
+)
+def test_a_table_of_inputs_is_updated(tmp_path: Path, body: str) -> None:
+    """What it gives for a name is another tensor then."""
+    analysis = analyse(tmp_path, UPDATED.format(body=body))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
 TABLE = """
 import torch
 

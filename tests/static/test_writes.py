@@ -128,6 +128,13 @@ PAIRS = {
         frame=_OBJECT.replace("graph = ", "step.value = False\ngraph = "),
         after="step.value = True\ngraph.replay()\n",
     ),
+    "a branch that returns": Pair(
+        "GL402",
+        "STAGE = 'warm'\ndef step(x):\n    if STAGE == 'warm':  # wrong\n        return x\n    return x.relu()\n",
+        "def step(x):\n    return x.relu()\n",
+        frame=_FUNCTION,
+        after="for n in range(3):\n    STAGE = 'hot' if n > 1 else 'warm'\n    graph.replay()\n",
+    ),
     "a branch with a step of an optimizer": Pair(
         "GL402",
         state("if self.value % 4 == 0:  # wrong\n            self.optimizer.step()", more=_OPTIMIZER),

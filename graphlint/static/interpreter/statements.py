@@ -125,13 +125,15 @@ class Statements:
             outcome = frame.known[node.test] = None  # it holds once
         self.interpreter.traces.branched(node, outcome, frame)
         frame.tests.append(node.test)
-        work = self.interpreter.traces.work
+        work, before = self.interpreter.traces.work, frame.assumed
         goes_on = self._branches(node, outcome, frame)
         frame.tests.pop()
         leaves = any(block and isinstance(block[-1], (ir.Return, ir.Jump)) for block in (node.body, node.orelse))
         is_skipped = outcome is not None and (node.orelse or (not outcome and self._computes(node.body)))
         if self.interpreter.traces.work > work or leaves or is_skipped:
+            behind, frame.assumed = frame.assumed, before  # it is asked whichever way is taken
             self.interpreter.used("branch", node.test, TRUE, frame)
+            frame.assumed = behind
         return goes_on
 
     def _computes(self, block: ir.Block) -> bool:

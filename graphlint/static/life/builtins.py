@@ -216,8 +216,11 @@ class Builtins(Captures):
             case "extend" | "update":
                 held = first if isinstance(first, Container) else None
                 owner.take(held.elements if held is not None and owner.kind != "dict" else ())
-                owner.keyed |= held.keyed if held is not None else {}
-                owner.keyed |= {identity(key): (key, value) for key, value in given.keywords.items()}
+                given_keys = {identity(key): (key, value) for key, value in given.keywords.items()}
+                for key, (name, value) in {**(held.keyed if held is not None else {}), **given_keys}.items():
+                    _, before = owner.keyed.get(key, (None, None))
+                    owner.keyed[key] = name, value
+                    self.ledger.bound(owner, str(name), before, value, place)
                 owner.is_open = owner.is_open or held is None
             case "clear":
                 owner.elements.clear()
