@@ -8,5 +8,5 @@ from graphlint.rule import Confidence, Hit, StateBorn
 
 
 def detect(event: StateBorn) -> Iterator[Hit]:
-    if event.of == "state":
+    if not event.in_cache:
         yield Hit(Confidence.HIGH)

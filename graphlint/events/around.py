@@ -51,9 +51,9 @@ class PartialFill(Event):
 
 @dataclass(frozen=True, slots=True)
 class StateBorn(Event):
-    """What is called in the region keeps `state` from its first call on, or a `cache` does, and this is the first."""
+    """What is called in the region, or a cache, keeps state from its first call on, and this is the first."""
 
-    of: str
+    in_cache: bool
 
 
 @dataclass(frozen=True, slots=True)

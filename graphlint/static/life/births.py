@@ -26,7 +26,7 @@ class Births(Listener):
         if call.name == CACHED:
             capture = self.ledger.capture
             if capture is not None and any(one.root.made_in is capture for one in things_in(call.result)):
-                self._born("cache", call.place)
+                self._born(call.place, in_cache=True)
         elif isinstance(call.owner, Made):
             if call.last in self.restoring:
                 self.started.add(call.owner)
@@ -42,10 +42,10 @@ class Births(Listener):
             return
         self.started.add(owner)
         if owner not in self.ledger.escaped:
-            self._born("state", place)
+            self._born(place)
 
-    def _born(self, of: str, place: Place) -> None:
+    def _born(self, place: Place, in_cache: bool = False) -> None:
         """Tell of it where all that ran before is known."""
         capture = self.ledger.capture
         if capture is not None and self.ledger.is_whole and not self.ledger.decided and not self.ledger.is_cut:
-            self.tell(StateBorn(of), place, capture)
+            self.tell(StateBorn(in_cache), place, capture)
