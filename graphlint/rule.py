@@ -23,6 +23,7 @@ is: `Tensor.sure` says it of the place of a tensor.
 from __future__ import annotations
 
 from graphlint.events.around import (
+    CopySpread,
     GradientDropped,
     GradientFound,
     GraphCollected,
@@ -36,6 +37,8 @@ from graphlint.events.around import (
     Recapture,
     RepeatedState,
     StaleReplay,
+    StaleResult,
+    StateBorn,
 )
 from graphlint.events.host_state import (
     CaptureBranch,
@@ -127,6 +130,7 @@ __all__ = [
     "Confidence",
     "Const",
     "ContractBroken",
+    "CopySpread",
     "DeviceName",
     "EagerBeside",
     "Event",
@@ -179,6 +183,8 @@ __all__ = [
     "SharedPool",
     "StaleMemo",
     "StaleReplay",
+    "StaleResult",
+    "StateBorn",
     "StateWrite",
     "Tensor",
     "Truth",

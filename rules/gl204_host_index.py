@@ -67,7 +67,7 @@ def _written(event: ItemWrite, container: Tensor) -> Iterator[Hit]:
     through = event.through
     if through:
         sure = min(container.sure, *(index.sure for index in through))
-        if any(index.dtype is None for index in through):  # it may be a mask: `masked_fill` takes the number along
+        if len(through) == 1 and through[0].dtype is None:  # it may be a mask: `masked_fill` takes the number along
             sure = min(sure, Confidence.LOW)
         message = "`{operation} = ...` writes a host value through an index, which uploads it"
         yield Hit(sure, message, "use `index_fill_`")

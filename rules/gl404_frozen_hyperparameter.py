@@ -12,7 +12,5 @@ _MAX_PLACES = 3
 def detect(event: OptimizerStep) -> Iterator[Hit]:
     names = " and ".join(f"`{name}`" for name in event.changed)
     places = " and ".join(event.written[:_MAX_PLACES])
-    message = (
-        f"`{{operation}}` takes {names} as a number, and {places} changes it: every replay keeps that of the capture"
-    )
+    message = f"`{{operation}}` takes {names} by value, and {places} changes it: every replay keeps that of the capture"
     yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)

@@ -9,10 +9,12 @@ from graphlint.rule import CaptureBranch, Confidence, Hit, ModeIgnored
 _MAX_NAMES = 3
 _SAID = {
     "autocast": "`{operation}` changes what eager code computes; the graph was captured and replays without it",
+    "casts": "`{operation}` keeps the weights that it cast before the region, and the graph reads those for good",
     "training": "`{operation}` switches the mode of a module that a graph was captured with: replay keeps the other",
 }
 _HELP = {
     "autocast": "capture under `torch.autocast(..., cache_enabled=False)`",
+    "casts": "pass `cache_enabled=False`, or enter it in the region alone",
     "training": "capture one graph for each mode",
 }
 

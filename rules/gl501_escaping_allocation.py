@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, StateWrite, fresh_tensor
+from graphlint.rule import Confidence, Hit, StateBorn, StateWrite, fresh_tensor
 
 
-def detect(event: StateWrite) -> Iterator[Hit]:
+def detect(event: StateWrite | StateBorn) -> Iterator[Hit]:
+    if isinstance(event, StateBorn):
+        if event.in_cache:
+            said = "`{operation}` keeps a tensor in a cache that was empty, and its memory belongs to the graph"
+            yield Hit(Confidence.HIGH, said, "call it once before the region")
+        return
     fresh = fresh_tensor(event.value)
     if fresh is not None and not event.enlarges:
         yield Hit(Confidence.LOW if event.is_passed_on else fresh.sure)

@@ -19,5 +19,9 @@ def detect(event: InputFreed | GraphDropped) -> Iterator[Hit]:
             sure, said = Confidence.MEDIUM, f"{said}: some of them are made for the call at {event.given_at}"
         yield Hit(sure, said, "keep what the region reads beside the graph")
         return
+    if event.is_given_up:
+        said = f"`{{operation}}` gives up a tensor of line {event.line}, and replay reads its memory still"
+        yield Hit(Confidence.HIGH, said)
+        return
     said = f"`{{operation}}` reads a tensor of line {event.line} that nobody holds once this function is over"
     yield Hit(Confidence.HIGH, said + ", and replay reads its memory still")

@@ -8,7 +8,10 @@ from graphlint.rule import Confidence, Hit, OutputRead
 
 
 def detect(event: OutputRead) -> Iterator[Hit]:
-    if event.is_returned:
+    if event.is_input:
+        said = "`{operation}` replays a graph that reads an output of another one, which has not been replayed yet"
+        yield Hit(Confidence.HIGH, said, "replay graphs in the order in which one reads what the other computes")
+    elif event.is_returned:
         yield Hit(Confidence.LOW)  # a capture with data of its own gives back what nobody reads
     else:
         yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM)

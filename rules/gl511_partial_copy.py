@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, PartialFill
+from graphlint.rule import Confidence, CopySpread, Hit, PartialFill
 
 
-def detect(event: PartialFill) -> Iterator[Hit]:
+def detect(event: PartialFill | CopySpread) -> Iterator[Hit]:
+    if isinstance(event, CopySpread):
+        yield _spread(event)
+        return
     if event.is_unfilled:
         how = f"filled up to `{event.bound}` only" if event.bound else "not filled before the capture"
         said = f"`{{operation}}` is {how}, and the graph reads all of it"
@@ -22,3 +25,12 @@ def detect(event: PartialFill) -> Iterator[Hit]:
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"
     is_harmless = event.is_told or event.is_by_row or (event.is_output_cut and not event.others_reset)
     yield Hit(Confidence.LOW if is_harmless and not event.is_rest_left else Confidence.MEDIUM, said)
+
+
+def _spread(event: CopySpread) -> Hit:
+    if not event.of_loader:
+        said = "`{operation}` spreads a single row over all that the graph reads"
+        return Hit(Confidence.HIGH, said, "check that the shapes are the same")
+    size = "may be" if event.left is None else "is"
+    said = f"`{{operation}}` copies the last batch as well, which {size} smaller: `copy_` spreads a single row over all"
+    return Hit(Confidence.MEDIUM, said, "pass `drop_last=True`, or run the last batch without the graph")

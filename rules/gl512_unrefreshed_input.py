@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, ContractBroken, Hit, StaleReplay
+from graphlint.rule import Confidence, ContractBroken, Hit, StaleReplay, StaleResult
 
 
-def detect(event: StaleReplay | ContractBroken) -> Iterator[Hit]:
+def detect(event: StaleReplay | StaleResult | ContractBroken) -> Iterator[Hit]:
+    if isinstance(event, StaleResult):
+        said = f"`{{operation}}` reads what line {event.line} computed before the capture out of "
+        yield Hit(
+            Confidence.MEDIUM,
+            f"{said}what `{event.filled}` fills later",
+            "compute it in the region, or anew in place before each replay",
+        )
+        return
     if isinstance(event, ContractBroken):
         if event.demand == "prepare":
             said = f"`{{operation}}` computes with the `{event.name}` of the last request: none was made since"

@@ -20,6 +20,14 @@ class StaleReplay(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StaleResult(Event):
+    """The graph reads a tensor that was computed before it, in `line`, and `filled` writes to what that came from."""
+
+    line: int
+    filled: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartialFill(Event):
     """An input is filled up to a `bound` that may be another one each time, and the rest is of an earlier request.
 
@@ -42,6 +50,24 @@ class PartialFill(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StateBorn(Event):
+    """What is called in the region, or a cache, keeps state from its first call on, and this is the first."""
+
+    in_cache: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopySpread(Event):
+    """Data with a single row is copied over several rows that the graph reads.
+
+    It may be the last batch `of_loader`, which has the rows that are `left` over, or nobody knows how many.
+    """
+
+    of_loader: bool = False
+    left: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
 class InputReplaced(Event):
     """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
 
@@ -58,23 +84,26 @@ class InputFreed(Event):
     """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more.
 
     Where `by` is a name, the region called that with nothing, and nobody holds it: what it read may be gone with it.
-    `given_at` is where a function that reads what its caller has made is given for it.
+    `given_at` is where a function that reads what its caller has made is given for it. If it `is_given_up`, the program
+    has deleted the last name of it, or given that something else.
     """
 
     line: int
     by: str = ""
     given_at: str | None = None
+    is_given_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRead(Event):
     """An output of a graph is read, or given to the caller, and the graph has not been replayed yet.
 
-    `is_known` says whether it is known to be a tensor.
+    `is_known` says whether it is known to be a tensor. If it `is_input`, what reads it is the replay of another graph.
     """
 
     is_known: bool
     is_returned: bool = False
+    is_input: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,10 @@ class SettingLeft(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModeIgnored(Event):
-    """A mode that replay does not see: `autocast` around it, or `training` that was switched since the capture."""
+    """A mode that replay does not see: `autocast` around it, or `training` that was switched since the capture.
+
+    `casts` are those of weights that autocast made before the region and keeps to its end, while replays come later.
+    """
 
     of: str
 

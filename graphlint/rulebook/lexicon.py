@@ -32,9 +32,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods", "counts"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "modal", "ordering", "product",
-        "replays", "selecting", "settings", "states", "streams", "telling", "training", "transform", "unfilled",
-        "uploads",
+        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "loaders", "modal", "ordering",
+        "product", "replays", "selecting", "settings", "states", "streams", "telling", "training", "transform",
+        "unfilled", "uploads",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
@@ -42,7 +42,10 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "prepares", "replays", "schedulers", "sweeps",
     ),
 }  # fmt: skip
-SECTIONS = ("dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "compiled", "factories")
+SECTIONS = (
+    "dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "starting", "compiled",
+    "factories",
+)  # fmt: skip
 ROWS: Mapping[str, type] = {"compiled": bool, "numbers": float}
 FACTORY: Mapping[str, type] = {"rank": int, "dtype": str, "data": str, "pinned": bool}
 DATA = ("copied", "shared")
@@ -70,6 +73,7 @@ class Lexicon:
         self.numbers: Mapping[str, float] = sections["numbers"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
         self.presets: Mapping[str, str] = sections["presets"]
+        self.starting: Mapping[str, str] = sections["starting"]
         self.compiled: Mapping[str, bool] = sections["compiled"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
         self.tensors, self.modules, self.unknown, self.life, self.libraries, self.statuses = (

@@ -152,3 +152,26 @@ def test_what_is_kept_in_an_object_of_the_capture_alone_is_hardly_missed(
     """But where something has the object when the capture is over."""
     found = analyse(tmp_path, DROPPED.format(made=made, given=given, behind=behind)).shown
     assert ("GL501" in {code for _, _, code in found}) is is_told
+
+
+def test_an_object_of_a_script_outlives_its_capture(tmp_path: Path) -> None:
+    """The names of a file are there to its end."""
+    program = """
+        import torch
+
+        class Cell:
+            def __init__(self):
+                self.state = torch.zeros(4, device="cuda")
+            def __call__(self, x):
+                self.state = self.state + x  # expect: GL501
+                return self.state
+
+        cell, x = Cell(), torch.zeros(4, device="cuda")
+        cell(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = cell(x)
+        graph.replay()
+        """
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL501"]

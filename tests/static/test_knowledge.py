@@ -70,6 +70,18 @@ IN_REGION = {
         x[mask, 0] = 0.0
         x[mask, positions] = 0.0  # expect: GL305
         """,
+    "one mask takes a number along, and two tensors of an index do not": """
+        rows = torch.stack([unknown, unknown])[0]
+        y = x.view(2, 2)
+        y[rows] = 1.0
+        y[rows, rows] = 1.0  # expect: GL204
+        """,
+    "an array that NumPy makes lies on the host": """
+        import numpy as np
+        order = np.random.permutation(4)  # expect: GL403
+        y = x[order]  # expect: GL204
+        return y, x[np.arange(2)], x[:2]  # expect: GL204
+        """,
     "one element written from the host is uploaded, whether from a number or a tensor": """
         scalar = torch.tensor(0.5)
         x[0] = scalar  # expect: GL204
@@ -278,6 +290,39 @@ PROGRAMS = {
                 x = torch.ones(8, device="cuda")
                 with torch.cuda.graph(torch.cuda.CUDAGraph()):
                     self.step(x)
+        """,
+    "what a class keeps outlives the region": """
+        import torch
+        class Rotary:
+            tables = {}
+            last = None
+            def table(self, n):
+                if n not in Rotary.tables:
+                    Rotary.tables[n] = torch.arange(n, device="cuda")  # expect: GL501
+                Rotary.last = torch.ones(n, device="cuda")  # expect: GL501
+                return Rotary.tables[n]
+        def capture():
+            rotary = Rotary()
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                found = {}
+                found[4] = rotary.table(4)
+            return rotary.table(8)
+        """,
+    "a list in a table grows": """
+        import torch
+        RESULTS = {"loss": []}
+        def keep(name, value):
+            RESULTS[name].append(value)  # expect: GL505
+        def step(x):
+            y = x * 2
+            keep("loss", y)
+            found = {"loss": []}
+            found["loss"].append(y)
+            return found
+        def capture():
+            x = torch.ones(8, device="cuda")
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x)
         """,
     "a branch of `torch.where` that may be None is given": """
         import torch

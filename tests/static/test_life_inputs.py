@@ -694,3 +694,64 @@ def test_an_input_that_is_made_like_data_and_filled_after_its_capture_alone(
     """A cached function gives the same graph again, and what is called with any number of tensors has some."""
     analysis = analyse(tmp_path, WRAPPED.format(made=made, later=later))
     assert analysis.expected == analysis.shown
+
+
+UPDATED = """
+import torch
+
+def build(net, x):
+    held = {{"x": x.clone(), "mask": torch.ones(4, 1, device="cuda")}}
+    net(held["x"])
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = net(held["x"]) * held["mask"]
+
+    def run(x, mask):
+        held["x"].copy_(x)
+        {body}
+        graph.replay()
+        return y.clone()
+    return run
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "held.update(mask=mask.cuda())  # expect: GL508",
+        "held.update(dict(mask=mask.cuda()))  # expect: GL508",
+        'held["mask"].copy_(mask)',
+        "held.update(other=mask)",
+    ],
+)
+def test_a_table_of_inputs_is_updated(tmp_path: Path, body: str) -> None:
+    """What it gives for a name is another tensor then."""
+    analysis = analyse(tmp_path, UPDATED.format(body=body))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+TABLE = """
+import torch
+
+class Lookup:
+    def __init__(self, table):
+        self.table = table
+        self.rows = torch.zeros(4, dtype=torch.long, device="cuda")
+        self.scores = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            {read}
+
+    def run(self, rows):
+        {body}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize("read", ["self.y = self.table[self.rows]", "self.y = self.scores[self.rows] * 2"])
+@pytest.mark.parametrize("body", ["self.rows = rows.cuda()  # expect: GL508", "self.rows.copy_(rows)"])
+def test_a_tensor_that_a_graph_indexes_with_is_one_of_its_inputs(tmp_path: Path, read: str, body: str) -> None:
+    """It is read on the device, as what it picks from is; and what it picks is a tensor of its own."""
+    analysis = analyse(tmp_path, TABLE.format(read=read, body=body))
+    assert analysis.expected == analysis.shown

@@ -816,3 +816,85 @@ def test_a_buffer_that_only_a_graph_fills_is_empty_before_its_replay(
     """A capture computes nothing, also where it writes to what was there before."""
     expected, shown = of(tmp_path, BUFFER.format(warm=warm, behind=behind, mark=mark), "GL509")
     assert expected == shown
+
+
+SEVERAL = """
+import torch
+
+class Model:
+    def __init__(self, net):
+        self.net = net
+        self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.features = self.x * 2
+            self.scores = self.features + 1
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        {given}
+
+def main(net, batches):
+    model = Model(net)
+    {kept}
+"""
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "return [model.run(batch) for batch in batches]",
+        "found = []\n    for batch in batches:\n        found.append(model.run(batch))\n    return found",
+        "a, b = model.run(batches[0])\n    c, d = model.run(batches[1])\n    return a + b + c + d",
+    ],
+    ids=["comprehension", "list", "names"],
+)
+@pytest.mark.parametrize(
+    "given",
+    [
+        "return self.features, self.scores  # expect: GL510",
+        "return self.features.clone(), self.scores  # expect: GL510",
+        "return self.features.clone(), self.scores.clone()",
+    ],
+    ids=["both", "one of them", "copies"],
+)
+def test_a_tuple_of_outputs_is_kept_over_the_next_replay(tmp_path: Path, given: str, kept: str) -> None:
+    """What holds an output keeps it as well as a name does."""
+    expected, shown = of(tmp_path, SEVERAL.format(given=given, kept=kept), "GL510")
+    assert expected == shown
+
+
+STAGES = """
+import torch
+
+class Stages:
+    def __init__(self, net):
+        self.x = torch.zeros(4, device="cuda")
+        self.graphs, self.outputs = [], []
+        y = self.x
+        for _ in range(3):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = y * 2
+            self.graphs.append(graph)
+            self.outputs.append(y)
+
+    def run(self, x):
+        self.x.copy_(x)
+        for graph in {order}:
+            graph.replay(){mark}
+        return self.outputs[2].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "mark"),
+    [("reversed(self.graphs)", "  # expect: GL509"), ("self.graphs", "")],
+    ids=["the other way round", "as they were captured"],
+)
+def test_a_graph_is_replayed_behind_those_whose_outputs_it_reads(tmp_path: Path, order: str, mark: str) -> None:
+    """It is their reader as much as any other."""
+    expected, shown = of(tmp_path, STAGES.format(order=order, mark=mark), "GL509")
+    assert expected == shown

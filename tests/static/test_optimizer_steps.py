@@ -288,3 +288,45 @@ def test_a_schedule_of_something_else_changes_none(tmp_path: Path, made: str, be
     """It has such a name, and never sees an optimizer."""
     found = analyse(tmp_path, HEAD + SCHEDULED.format(made=made, before=before, mark=""))
     assert found.found == found.expected
+
+
+RATE = """
+import torch
+
+class Loop:
+    def __init__(self, net):
+        self.net = net
+        self.rate = torch.tensor(0.01{where})
+        self.optimizer = torch.optim.Adam(net.parameters(), lr=self.rate, capturable=True)
+        {made}
+
+    def step(self):
+        self.net(torch.ones(4, device="cuda")).sum().backward()
+        self.optimizer.step(){mark}
+
+    def train(self):
+        self.step()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.step()
+        for epoch in range(4):
+            {change}
+            graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "change"),
+    [
+        ("self.schedule = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, 0.9)", "self.schedule.step()"),
+        ("pass", "self.rate.mul_(0.9)"),
+        ("pass", "for group in self.optimizer.param_groups:\n                group['lr'].fill_(0.1 ** epoch)"),
+    ],
+    ids=["by a schedule", "by its name", "in its group"],
+)
+@pytest.mark.parametrize("where", ["", ', device="cuda"'], ids=["host", "device"])
+def test_a_rate_in_a_tensor_is_read_where_it_lies(tmp_path: Path, where: str, made: str, change: str) -> None:
+    """One on the host is read at capture, and one on the device by each replay."""
+    mark = "" if where else "  # expect: GL404"
+    analysis = analyse(tmp_path, RATE.format(where=where, made=made, change=change, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL404"]

@@ -60,6 +60,7 @@ def state(read: str, first: str = "2", more: str = "") -> str:
 """
 
 
+_OPTIMIZER = "        self.optimizer = torch.optim.Adam([self.weight], capturable=True)\n"
 _SET = "for n in range(3):\n    step.value = n + 1\n    graph.replay()\n"
 _FILL = "for n in range(3):\n    step.value.fill_(n)\n    graph.replay()\n"
 _METHOD = "    def turn(self, value):\n        self.value = value\n"
@@ -119,6 +120,26 @@ PAIRS = {
         state("return x * 2 if self.value else x + 1", "True"),
         after="step.value = False\ngraph.replay()\n",
         instead="graph.replay()\n",
+    ),
+    "a branch that capture does not take": Pair(
+        "GL402",
+        state("if self.value:  # wrong\n            x = x.relu()\n        return x @ self.weight", "True"),
+        state("if self.value:\n            print('on')\n        return x @ self.weight", "True"),
+        frame=_OBJECT.replace("graph = ", "step.value = False\ngraph = "),
+        after="step.value = True\ngraph.replay()\n",
+    ),
+    "a branch that returns": Pair(
+        "GL402",
+        "STAGE = 'warm'\ndef step(x):\n    if STAGE == 'warm':  # wrong\n        return x\n    return x.relu()\n",
+        "def step(x):\n    return x.relu()\n",
+        frame=_FUNCTION,
+        after="for n in range(3):\n    STAGE = 'hot' if n > 1 else 'warm'\n    graph.replay()\n",
+    ),
+    "a branch with a step of an optimizer": Pair(
+        "GL402",
+        state("if self.value % 4 == 0:  # wrong\n            self.optimizer.step()", more=_OPTIMIZER),
+        state("self.optimizer.step()", more=_OPTIMIZER),
+        after=_SET,
     ),
     "a value that passes through a name": Pair(
         "GL402",

@@ -96,6 +96,7 @@ class Assignment:
                         self._settle(member, target.attr, value, frame)
                 case Class(), _:
                     self.interpreter.classes.patch(member.definition, target.attr, value)
+                    self._keep(target, value, frame)
                 case Tensor(), ir.Attribute(value=ir.Name(id=name), attr="data"):
                     frame.env[name] = value
                 case Tensor(), ir.Attribute(value=ir.Attribute() as holder, attr="data"):
@@ -195,7 +196,8 @@ class Assignment:
         if isinstance(node, ir.Attribute):
             is_new = not frame.regions and growth.is_replaced(node, frame.function.code)
             return not is_new and any(
-                isinstance(m, Instance) and not m.in_region for m in members(self.interpreter.eval(node.value, frame))
+                isinstance(m, Class) or (isinstance(m, Instance) and not m.in_region)
+                for m in members(self.interpreter.eval(node.value, frame))
             )
         return isinstance(node, ir.Name) and node.id not in frame.env and frame.in_region
 

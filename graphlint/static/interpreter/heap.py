@@ -15,7 +15,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, parts_with, rebound_in, stores
 from graphlint.static.interpreter.escapes import may_escape
 from graphlint.static.interpreter.modes import Modes
-from graphlint.static.interpreter.names import loosened
+from graphlint.static.interpreter.names import MODULE_CODE, loosened
 from graphlint.static.interpreter.recent import Recent
 from graphlint.static.models import results
 from graphlint.static.syntax import ir
@@ -231,9 +231,12 @@ class Heap:
             self.versions[instance] = self.versions.get(instance, 0) + 1
 
     def is_dropped(self, instance: Instance) -> bool:
-        """Whether a function has made an object for its capture, and drops it then, and no other object has it."""
+        """Whether a function has made an object for its capture, and drops it then, and no other object has it.
+
+        A script drops nothing.
+        """
         call, code = self.recent.made.get(instance) or (None, None)
-        if call is None or code is None or may_escape(call, code):
+        if call is None or code is None or code is MODULE_CODE or may_escape(call, code):
             return False
         openers = (place.function.code for place in self.interpreter.traces.openers.values())
         if "captur" not in code.name and not any(opener is code for opener in openers):

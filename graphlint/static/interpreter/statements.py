@@ -10,6 +10,7 @@ from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption, Assumpti
 from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode
 from graphlint.static.interpreter import choices, narrowing
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 from graphlint.values import (
     NONE,
     TRUE,
@@ -124,13 +125,27 @@ class Statements:
             outcome = frame.known[node.test] = None  # it holds once
         self.interpreter.traces.branched(node, outcome, frame)
         frame.tests.append(node.test)
-        work = self.interpreter.traces.work
+        work, before = self.interpreter.traces.work, frame.assumed
         goes_on = self._branches(node, outcome, frame)
         frame.tests.pop()
         leaves = any(block and isinstance(block[-1], (ir.Return, ir.Jump)) for block in (node.body, node.orelse))
-        if self.interpreter.traces.work > work or leaves or (outcome is not None and node.orelse):
+        is_skipped = outcome is not None and (node.orelse or (not outcome and self._computes(node.body)))
+        if self.interpreter.traces.work > work or leaves or is_skipped:
+            behind, frame.assumed = frame.assumed, before  # it is asked whichever way is taken
             self.interpreter.used("branch", node.test, TRUE, frame)
+            frame.assumed = behind
         return goes_on
+
+    def _computes(self, block: ir.Block) -> bool:
+        """Whether a block that is not run calls what tensors have, or multiplies."""
+        methods = self.interpreter.catalogue.method
+        for part in walk(block):
+            match part:
+                case ir.Call(func=ir.Attribute(attr=name)) if methods(name) is not None:
+                    return True
+                case ir.Binary(operator="@" | "*"):
+                    return True
+        return False
 
     def _branches(self, node: ir.If, outcome: bool | None, frame: Frame) -> bool:
         if outcome is not None and not frame.searches:

@@ -33,6 +33,7 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    things_in,
 )
 from graphlint.static.life.questions import (
     Opposite,
@@ -195,18 +196,21 @@ class Access:
 
     def item(self, owner: Object, index: Object, node: ir.Subscript, frame: Frame) -> Object:
         """`owner[index]`."""
+        place = frame.place(node)
         match owner:
             case Container():
                 return self.element_at(owner, index)
+            case Thing() if chosen := [one for one in things_in(index) if isinstance(one, Tensor)]:
+                return self.operated((owner, *chosen), place)  # a copy
             case Tensor():
-                return self.view(owner, frame.place(node), node.index, frame)
+                return self.view(owner, place, node.index, frame)
             case Thing():
                 key = identity(index)
                 if key not in owner.items:
                     owner.items[key] = self.part_of(owner, node, frame)
                 return owner.items[key]
             case Closure():
-                return Made(frame.place(node), self.ledger.capture, cls="<kernel>", state={"kernel": owner})
+                return Made(place, self.ledger.capture, cls="<kernel>", state={"kernel": owner})
             case str() | bytes() if isinstance(index, int):
                 with suppress(IndexError):
                     return owner[index]
@@ -257,6 +261,7 @@ class Access:
                 else:
                     owner.elements.append(value)
             case Tensor():
+                self.ledger.read(held, frame.place(node))
                 self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
             case Thing() if is_sliced(index) or isinstance(value, Tensor):
                 if not is_sliced(index):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.life.captures import Captures
@@ -89,7 +90,7 @@ class Builtins(Captures):
             case "bool" if isinstance(first, Container):
                 return Symbol()  # whether it is empty, whatever it holds
             case "len":
-                return len(first.values()) if isinstance(first, Container) and not first.is_open else Symbol()
+                return _length(first)
             case "super":
                 return self._super(frame, place)
             case "getattr" if isinstance(given.get(1), str):
@@ -156,7 +157,9 @@ class Builtins(Captures):
 
     def _copied(self, kind: str, value: Object, place: Place) -> Object:
         if isinstance(value, range):
-            value = Container(kind="list", elements=list(value[:MAX_ROUNDS]))
+            value = Container(elements=list((value[::-1] if kind == "reversed" else value)[:MAX_ROUNDS]))
+        elif isinstance(value, Container) and kind == "reversed":
+            value = replace(value, elements=value.elements[::-1], keyed=dict([*value.keyed.items()][::-1]))
         if isinstance(value, Container):
             kind = kind if kind in ("tuple", "set", "dict") else "list"
             elements = [key for key, _ in value.keyed.values()] if value.kind == "dict" else list(value.elements)
@@ -213,8 +216,11 @@ class Builtins(Captures):
             case "extend" | "update":
                 held = first if isinstance(first, Container) else None
                 owner.take(held.elements if held is not None and owner.kind != "dict" else ())
-                owner.keyed |= held.keyed if held is not None else {}
-                owner.keyed |= {identity(key): (key, value) for key, value in given.keywords.items()}
+                given_keys = {identity(key): (key, value) for key, value in given.keywords.items()}
+                for key, (name, value) in {**(held.keyed if held is not None else {}), **given_keys}.items():
+                    _, before = owner.keyed.get(key, (None, None))
+                    owner.keyed[key] = name, value
+                    self.ledger.bound(owner, str(name), before, value, place)
                 owner.is_open = owner.is_open or held is None
             case "clear":
                 owner.elements.clear()
@@ -241,3 +247,10 @@ class Builtins(Captures):
             case _:
                 return Symbol()
         return None
+
+
+def _length(value: Object) -> Object:
+    """How long a container is, or a tensor, if that is known."""
+    if isinstance(value, Container) and not value.is_open:
+        return len(value.values())
+    return value.sizes[0] if isinstance(value, Tensor) and value.sizes else Symbol()

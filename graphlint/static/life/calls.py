@@ -13,6 +13,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.domain.program import Instance as Promised
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
+from graphlint.static.life.births import CACHED
 from graphlint.static.life.builtins import Builtins
 from graphlint.static.life.frames import Returned
 from graphlint.static.life.hooks import is_hook
@@ -31,8 +32,10 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    things_in,
 )
 from graphlint.static.life.questions import identity
+from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, members
 
@@ -81,6 +84,8 @@ class Calls(Builtins):
                 key = (callee.function.code, *(one if isinstance(one, PLAIN) else None for one in given.all()))
                 if key not in self.cached:  # what nobody knows is what it was: requests are alike
                     self.cached[key] = self.run(callee, given, node, frame)
+                    self.ledger.escaped.update(things_in(self.cached[key]))  # the cache holds it
+                    self.ledger.answered(Call(CACHED, None, given, self.cached[key], frame.place(node)))
                 return self.cached[key]
             case Closure():
                 return self.run(callee, given, node, frame)

@@ -106,7 +106,7 @@ class Inputs(Listener):
             if (
                 known is None
                 or not is_tensor(known)
-                or known.root not in capture.reads
+                or not (known.root in capture.reads or capture.in_part.get(known.root))
                 or known.root.made_in is not None
             ):
                 continue  # what another graph computes goes by the name of the latest one
@@ -152,12 +152,12 @@ class Inputs(Listener):
                 continue
             if any(goes_to_the_end(write) or write.target in capture.views for write in writes):
                 continue
-            cut = next(((one, end) for one in writes if (end := end_of(one.target, one.place)) is not None), None)
-            if cut is None or any(_has_tail(write, cut[1].spelt) for write in writes):
+            cuts = [(one, end) for one in writes if (end := end_of(one.target, one.place)) is not None]
+            if not cuts or any(_has_tail(write, cuts[0][1].spelt) for write in writes):
                 continue
-            if self._ends_there(capture, root, cut[1]):
+            if any(self._ends_there(capture, root, end) for _, end in cuts):
                 continue
-            write, (bound, number, _) = cut
+            write, (bound, number, _) = cut = cuts[0]
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
@@ -215,7 +215,7 @@ class Inputs(Listener):
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             read = capture.reads.get(root)
-            where = _place_in(owner, read) if read is not None else None
+            where = place_in(owner, read) if read is not None else None
             names = (_of_call(root, owner) if where is read else ()) or _made_anew(root, owner, later)
             is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
             if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
@@ -303,7 +303,7 @@ def _made_anew(root: Thing, owner: Frame, later: Frame) -> tuple[str, ...]:
     )
 
 
-def _place_in(owner: Frame, where: Place) -> Place | None:
+def place_in(owner: Frame, where: Place) -> Place | None:
     """The place in the function that captures from which something was read: what it calls may have done that."""
     if where.function.code is owner.function.code:
         return where

@@ -100,6 +100,9 @@ class Listener:
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         """An attribute, a key or a local name is given another value outside of a capture."""
 
+    def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:
+        """An attribute, a key or a local name is deleted outside of a capture."""
+
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         """A function gives a value to its caller."""
 
@@ -319,6 +322,12 @@ class Ledger:
             for listener in self.hearing(Listener.rebound):
                 listener.rebound(owner, name, before, value, place)
 
+    def deleted(self, owner: Thing | Frame, name: str, before: Object, place: Place) -> None:
+        self.dropped(before, place)
+        if self.capture is None and before is not None:
+            for listener in self.hearing(Listener.deleted):
+                listener.deleted(owner, name, before, place)
+
     def through(self, owner: Thing | Frame, name: str, value: Object) -> None:
         """A value is read through an attribute, a key or a local name."""
         for listener in self.hearing(Listener.looked):
@@ -356,7 +365,6 @@ class Ledger:
             listener.returned(value, place, frame)
 
     def ran_module(self, module: Thing, given: Iterable[Object], place: Place) -> None:
-        """A module is called."""
         self.read(list(given), place)
         if self.capture is not None:
             self.capture.modules.setdefault(module, place)
@@ -367,7 +375,6 @@ class Ledger:
         return result
 
     def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
-        """An exception is caught."""
         for listener in self.hearing(Listener.raised):
             listener.raised(frame)
 

@@ -69,8 +69,8 @@ class Machine(Calls):
         value = self.eval(node.value, frame)
         for target in node.targets:
             self.store(target, value, frame, node)
-            if isinstance(node.value, ir.Call) and isinstance(target, ir.Name):
-                self.ledger.named(target.id, value, frame)
+            for name in _names_of(target) if isinstance(node.value, ir.Call) else ():
+                self.ledger.named(name, frame.env.get(name), frame)
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> None:
         before = self.eval(node.target, frame)
@@ -99,15 +99,16 @@ class Machine(Calls):
             raise Raised
 
     def _delete(self, node: ir.Delete, frame: Frame) -> None:
+        place = frame.place(node)
         for target in node.targets:
             match target:
                 case ir.Name():
-                    dropped = self.scope_of(target.id, frame).env.pop(target.id, None)
-                    self.ledger.dropped(dropped, frame.place(node))
+                    scope = self.scope_of(target.id, frame)
+                    self.ledger.deleted(scope, target.id, scope.env.pop(target.id, None), place)
                 case ir.Attribute():
-                    self.delete(self.eval(target.value, frame), target.attr)
+                    self.delete(self.eval(target.value, frame), target.attr, place)
                 case ir.Subscript():
-                    self.delete_item(self.eval(target.value, frame), self.eval(target.index, frame))
+                    self.delete_item(self.eval(target.value, frame), self.eval(target.index, frame), place)
 
     def _if(self, node: ir.If, frame: Frame) -> None:
         self.block(node.body if self.test(node.test, frame, _likely(node)) else node.orelse, frame)
@@ -261,6 +262,12 @@ class Machine(Calls):
             self.ledger.bound(owner, name, before, value, place)
         elif isinstance(owner, Outside):
             self.ledger.configured(f"{owner.name}.{name}", value, place)
+
+
+def _names_of(target: ir.Expr) -> list[str]:
+    """The names that a target, or the parts of it, stand for."""
+    targets = target.elements if isinstance(target, ir.Display) else (target,)
+    return [one.id for one in targets if isinstance(one, ir.Name)]
 
 
 def _likely(node: ir.If) -> bool:

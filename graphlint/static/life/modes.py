@@ -24,10 +24,13 @@ class Modes(Listener):
     cast: set[Capture] = field(default_factory=set)  # captures with autocast around or in them
     training: dict[Thing, bool] = field(default_factory=dict)
     captured: dict[Thing, dict[Capture, bool]] = field(default_factory=dict)  # the mode of modules in captures
-    switched: dict[Capture, tuple[Place, Thing]] = field(default_factory=dict)
+    switched: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)  # modules in another mode than theirs
     inferred: dict[Thing, Place] = field(default_factory=dict)  # tensors made in inference mode, and its place
     beside: dict[Thing, list[Place]] = field(default_factory=dict)  # calls of what was captured
     told: set[Capture] = field(default_factory=set)
+    casting: set[Call] = field(default_factory=set)  # autocasts that have cast weights, and keep them
+    cached: dict[Capture, tuple[Call, Place]] = field(default_factory=dict)  # captures that began in one of these
+    has_stepped: bool = False  # whether an optimizer has stepped
 
     def surrounded(self, manager: Object, place: Place) -> None:
         call = self.ledger.origin(manager)
@@ -46,20 +49,34 @@ class Modes(Listener):
     def began(self, capture: Capture) -> None:
         if self._around("autocast") is not None:
             self.cast.add(capture)
+        for _, call, place in self.managers:
+            if call in self.casting:
+                self.cached.setdefault(capture, (call, place))
 
     def replayed(self, capture: Capture, place: Place) -> None:
         where = self._around("autocast")
+        self._tell_cached(capture)
         if where is not None and capture not in self.cast and capture not in self.told:
             self.told.add(capture)
             self.tell(ModeIgnored("autocast"), where, capture)
-        if capture in self.switched:
-            switch, module = self.switched.pop(capture)
+        for module, switch in self.switched.pop(capture, {}).items():
             if self._depends_on_mode(module):
                 self.tell(ModeIgnored("training"), switch, capture)
+
+    def _tell_cached(self, capture: Capture) -> None:
+        """Tell of weights that were cast before the region, and that are gone with their autocast, or change."""
+        call, place = self.cached.pop(capture, (None, None))
+        if call is not None and place is not None:
+            is_over = all(one is not call for _, one, _ in self.managers)
+            if is_over or self.has_stepped:
+                self.tell(ModeIgnored("casts"), place, capture)
+            else:
+                self.cached[capture] = call, place
 
     # Modules
 
     def answered(self, call: Call) -> None:
+        self.has_stepped = self.has_stepped or (isinstance(call.owner, Made) and call.last == "step")
         if isinstance(call.result, Tensor):
             where = self._around("inference_mode")
             if where is not None:
@@ -70,15 +87,18 @@ class Modes(Listener):
                 self.training[module] = mode
                 for capture, known in self.captured.get(module, {}).items():
                     if known is mode:
-                        self.switched.pop(capture, None)
-                    elif capture in self.ledger.latest.values():
-                        self.switched[capture] = call.place, module
+                        self.switched.get(capture, {}).pop(module, None)
+                    elif capture in self.ledger.latest.values() and not _goes_back(call, mode, capture):
+                        self.switched.setdefault(capture, {})[module] = call.place
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         capture = self.ledger.capture
         if capture is not None:
             self.captured.setdefault(module, {})[capture] = self.training.get(module, True)
-        elif module in self.captured and self._bypasses(place):
+            return
+        if isinstance(module, (Made, Instance)) and module.state.get("frozen") is not True:
+            self.casting |= {call for _, call, _ in self.managers if _caches(call)}
+        if module in self.captured and self._bypasses(place):
             self.beside.setdefault(module, []).append(place)
 
     def _bypasses(self, place: Place) -> bool:
@@ -120,3 +140,14 @@ def _replays(code: ir.Code, replays: frozenset[str]) -> bool:
     """Whether a function launches a graph on one of its ways."""
     calls = (part for part in walk(code.body) if isinstance(part, ir.Call))
     return any(isinstance(call.func, ir.Attribute) and call.func.attr in replays for call in calls)
+
+
+def _goes_back(call: Call, mode: bool, capture: Capture) -> bool:
+    """Whether what captured in inference goes back to training, as it does for a graph that is to infer."""
+    return mode and call.place.function.code is capture.place.function.code
+
+
+def _caches(call: Call) -> bool:
+    """Whether it is an autocast that keeps the weights that it casts."""
+    switches = [call.given.keywords.get(name) for name in ("enabled", "cache_enabled")]
+    return call.last == "autocast" and False not in switches

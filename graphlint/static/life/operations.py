@@ -32,9 +32,11 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.questions import identity, read_in
 from graphlint.static.life.record import Call
+from graphlint.static.life.tensors import several, sizes_asked
 from graphlint.static.syntax import ir
 
-_HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
+_ARRAY = "host-array"
+_HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", _ARRAY})
 
 
 class Operations(Expressions):
@@ -136,8 +138,7 @@ class Operations(Expressions):
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
         if returns == "factory":
             made.place = self._device(given.keywords.get("device"))
-            sizes = given.positional[0] if given.positional else None
-            made.sizes = tuple(sizes.elements if isinstance(sizes, Container) else given.positional)
+            made.sizes = sizes_asked(self.interpreter.catalogue.find(name), given)
             made.pinned = given.keywords.get("pin_memory") is True
             made.is_leaf = given.keywords.get("requires_grad") is True
         return made
@@ -249,15 +250,19 @@ class Operations(Expressions):
         if name in self.interpreter.catalogue.views or name == "view":
             part = ir.Slice(node.mark, (None, node, None)) if name in ("narrow", "select") else None  # type: ignore[arg-type]
             made = self.view(owner, place, part)
-            return made if name not in ("chunk", "split", "unbind") else _several(made)
+            return made if name not in ("chunk", "split", "unbind") else several(made)
         operation = self.interpreter.catalogue.method(name)
-        if operation is None:
+        is_pinned = isinstance(owner.root, Tensor) and owner.root.pinned
+        if is_pinned and operation is not None and operation.returns == _ARRAY:
+            return self.view(owner, place)  # of the same memory
+        if operation is None and not is_pinned:
             return self.unknown_call(owner, given, node, frame)
-        is_host = operation.returns in _HOST_KINDS or operation.returns == "none"
+        is_host = operation is None or operation.returns in _HOST_KINDS or operation.returns == "none"
         self.ledger.read([owner, *values], place, is_sure=not is_host or name in self.interpreter.catalogue.telling)
         if is_host:
             read = place if name in ("item", "tolist") else None
-            return None if operation.returns == "none" else Symbol(frozenset({owner}), read=read)
+            is_none = operation is not None and operation.returns == "none"
+            return None if is_none else Symbol(frozenset({owner}), read=read)
         source = (owner, *(value for value in values if isinstance(value, Thing)))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
 
@@ -363,36 +368,28 @@ class Operations(Expressions):
                     thing.state["frozen"] = given.get(0, "requires_grad") is False
         if name in ("float", "half", "bfloat16", "double"):
             self.ledger.trained(owner, "to", given, place)
-            return owner
-        if name in ("requires_grad_", "type", "apply"):
-            return owner
-        return self.unknown_call(owner, given, node, frame)
+        elif name not in ("requires_grad_", "type", "apply"):
+            return self.unknown_call(owner, given, node, frame)
+        return owner
 
     @abstractmethod
     def set_attribute(self, owner: Object, name: str, value: Object, place: Place) -> None: ...
 
-    def delete(self, owner: Object, name: str) -> None:
+    def delete(self, owner: Object, name: str, place: Place) -> None:
         """`del owner.name`."""
         if isinstance(owner, Thing):
-            owner.attributes.pop(name, None)
+            self.ledger.deleted(owner, name, owner.attributes.pop(name, None), place)
 
-    def delete_item(self, owner: Object, index: Object) -> None:
+    def delete_item(self, owner: Object, index: Object, place: Place) -> None:
         """`del owner[index]`."""
         if isinstance(owner, Container):
-            owner.keyed.pop(identity(index), None)
+            _, before = owner.keyed.pop(identity(index), (None, None))
+            self.ledger.deleted(owner, str(index), before, place)
 
     @abstractmethod
     def call_entry(
         self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
     ) -> Object: ...
-
-
-def _several(view: Tensor) -> Container:
-    """A tuple of views."""
-    view.is_part = True
-    return Container(
-        view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)]
-    )
 
 
 def _is_class(name: str) -> bool:

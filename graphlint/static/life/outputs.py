@@ -39,6 +39,8 @@ class Outputs(Listener):
     empty: dict[tuple[Thing, str, int], tuple[Thing, Place, Capture]] = field(default_factory=dict)
     """Reads of outputs before a replay, by what was read and where."""
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
+    unfed: dict[Capture, list[tuple[Capture, Place, Frame | None]]] = field(default_factory=dict)
+    """Graphs that were replayed before this one, whose output they read: where, and in which call."""
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
@@ -120,12 +122,15 @@ class Outputs(Listener):
     # Kept
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        capture = self._written_by(value)
-        if capture is not None and capture.replays:
-            self.collections.append((capture, container, value, place, tuple(self.ledger.loops)))
+        for thing in tensors_in(value):
+            capture = self._written_by(thing)
+            if capture is not None and capture.replays:
+                self.collections.append((capture, container, thing, place, tuple(self.ledger.loops)))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        """Forget a container that nothing leads to any more."""
+        """Forget a container that nothing leads to any more; note a graph of which that may be so."""
+        if value is None:
+            self.ledger.dropped(before, place)
         if any(container is before for _, container, *_ in self.collections):
             held = (one for frame in self.ledger.frames for value in frame.env.values() for one in things_in(value))
             if all(one is not before for one in held):
@@ -152,13 +157,14 @@ class Outputs(Listener):
         self._overwritten(capture)
         self._repeated(capture, place)
         self._lost(capture)
+        self._unfed(capture, place)
 
     def _overwritten(self, capture: Capture) -> None:
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
         for kept in [one for one in self.collections if one[0] is capture]:
             _, container, value, place, loops = kept
             is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and self._is_alive(container))
-            if is_repeated and any(held is value for held in container.values()):
+            if is_repeated and any(held is value for held in tensors_in(container)):
                 self.tell(OutputKept("collected", True), self._returned_at(value) or place, capture)
             self.collections.remove(kept)
 
@@ -166,6 +172,18 @@ class Outputs(Listener):
         """Whether a function that runs, or its object, leads to a container: a dict that a call gave may be gone."""
         held = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
         return any(one is container for value in held for one in things_in(value))
+
+    def _unfed(self, capture: Capture, place: Place) -> None:
+        """Tell of a graph that is replayed before another one whose output it reads, in one and the same call."""
+        entry = next((frame for frame in reversed(self.ledger.frames) if frame.is_entry), None)
+        for reader, where, known in self.unfed.pop(capture, ()):
+            if known is entry:
+                self.tell(OutputRead(is_known=True, is_input=True), where, reader)
+        read = {root.made_in for root in capture.reads} if not capture.replays else set()
+        for source in self.ledger.latest.values():
+            is_earlier = source.ended is not None and source.ended < capture.began  # and not in its capture
+            if source in read and is_earlier and self._is_empty(source):
+                self.unfed.setdefault(source, []).append((capture, place, entry))
 
     # State
 

@@ -17,16 +17,20 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
+from graphlint.static.life.copies import Copies
 from graphlint.static.life.declared import declared, on_default
+from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
+from graphlint.static.life.holders import Holders
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
@@ -138,6 +142,11 @@ class Rehearsal:
         """The functions that graph callables, their backward pass too."""
         return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
 
+    def _is_shaped(self, name: str) -> bool:
+        """Whether an operation takes nothing but the shape of what it is given."""
+        operation = self.interpreter.catalogue.find(name)
+        return operation is not None and operation.returns in ("factory", "like")
+
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
@@ -147,6 +156,10 @@ class Rehearsal:
         streams = Streams(self._tell, life)
         for listener in (
             Inputs(self._tell, life["unfilled"]),
+            Holders(self._tell),
+            Copies(self._tell, life["loaders"], life["casting"]),
+            Births(self._tell, self.interpreter.lexicon.starting, life["training"]),
+            Derived(self._tell, self._is_shaped, life["training"]),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained),

@@ -5,9 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from graphlint.static.life.objects import Container, Instance, Made, Object, Place, Tensor, Thing, things_in
+from graphlint.rulebook.signatures import Operation
+from graphlint.static.life.objects import Arguments, Container, Instance, Made, Object, Place, Tensor, Thing, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
+
+
+def sizes_asked(operation: Operation | None, given: Arguments) -> tuple[Object, ...] | None:
+    """The sizes of the tensor that an operation is asked to make, if they come first."""
+    first = operation.params[0] if operation is not None and operation.params else None
+    if first is None or first.type != "size" or not given.positional:
+        return None
+    one = given.positional[0]
+    if isinstance(one, Container):
+        return None if one.is_open else tuple(one.elements)
+    return tuple(given.positional)
+
+
+def several(view: Tensor) -> Container:
+    """A tuple of views."""
+    view.is_part = True
+    views: list[Object] = [view, Tensor(view.made, base=view.base, is_part=True)]
+    return Container(view.made, view.made_in, kind="tuple", elements=views)
 
 
 def modules_in(value: Object) -> list[Thing]:

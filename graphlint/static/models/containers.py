@@ -198,7 +198,10 @@ class Containers:
             return
         if self.evaluator.is_hook(frame):
             return
-        if fresh_tensor(added) is not None and self.evaluator.outlives_region(node.func.value, frame):
+        holder = node.func.value
+        while isinstance(holder, ir.Subscript):  # a list in a table
+            holder = holder.value
+        if fresh_tensor(added) is not None and self.evaluator.outlives_region(holder, frame):
             self.evaluator.observe(frame, node, Growth(added))
 
 

@@ -17,6 +17,7 @@ from graphlint.static.writes.stores import Store, stores_in
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
 from graphlint.values import UNKNOWN, Const, ExternalObject, Mapping, Sequence, Tensor, members
+from graphlint.values import Place as Side
 
 _RATE = "lr"
 _SWEPT = "momentum"
@@ -25,11 +26,12 @@ _CYCLES = "cycle_momentum"  # the argument of schedulers that turns it off
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """A value of the groups of an optimizer that something changes: where, and when."""
+    """A value of the groups of an optimizer that something changes: where, and when; `fills` if it is a tensor."""
 
     key: str
     place: str
     when: When
+    fills: bool = False
 
 
 class Steps:
@@ -47,7 +49,7 @@ class Steps:
             own = place.function.module
             homes = self.timing.homes.modules
             modules = dict.fromkeys((own, *homes)) if len(homes) == 1 else [own]
-            changed = [c for module in modules for c in self._changes(module) if not _is_tensor(optimizer, c.key)]
+            changed = [one for module in modules for one in self._changes(module) if _is_missed(one, optimizer)]
             if changed:
                 surest = max(one.when for one in changed)
                 told = [one for one in changed if one.when is surest]
@@ -57,16 +59,18 @@ class Steps:
 
     def _changes(self, module: Module) -> Iterator[_Changed]:
         definitions = [(one, one.segment) for one in module.index.all_functions()]
-        statements = [(None, segment) for segment in module.index.statements]
-        for definition, segment in (*definitions, *statements):
+        parts = [*definitions, *((None, segment) for segment in module.index.statements)]
+        rates = {name for _, segment in parts for name in _given_as_rate(module.source_of(segment))}
+        for definition, segment in parts:
             source, before = module.source_of(segment), segment.first - 1
-            for key, store in _assigned_in(source):
+            filled = (store for store in stores_in(source) if store.name in rates or store.key == _RATE)
+            for key, store in (*_assigned_in(source), *((_RATE, store) for store in filled if _fills(store))):
                 if _switch(store) is not None:  # is set once, and follows no schedule
                     continue
                 spans = tuple((first + before, last + before) for first, last in store.loops)
                 when = self.timing.at(Body(module, definition, store.inner), store.line + before, spans)
                 if when is not When.NEVER:
-                    yield _Changed(key, f"{module.path.name}:{store.line + before}", when)
+                    yield _Changed(key, f"{module.path.name}:{store.line + before}", when, _fills(store))
             for name, call in _calls_in(source):
                 if self.schedules.is_made(name, call, module):
                     place = f"{module.path.name}:{call.lineno + before}"
@@ -105,10 +109,16 @@ def _switch(store: Store) -> bool | None:
     return None
 
 
-def _is_tensor(optimizer: ExternalObject, key: str) -> bool:
-    """Whether an optimizer was given a tensor for a value of its groups, which is changed in place."""
-    given = optimizer.argument(key, 1 if key == _RATE else None)
-    return given is not None and any(isinstance(member, Tensor) for member in members(given))
+def _is_missed(change: _Changed, optimizer: ExternalObject) -> bool:
+    """Whether a captured step does not see a change: it reads numbers and tensors of the host once."""
+    given = optimizer.argument(change.key, 1 if change.key == _RATE else None)
+    tensors = [member for member in members(given) if isinstance(member, Tensor)] if given is not None else []
+    return all(one.place is Side.HOST for one in tensors) if tensors else not change.fills
+
+
+def _fills(store: Store) -> bool:
+    """Whether a tensor is changed in place: `group["lr"].fill_(rate)`."""
+    return store.form.endswith("_")
 
 
 @remembered
@@ -157,6 +167,15 @@ def _calls_in(source: str) -> tuple[tuple[str, ast.Call], ...]:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 found.append((name, node))
     return tuple(found)
+
+
+def _given_as_rate(source: str) -> Iterator[str]:
+    """The last names of what a segment gives as learning rates: `lr=self.rate`."""
+    for _, call in _calls_in(source):
+        for keyword in call.keywords:
+            match keyword.value:
+                case ast.Name(id=name) | ast.Attribute(attr=name) if keyword.arg == _RATE:
+                    yield name
 
 
 def _keeps_momentum(call: ast.Call) -> bool:

@@ -258,6 +258,9 @@ def _kind_of(store: Store) -> str:
         return "number" if _is_number(store.value) else "other"
     if store.form.endswith("_"):
         return "other"  # a tensor is filled, whatever with
+    if isinstance(store.value, ast.IfExp):  # one of two, of one kind
+        kinds = {_kind_of(replace(store, value=value)) for value in (store.value.body, store.value.orelse)}
+        return kinds.pop() if len(kinds) == 1 else "other"
     match store.value:
         case ast.Constant(value=None):
             return "nothing"

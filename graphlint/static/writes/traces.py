@@ -308,8 +308,7 @@ class Traces:
     def changed(self, target: ir.Expr, node: ir.Node, frame: Frame) -> None:
         """A statement of a region makes new state out of what was there, or changes a container."""
         for state in self.states(target, frame):
-            change = Change(state, Place.of(frame, node), is_handed(target, frame))
-            self.changes.setdefault((frame.sink, node), change)
+            self.changes.setdefault((frame.sink, node), Change(state, Place.of(frame, node), is_handed(target, frame)))
 
     def keeps(self, target: ir.Expr, event: StateWrite, frame: Frame) -> None:
         """A region keeps a tensor of its own."""
@@ -387,6 +386,7 @@ class Traces:
             if self.evaluator.lexicon.is_scheduler(receiver.cls):
                 self.schedules.setdefault((frame.sink, node), Place.of(frame, node))
             elif self.evaluator.lexicon.is_optimizer(receiver.cls):
+                self.worked()
                 self.steps.setdefault((frame.sink, node), (receiver, Place.of(frame, node)))
 
     def origins(self, source: Source) -> list[Source]:

@@ -1,0 +1,78 @@
+"""What a graph reads and the program lets go after its capture: a name is deleted, or given something else.
+
+Where one tensor takes the place of another, `inputs` speaks of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+from graphlint.rule import InputFreed, InputReplaced
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import (
+    MAX_REACH,
+    Capture,
+    Instance,
+    Made,
+    Object,
+    Place,
+    Tensor,
+    Thing,
+    held_by,
+    is_tensor,
+    things_in,
+)
+
+
+@dataclass
+class Holders(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    released: dict[Capture, dict[Thing, tuple[object, str, Object, Place]]] = field(default_factory=dict)
+    """What no longer lies behind a name: the owner of the name, the name, what it held, and where it was given up."""
+
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        if value is None or isinstance(value, (Instance, Made)):
+            self.deleted(owner, name, before, place)
+
+    def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:
+        behind = [*things_in(before)]
+        for capture in self.ledger.latest.values() if len(behind) < MAX_REACH else ():
+            for root in {one.root for one in behind}:
+                is_read = root in capture.reads and isinstance(root, Tensor)
+                if (is_read or root in capture.modules) and root.made_in is None:
+                    self.released.setdefault(capture, {})[root] = owner, name, before, place
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        """Tell of what nobody holds by now."""
+        released = self.released.pop(capture, {})
+        held = self._held() if released else None
+        if held is None:
+            return
+        for root, (owner, name, before, where) in released.items():
+            again = held_by(owner, name)
+            if root in held or root in self.ledger.escaped or root.made is None or is_tensor(again):
+                continue
+            attribute = next((one for holder, one in capture.paths if holder is before), "")
+            if root in capture.modules and again is not None:
+                self.tell(InputReplaced(name, capture.region.line, is_known=True), where, capture)
+            elif root in capture.modules:
+                continue
+            elif attribute and is_tensor(now := held_by(again, attribute)):
+                is_known = isinstance(now, Tensor)
+                self.tell(InputReplaced(f"{name}.{attribute}", capture.region.line, is_known), where, capture)
+            else:
+                self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
+
+    def _held(self) -> Set[Thing] | None:
+        """The memory that the functions which run lead to; None if that is too much to look through."""
+        held: set[Thing] = set()
+        for frame in self.ledger.frames:
+            for value in (*frame.bound(), *frame.given, frame.receiver):
+                behind = [one.root for one in things_in(value)]
+                if len(behind) >= MAX_REACH:
+                    return None
+                held.update(behind)
+        return held

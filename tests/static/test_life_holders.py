@@ -1,0 +1,216 @@
+"""What a graph reads, and the program lets go before a replay: nobody holds it, and its memory is anybody's."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+SERVER = """
+import torch
+
+class Plan:
+    def __init__(self, lengths):
+        self.ends = torch.cumsum(lengths, 0)
+
+class Server:
+    def __init__(self, lengths):
+        self.x = torch.zeros(4, 8, device="cuda")
+        self.mask = torch.ones(8, device="cuda")
+        self.kept = dict(bias=torch.zeros(8, device="cuda"))
+        self.spare = []
+        self.plan = Plan(lengths)
+
+    def step(self):
+        return (self.x * self.mask + self.kept["bias"]).cumsum(0)[self.plan.ends]
+
+    def capture(self):
+        self.step()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.step()
+
+    def run(self, x, lengths):
+        self.x.copy_(x)
+        {body}
+        self.graph.replay()
+        return self.y.clone()
+"""
+LET_GO = {
+    "an attribute is emptied": "self.mask = None  # expect: GL507",
+    "an attribute is deleted": "del self.mask  # expect: GL507",
+    "an item is deleted": 'del self.kept["bias"]  # expect: GL507',
+    "the table is emptied": "self.kept = None  # expect: GL507",
+    "another object takes its place": "self.plan = Plan(lengths)  # expect: GL508",
+}
+KEPT = {
+    "another name has it": "self.spare.append(self.mask)\ndel self.mask",
+    "a name of the call has it": "mask = self.mask\nself.mask = None",
+    "it comes back": "mask = self.mask\nself.mask = None\nself.mask = mask",
+    "the object is kept": "self.spare.append(self.plan)\nself.plan = Plan(lengths)",
+    "it is filled in place": "self.plan.ends.copy_(Plan(lengths).ends)",
+    "nothing reads it": "self.spare = None",
+}
+
+
+@pytest.mark.parametrize("body", [*LET_GO.values(), *KEPT.values()], ids=[*LET_GO, *KEPT])
+def test_what_a_graph_reads_is_held_until_its_replay(tmp_path: Path, body: str) -> None:
+    """A graph holds no reference: what the last name of it lets go is free."""
+    analysis = analyse(tmp_path, SERVER.format(body=textwrap.indent(body, " " * 8).lstrip()))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
+
+
+SCRIPT = """
+import torch
+
+mask = torch.ones(8, device="cuda")
+x = torch.zeros(4, 8, device="cuda")
+
+def step():
+    return x * mask
+
+step()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step()
+{body}
+x.fill_(1)
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize("body", ["del mask  # expect: GL507", "held = mask\ndel mask", "del y", "step = None"])
+def test_a_script_deletes_the_name_of_what_its_graph_reads(tmp_path: Path, body: str) -> None:
+    """A function that reads a variable holds nothing of it."""
+    analysis = analyse(tmp_path, SCRIPT.format(body=body))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
+
+
+WORKSPACE = """
+import torch
+
+class Pool:
+    def __init__(self, weight):
+        self.weight = weight
+        self.rows = torch.zeros(8, 4, device="cuda")
+        self.out = torch.zeros(8, 4, device="cuda")
+
+    def forward(self, x):
+        self.rows[: x.shape[0]].copy_(x)
+        {read}
+
+    def capture(self, x):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.forward(x)
+
+    def run(self, x, n):
+        if n > self.rows.shape[0]:
+            self.rows = torch.zeros(n, 4, device="cuda"){mark}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "mark"),
+    [("return self.rows @ self.weight", "  # expect: GL508"), ("return x @ self.weight", "")],
+    ids=["read behind it", "never read"],
+)
+def test_a_workspace_that_a_graph_fills_in_part_and_reads_grows(tmp_path: Path, read: str, mark: str) -> None:
+    """What the graph has not written is read out of the old memory."""
+    analysis = analyse(tmp_path, WORKSPACE.format(read=read, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+STAGES = """
+import torch
+
+class Stages:
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+        self.x = torch.zeros(4, device="cuda")
+        self.one, self.two = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.one):
+            self.features = self.x * 2
+        with torch.cuda.graph(self.two):
+            self.scores = self.features + 1{mark}
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.one.replay()
+        self.two.replay()
+        return self.scores.clone()
+
+    def swap(self, first):
+        {body}
+        self.two.replay()
+        return self.scores.clone()
+
+stages = Stages(None, None)
+stages.run(torch.ones(4))
+stages.swap(None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "mark"),
+    [
+        ("del self.one, self.features", "  # expect: GL507"),
+        ("self.one = self.features = None", "  # expect: GL507"),
+        ("del self.one", ""),
+        ("del self.features", ""),
+    ],
+    ids=["both deleted", "both emptied", "the graph alone", "the output alone"],
+)
+def test_an_output_that_another_graph_reads_goes_with_its_graph(tmp_path: Path, body: str, mark: str) -> None:
+    """A graph keeps its pool, and a tensor its block: one of them is enough."""
+    analysis = analyse(tmp_path, STAGES.format(body=body, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL509")]
+
+
+MODEL = """
+import torch
+
+class Server:
+    def __init__(self, model):
+        self.model = model
+        self.x = torch.zeros(2, 8, device="cuda")
+        self.model(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x)
+
+    def swap(self, model):
+        {body}
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+def main(x):
+    server = Server(torch.nn.Linear(8, 2).cuda())
+    server.run(x)
+    server.swap(torch.nn.Linear(8, 2).cuda())
+    return server.run(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.model = model  # expect: GL508",
+        "self.model.load_state_dict(model.state_dict())",
+        "self.model = torch.nn.Sequential(self.model, model)",
+        "self.old, self.model = self.model, model",
+        "self.draft = model",
+    ],
+    ids=["another model", "its weights", "what holds the old one", "the old one is kept", "another name"],
+)
+def test_a_model_that_was_captured_gives_way_to_another_one(tmp_path: Path, body: str) -> None:
+    """The graph goes on with the weights of the old one."""
+    analysis = analyse(tmp_path, MODEL.format(body=body))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
