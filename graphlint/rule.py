@@ -36,6 +36,7 @@ from graphlint.events.around import (
     Recapture,
     RepeatedState,
     StaleReplay,
+    StateBorn,
 )
 from graphlint.events.host_state import (
     CaptureBranch,
@@ -179,6 +180,7 @@ __all__ = [
     "SharedPool",
     "StaleMemo",
     "StaleReplay",
+    "StateBorn",
     "StateWrite",
     "Tensor",
     "Truth",

@@ -94,6 +94,13 @@ class GradientFound(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StateBorn(Event):
+    """State gets its first value in a region: that of a library, or `is_own`, which other calls change in place."""
+
+    is_own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class GradientDropped(Event):
     """Gradients that a captured backward writes are set to None, and the graph is replayed afterwards."""
 

@@ -32,9 +32,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods", "counts"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "modal", "ordering", "product",
-        "replays", "selecting", "settings", "states", "streams", "telling", "training", "transform", "unfilled",
-        "uploads",
+        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "lazy", "modal", "ordering", "product",
+        "replays", "selecting", "settings", "stateful", "states", "streams", "telling", "training", "transform",
+        "unfilled", "uploads",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

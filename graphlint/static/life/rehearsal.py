@@ -17,6 +17,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
@@ -150,6 +151,7 @@ class Rehearsal:
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained),
+            Births(self._tell, life["stateful"], life["lazy"]),
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),

@@ -1,0 +1,11 @@
+"""State that only the first call makes is made in a region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.rule import Confidence, Hit, StateBorn
+
+
+def detect(event: StateBorn) -> Iterator[Hit]:
+    yield Hit(Confidence.MEDIUM if event.is_own else Confidence.HIGH)

@@ -1,0 +1,133 @@
+"""State that a region creates because nothing has called what it calls before: each replay creates it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+TRAINING = """
+import torch
+
+def step(model, optimizer, x):
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step(){told}
+
+def main(steps):
+    model = torch.nn.Linear(4, 4).cuda()
+    optimizer = torch.optim.{optimizer}
+    x = torch.zeros(2, 4, device="cuda")
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            {warm}
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    optimizer.zero_grad()
+    with torch.cuda.graph(graph):
+        step(model, optimizer, x)
+    for _ in range(3):
+        x.normal_()
+        graph.replay()
+
+main(3)
+"""
+ADAM = "Adam(model.parameters(), capturable=True)"
+TOLD = {
+    "a backward pass warms up no optimizer": (ADAM, "model(x).sum().backward()"),
+    "SGD has momentum": ("SGD(model.parameters(), lr=0.1, momentum=0.9)", "model(x)"),
+}
+SILENT = {
+    "whole steps are made before": (ADAM, "step(model, optimizer, x)"),
+    "the optimizer alone is stepped": (ADAM, "model(x).sum().backward(); optimizer.step()"),
+    "the state is loaded": (ADAM, "optimizer.load_state_dict(torch.load('state.pt'))"),
+    "a stranger gets the optimizer": (ADAM, "steps(model, optimizer)"),
+    "SGD has no state": ("SGD(model.parameters(), lr=0.1)", "model(x)"),
+    "SGD has no momentum": ("SGD(model.parameters(), lr=0.1, momentum=0)", "model(x)"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_an_optimizer_whose_first_step_is_captured_is_told(tmp_path: Path, name: str) -> None:
+    optimizer, warm = TOLD[name]
+    analysis = analyse(tmp_path, TRAINING.format(optimizer=optimizer, warm=warm, told="  # expect: GL702"))
+    assert analysis.shown == analysis.expected
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_an_optimizer_that_has_stepped_or_keeps_nothing_is_silent(tmp_path: Path, name: str) -> None:
+    optimizer, warm = SILENT[name]
+    assert not analyse(tmp_path, TRAINING.format(optimizer=optimizer, warm=warm, told="")).shown
+
+
+def test_a_step_of_which_a_stranger_may_have_made_the_first_is_silent(tmp_path: Path) -> None:
+    program = """
+    import torch
+
+    class Trainer:
+        def __init__(self, model):
+            self.model = model
+            self.optimizer = torch.optim.Adam(model.parameters(), capturable=True)
+            self.x = torch.zeros(2, 4, device="cuda")
+
+        def capture(self):
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.optimizer.step()
+    """
+    assert all(code != "GL702" for _, _, code in analyse(tmp_path, program).shown)
+
+
+OWN = """
+import torch
+
+class Average:
+    def __init__(self):
+        self.mean = None
+
+    def update(self, x):
+{body}
+
+average = Average()
+x = torch.ones(4, device="cuda")
+{before}
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    average.update(x)
+for _ in range(3):
+    x.normal_()
+    graph.replay()
+"""
+ELSE = """
+        if self.mean is None:
+            self.mean = x.clone(){told}
+        else:
+            self.mean.mul_(0.9).add_(x)
+"""
+BEHIND = """
+        if self.mean is None:
+            self.mean = torch.zeros_like(x){told}
+        self.mean += x
+"""
+CACHE = """
+        if self.mean is None:
+            self.mean = torch.zeros_like(x)
+        return x + self.mean
+"""
+
+
+@pytest.mark.parametrize("body", [ELSE, BEHIND])
+def test_a_tensor_that_is_made_once_and_changed_in_place_is_told_where_the_region_makes_it(
+    tmp_path: Path, body: str
+) -> None:
+    cold = analyse(tmp_path, OWN.format(body=body.format(told="  # expect: GL702"), before=""))
+    assert set(cold.expected) <= set(cold.shown)
+    warm = analyse(tmp_path, OWN.format(body=body.format(told=""), before="average.update(x)"))
+    assert all(code != "GL702" for _, _, code in warm.shown)
+
+
+def test_a_table_that_is_made_in_the_region_and_never_changed_is_silent(tmp_path: Path) -> None:
+    assert all(code != "GL702" for _, _, code in analyse(tmp_path, OWN.format(body=CACHE, before="")).shown)
