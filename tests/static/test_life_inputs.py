@@ -694,3 +694,34 @@ def test_an_input_that_is_made_like_data_and_filled_after_its_capture_alone(
     """A cached function gives the same graph again, and what is called with any number of tensors has some."""
     analysis = analyse(tmp_path, WRAPPED.format(made=made, later=later))
     assert analysis.expected == analysis.shown
+
+
+CACHE = """
+import torch
+
+class Decoder:
+    def __init__(self, model):
+        self.model = model
+        self.x = torch.zeros(1, 8, device="cuda")
+        self.k = torch.zeros(16, 8, device="cuda")
+        self.slot = torch.zeros(1, dtype=torch.long, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.k.index_copy_(0, self.slot, self.x)
+            self.y = self.x @ self.k.T
+
+    def reset(self):
+        {reset}
+
+    def run(self, x):
+        self.reset()
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+def test_a_cache_that_the_region_writes_before_it_reads_it_must_stay_where_it_is(tmp_path: Path) -> None:
+    moved = analyse(tmp_path, CACHE.format(reset="self.k = torch.zeros_like(self.k)  # expect: GL508"))
+    assert moved.shown == moved.expected
+    assert not analyse(tmp_path / "kept", CACHE.format(reset="self.k.zero_()")).shown

@@ -106,7 +106,7 @@ class Inputs(Listener):
             if (
                 known is None
                 or not is_tensor(known)
-                or known.root not in capture.reads
+                or (known.root not in capture.reads and known.root not in capture.writes)
                 or known.root.made_in is not None
             ):
                 continue  # what another graph computes goes by the name of the latest one
