@@ -31,7 +31,10 @@ class OutsideDependency(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkOutside(Event):
-    """Work in a region that the graph does not get: `where` is `default` or `side` for the stream, or `device`."""
+    """Work in a region that the graph does not get.
+
+    `where` is `default` or `side` for the stream, `library` for that of another library, or `device`.
+    """
 
     where: str
 

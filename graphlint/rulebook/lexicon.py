@@ -32,7 +32,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods", "counts"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "lazy", "modal", "ordering", "product",
+        "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy", "modal", "ordering", "product",
         "replays", "selecting", "settings", "stateful", "states", "streams", "telling", "training", "transform",
         "unfilled", "uploads",
     ),

@@ -25,6 +25,7 @@ from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
+from graphlint.static.life.foreign import Foreign
 from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
@@ -164,6 +165,7 @@ class Rehearsal:
             Generators(self._tell, life["states"], life["generators"]),
             Callables(self._tell, self.makers),
             FirstCalls(self._tell, self.knowledge),
+            Foreign(self._tell, life["kernels"], self.knowledge.decorators),
             Soft(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
