@@ -725,3 +725,35 @@ def test_a_cache_that_the_region_writes_before_it_reads_it_must_stay_where_it_is
     moved = analyse(tmp_path, CACHE.format(reset="self.k = torch.zeros_like(self.k)  # expect: GL508"))
     assert moved.shown == moved.expected
     assert not analyse(tmp_path / "kept", CACHE.format(reset="self.k.zero_()")).shown
+
+
+PIECES = """
+import torch
+
+class Pieces:
+    def __init__(self, first, second, x):
+        self.x, self.graphs = x, []
+        h = x
+        for piece in (first, second):
+            piece(h)
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                h = piece(h)
+            {kept}
+        self.y = h
+
+    def __call__(self, x):
+        self.x.copy_(x)
+        for graph in self.graphs:
+            graph.replay()
+        return self.y.clone()
+
+with torch.no_grad():
+    pieces = Pieces(torch.nn.ReLU(), torch.nn.Tanh(), torch.zeros(4, 8, device="cuda"))
+    print(pieces(torch.randn(4, 8, device="cuda")))
+"""
+
+
+def test_what_one_graph_hands_to_the_next_lives_in_its_pool_and_may_warm_that_up(tmp_path: Path) -> None:
+    assert not analyse(tmp_path, PIECES.format(kept="self.graphs.append(graph)")).shown

@@ -256,6 +256,8 @@ class Inputs(Listener):
         for root, place in capture.reads.items():
             if not isinstance(root, Tensor) or root.made is None or root in alive or root in self.ledger.escaped:
                 continue
+            if root.made_in is not None and root.made_in.graph in alive:
+                continue  # the pool of the graph that computes it keeps its memory
             if root.made.way == frame.way and root.made.function.code is frame.function.code:
                 self.tell(InputFreed(root.made.line), place, capture)
 

@@ -47,9 +47,11 @@ class Outputs(Listener):
             self.empty.setdefault((thing.root, place.path, place.line), (thing, place, capture))
 
     def ended(self, capture: Capture) -> None:
-        """What a capture reads at the same place as the run before it, that has warmed it up."""
+        """What a capture reads by the same words as the run before it, that has warmed it up."""
         for root, place in capture.reads.items():
-            self.empty.pop((root, place.path, place.line), None)
+            for key, (thing, where, _) in [*self.empty.items()]:
+                if thing.root is root and (where.path, where.text) == (place.path, place.text):
+                    del self.empty[key]
 
     def finished(self) -> None:
         for thing, place, capture in self.empty.values():
