@@ -730,6 +730,14 @@ def test_a_cache_that_the_region_writes_before_it_reads_it_must_stay_where_it_is
 PIECES = """
 import torch
 
+class Piece(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.inner(x).sum(-1)
+
 class Pieces:
     def __init__(self, first, second, x):
         self.x, self.graphs = x, []
@@ -740,7 +748,7 @@ class Pieces:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
                 h = piece(h)
-            {kept}
+            self.graphs.append(graph)
         self.y = h
 
     def __call__(self, x):
@@ -750,10 +758,11 @@ class Pieces:
         return self.y.clone()
 
 with torch.no_grad():
-    pieces = Pieces(torch.nn.ReLU(), torch.nn.Tanh(), torch.zeros(4, 8, device="cuda"))
+    pieces = Pieces(torch.nn.ReLU(), {second}, torch.zeros(4, 8, device="cuda"))
     print(pieces(torch.randn(4, 8, device="cuda")))
 """
 
 
-def test_what_one_graph_hands_to_the_next_lives_in_its_pool_and_may_warm_that_up(tmp_path: Path) -> None:
-    assert not analyse(tmp_path, PIECES.format(kept="self.graphs.append(graph)")).shown
+@pytest.mark.parametrize("second", ["torch.nn.Tanh()", "Piece()"])
+def test_what_one_graph_hands_to_the_next_lives_in_its_pool_and_may_warm_that_up(tmp_path: Path, second: str) -> None:
+    assert not analyse(tmp_path, PIECES.format(second=second)).shown

@@ -47,11 +47,8 @@ class Outputs(Listener):
             self.empty.setdefault((thing.root, place.path, place.line), (thing, place, capture))
 
     def ended(self, capture: Capture) -> None:
-        """What a capture reads by the same words as the run before it, that has warmed it up."""
-        for root, place in capture.reads.items():
-            for key, (thing, where, _) in [*self.empty.items()]:
-                if thing.root is root and (where.path, where.text) == (place.path, place.text):
-                    del self.empty[key]
+        """What a capture reads was read before by the run that has warmed it up."""
+        self.empty = {key: one for key, one in self.empty.items() if key[0] not in capture.reads}
 
     def finished(self) -> None:
         for thing, place, capture in self.empty.values():
