@@ -67,6 +67,7 @@ from graphlint.events.protocol import (
     RandomState,
     SettingLeft,
     SharedPool,
+    Uncaptured,
     WorkOutside,
 )
 from graphlint.events.region import (
@@ -198,4 +199,5 @@ __all__ = [
     "place_of_device",
     "tensors_in",
     "truth",
+    "Uncaptured",
 ]

@@ -119,6 +119,13 @@ class NeverReplayed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Uncaptured(Event):
+    """What is compiled to replay graphs runs without: an argument lies on the `host`, or is `written`."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class SettingLeft(Event):
     """A setting of the process stays changed: behind the `region` or `function`, on an `exception`, or `skipped`."""
 
