@@ -33,7 +33,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy", "modal", "ordering", "product",
-        "replays", "selecting", "settings", "stateful", "states", "streams", "telling", "training", "transform",
+        "replays", "selecting", "settings", "sized", "stateful", "states", "streams", "telling", "training", "transform",
         "unfilled", "uploads",
     ),
     "libraries": ("catalogued", "familiar", "host"),
