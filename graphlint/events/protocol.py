@@ -119,6 +119,11 @@ class NeverReplayed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EmptyGraph(Event):
+    """A region launches nothing, so that its graph does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Uncaptured(Event):
     """What is compiled to replay graphs runs without: an argument lies on the `host`, or is `written`."""
 

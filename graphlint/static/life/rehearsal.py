@@ -23,6 +23,7 @@ from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.devices import Devices
+from graphlint.static.life.empty import Empty
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.foreign import Foreign
@@ -159,6 +160,7 @@ class Rehearsal:
             WarmUps(self._tell, streams, life["inferring"], life["gradients"], self.interpreter.names.qualified_name),
             Pools(self._tell, streams),
             Examples(self._tell),
+            Empty(self._tell),
             Testimony(self.witness),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
