@@ -52,6 +52,7 @@ from graphlint.events.host_state import (
 from graphlint.events.protocol import (
     ActivationsOverwritten,
     CaptureMisused,
+    ConcurrentCall,
     ContractBroken,
     EagerBeside,
     EmptyGraph,
@@ -129,6 +130,7 @@ __all__ = [
     "CaptureMisused",
     "Confidence",
     "Const",
+    "ConcurrentCall",
     "ContractBroken",
     "DeviceName",
     "EagerBeside",

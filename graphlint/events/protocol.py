@@ -119,6 +119,11 @@ class NeverReplayed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ConcurrentCall(Event):
+    """Another thread may call, during a capture in the global mode, what breaks it."""
+
+
+@dataclass(frozen=True, slots=True)
 class EmptyGraph(Event):
     """A region launches nothing, so that its graph does nothing."""
 

@@ -34,7 +34,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy", "modal", "ordering", "product",
         "replays", "selecting", "settings", "sized", "stateful", "states", "streams", "telling", "training", "transform",
-        "unfilled", "uploads",
+        "unfilled", "uploads", "waiting",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

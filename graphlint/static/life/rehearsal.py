@@ -41,6 +41,7 @@ from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
+from graphlint.static.life.threads import Threads
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.witness import Testimony, Witness
 
@@ -141,6 +142,10 @@ class Rehearsal:
         """The functions that graph callables, their backward pass too."""
         return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
 
+    def _is_factory(self, name: str) -> bool:
+        operation = self.interpreter.catalogue.find(name)
+        return operation is not None and operation.returns == "factory"
+
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
@@ -162,6 +167,7 @@ class Rehearsal:
             Examples(self._tell),
             Empty(self._tell),
             Testimony(self.witness),
+            Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], life["generators"]),
