@@ -12,7 +12,7 @@ _SAID = {
     "buffer": "`{operation}` makes a buffer that requires a gradient, and the module is graphed: that is refused",
     "parallel": "`{operation}` graphs what is wrapped in DistributedDataParallel: its hooks never reduce the gradients",
     "samples": "`{operation}` has a sample argument that is no tensor, which is refused",
-    "cold": "`{operation}` graphs what nothing has called, without a warm-up: what sets itself up does it in the capture",
+    "cold": "`{operation}` graphs what nothing has called, without a warm-up: libraries are set up in the capture",
     "unused input": "`{operation}` does not depend on an input that requires a gradient: the captured backward fails",
     "unused parameter": "`{operation}` graphs a module with parameters that its output does not depend on",
     "again": "`{operation}` graphs a module a second time: what it captures is the replay of the first graph",

@@ -8,7 +8,7 @@ from graphlint.rule import Confidence, EagerBeside, Hit, ModeSwitched, NeverRepl
 
 _LEFT_OUT = {
     "host": (
-        "`{operation}` makes an argument of what is compiled on the host, and that runs without its graph, or a part of it",
+        "`{operation}` makes an argument of what is compiled on the host, and that runs without its graph",
         "make it on the device",
     ),
     "written": (

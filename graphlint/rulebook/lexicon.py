@@ -32,9 +32,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods", "counts"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy", "modal", "ordering", "product",
-        "replays", "selecting", "settings", "sized", "stateful", "states", "streams", "telling", "training", "transform",
-        "unfilled", "uploads", "waiting",
+        "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy", "modal",
+        "ordering", "product", "replays", "selecting", "settings", "sized", "stateful", "states", "streams",
+        "telling", "training", "transform", "unfilled", "uploads", "waiting",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

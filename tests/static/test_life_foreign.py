@@ -47,7 +47,7 @@ OUTSIDE = {
 INSIDE = {
     "the stream of torch is current": f"    with cupy.cuda.ExternalStream({STREAM}):\n        scale(x, y)",
     "the launch gets a stream": f"    bump[1, 32, numba.cuda.external_stream({STREAM})](x, y)",
-    "a block chooses the stream": "    with warp.ScopedStream(warp.stream_from_torch()):\n        warp.launch(add, dim=4)",
+    "a block chooses the stream": "    with warp.ScopedStream(warp.stream_from_torch()):\n        warp.launch(add, 4)",
     "a keyword chooses it": "    warp.launch(add, dim=4, inputs=[x], stream=warp.stream_from_torch())",
 }
 

@@ -67,4 +67,3 @@ def test_a_thread_that_does_not_run_during_a_capture_is_silent(tmp_path: Path, n
     before, mode, behind = SILENT[name]
     shown = analyse(tmp_path, PROGRAM.format(before=before, mode=mode, behind=behind, mark="")).shown
     assert all(code != "GL607" for _, _, code in shown)
-

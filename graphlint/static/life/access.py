@@ -149,10 +149,14 @@ class Access:
     def _compiled(self, function: Function) -> Object:
         """What stands for a function that a decorator compiles, with the plain values that it is told."""
         for node in function.code.decorators:
-            name = self.interpreter.names.qualified_name(node.func, function.module) if isinstance(node, ir.Call) else ""
+            name = (
+                self.interpreter.names.qualified_name(node.func, function.module) if isinstance(node, ir.Call) else ""
+            )
             entry = self.interpreter.entries.find(name)
             if isinstance(node, ir.Call) and entry is not None and entry.form == "compile":
-                keywords = {one.keyword or "": one.value.value for one in node.arguments if isinstance(one.value, ir.Literal)}
+                keywords = {
+                    one.keyword or "": one.value.value for one in node.arguments if isinstance(one.value, ir.Literal)
+                }
                 return wrapper(name, Closure(function), Arguments(keywords=keywords), Place(function, node))
         return Closure(function)
 
@@ -220,7 +224,9 @@ class Access:
                     owner.items[key] = self.part_of(owner, node, frame)
                 return owner.items[key]
             case Closure():
-                return Made(frame.place(node), self.ledger.capture, cls="<kernel>", state={"kernel": owner, "launch": index})
+                return Made(
+                    frame.place(node), self.ledger.capture, cls="<kernel>", state={"kernel": owner, "launch": index}
+                )
             case str() | bytes() if isinstance(index, int):
                 with suppress(IndexError):
                     return owner[index]

@@ -96,7 +96,9 @@ def _made_in(block: ir.Block, place: Place) -> Iterator[tuple[ir.Node, str]]:
 
 def _is_asked(test: ir.Expr, spelt: str, place: Place) -> bool:
     """Whether a condition asks whether something is None."""
-    is_none = isinstance(test, ir.Compare) and any(isinstance(one, ir.Literal) and one.value is None for one in walk(test))
+    is_none = isinstance(test, ir.Compare) and any(
+        isinstance(one, ir.Literal) and one.value is None for one in walk(test)
+    )
     return is_none and any(isinstance(one, ir.Expr) and place.function.source(one) == spelt for one in walk(test))
 
 

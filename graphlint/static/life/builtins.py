@@ -181,7 +181,9 @@ class Builtins(Captures):
             return Container(place, self.ledger.capture, kind=kind, elements=elements, is_open=value.is_open)
         parts = self.parts_of(value)
         if parts is not None:
-            return Container(place, self.ledger.capture, kind=kind if kind in ("tuple", "set") else "list", elements=parts)
+            return Container(
+                place, self.ledger.capture, kind=kind if kind in ("tuple", "set") else "list", elements=parts
+            )
         if value is None:
             return Container(place, self.ledger.capture, kind=kind if kind in ("tuple", "set", "dict") else "list")
         if isinstance(value, Made) and "frame" in value.state and kind in ("list", "tuple"):

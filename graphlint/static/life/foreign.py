@@ -1,4 +1,4 @@
-"""Kernels of other libraries in a region of torch: each library has a current stream of its own, which captures nothing."""
+"""Kernels of other libraries in a region of torch: each library has a stream of its own, which captures nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class Foreign(Listener):
 
     def _launched(self, name: str, stream: Object, place: Place) -> None:
         capture, library = self.ledger.capture, _library(name)
-        is_chosen = stream not in (None, 0) or library in self.told_streams or any(one == library for _, one in self.chosen)
+        is_chosen = (
+            stream not in (None, 0) or library in self.told_streams or any(one == library for _, one in self.chosen)
+        )
         if capture is not None and not is_chosen and capture.region.kind.startswith("torch."):
             self.tell(WorkOutside("library"), place, capture)
 

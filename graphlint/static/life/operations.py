@@ -32,6 +32,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.questions import identity, read_in
 from graphlint.static.life.record import Call
+from graphlint.static.life.tensors import shape_of
 from graphlint.static.syntax import ir
 
 _HOST_KINDS = frozenset({"int", "float", "bool", "number", "str", "list", "shape", "device", "dtype", "host-array"})
@@ -159,19 +160,14 @@ class Operations(Expressions):
         operation = self.interpreter.catalogue.method(name)
         if operation is not None and operation.attribute:
             if name in ("shape", "dtype", "device"):
-                owner.attributes[name] = self._shape(owner) if name == "shape" else Symbol()
+                owner.attributes[name] = (
+                    shape_of(owner, self.interpreter.lexicon.life["sized"]) if name == "shape" else Symbol()
+                )
                 return owner.attributes[name]
             return Tensor(source=(owner,)) if name == "grad" else Symbol()
         if name in ("is_leaf", "grad_fn"):
             return Thing(source=(owner,))
         return MethodOf(owner, name)
-
-    def _shape(self, tensor: Tensor) -> Thing:
-        """The sizes of a tensor, which are known of one that was just made by them."""
-        sizes = tensor.sizes if tensor.factory in self.interpreter.lexicon.life["sized"] else None
-        if sizes and all(type(size) is int for size in sizes):
-            return Container(tensor.made, tensor.made_in, kind="tuple", elements=list(sizes))
-        return Thing(source=(tensor,))
 
     def call_method(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call of a method of what is not of the project."""

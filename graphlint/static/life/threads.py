@@ -88,5 +88,7 @@ def _goes_on(started: Closure) -> bool:
     """Whether a function runs until it is told to stop, and waits for nobody to give it something."""
     parts = list(walk(started.function.code.body))
     calls = [one for one in parts if isinstance(one, ir.Call) and isinstance(one.func, ir.Attribute)]
-    is_fed = any(isinstance(one.func, ir.Attribute) and one.func.attr in BLOCKING and not one.arguments for one in calls)
+    is_fed = any(
+        isinstance(one.func, ir.Attribute) and one.func.attr in BLOCKING and not one.arguments for one in calls
+    )
     return any(isinstance(one, ir.While) for one in parts) and not is_fed
