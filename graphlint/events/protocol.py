@@ -169,6 +169,10 @@ class PinnedTouched(Event):
 
 @dataclass(frozen=True, slots=True)
 class RandomState(Event):
-    """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not."""
+    """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not.
+
+    A seed that `is_in_force` is let through, and the region draws numbers behind it.
+    """
 
     is_known: bool
+    is_in_force: bool = False

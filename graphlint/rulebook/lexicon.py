@@ -31,7 +31,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (
-        "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
+        "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default", "drawing",
         "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy", "modal",
         "ordering", "product", "replays", "selecting", "settings", "sized", "stateful", "states", "streams",
         "telling", "training", "transform", "unfilled", "uploads", "waiting",

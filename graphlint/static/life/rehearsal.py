@@ -146,6 +146,11 @@ class Rehearsal:
         operation = self.interpreter.catalogue.find(name)
         return operation is not None and operation.returns == "factory"
 
+    def _draws(self, name: str) -> bool:
+        operation = self.interpreter.catalogue.find(name)
+        takes = operation is not None and any(one.name == "generator" for one in operation.params or ())
+        return takes or name.rpartition(".")[2] in self.interpreter.lexicon.life["drawing"]
+
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
@@ -170,7 +175,7 @@ class Rehearsal:
             Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
-            Generators(self._tell, life["states"], life["generators"]),
+            Generators(self._tell, life["states"], self._draws, life["generators"]),
             Callables(self._tell, self.makers),
             FirstCalls(self._tell, self.knowledge),
             Foreign(self._tell, life["kernels"], self.knowledge.decorators),
