@@ -55,8 +55,9 @@ class Generators(Listener):
 
     def _drawn(self) -> None:
         """Tell of seeds that each run in Python draws from anew, and each replay from where the last one ended."""
-        for place in self.seeded if self.ledger.capture is not None else ():
-            self.tell(RandomState(True, is_in_force=True), place, self.ledger.capture)
+        for place in self.seeded:
+            if self.ledger.capture is not None:
+                self.tell(RandomState(True, is_in_force=True), place, self.ledger.capture)
         self.seeded.clear()
 
     def _seeded(self, call: Call) -> None:
