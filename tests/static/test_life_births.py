@@ -131,3 +131,46 @@ def test_a_tensor_that_is_made_once_and_changed_in_place_is_told_where_the_regio
 
 def test_a_table_that_is_made_in_the_region_and_never_changed_is_silent(tmp_path: Path) -> None:
     assert all(code != "GL702" for _, _, code in analyse(tmp_path, OWN.format(body=CACHE, before="")).shown)
+
+
+TARGET = """
+import torch
+
+class Agent:
+    def __init__(self):
+        self.net, self.target = torch.nn.Linear(4, 4).cuda(), torch.nn.Linear(4, 4).cuda()
+        self.optimizer = torch.optim.Adam(self.net.parameters(), capturable=True)
+        self.x = torch.zeros(2, 4, device="cuda")
+
+    def update(self):
+        self.optimizer.zero_grad()
+        {target}
+        (self.net(self.x) - best).square().mean().backward()
+        self.optimizer.step()
+
+agent = Agent()
+side = torch.cuda.Stream()
+side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    agent.update()
+torch.cuda.current_stream().wait_stream(side)
+agent.optimizer.zero_grad()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    agent.update()
+for _ in range(3):
+    agent.x.normal_()
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    "target, found",
+    [
+        ("with torch.no_grad(): best = self.target(self.x)", []),
+        ("best = self.target(self.x).detach()", []),
+        ("best = self.target(self.x)", ["GL705"]),
+    ],
+)
+def test_a_model_that_gets_no_gradient_has_none_to_add_to(tmp_path: Path, target: str, found: list[str]) -> None:
+    assert [code for _, _, code in analyse(tmp_path, TARGET.format(target=target)).shown] == found

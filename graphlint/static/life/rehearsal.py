@@ -162,7 +162,7 @@ class Rehearsal:
             Inputs(self._tell, life["unfilled"]),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
-            Gradients(self._tell, self.interpreter.lexicon.is_trained),
+            Gradients(self._tell, self.interpreter.lexicon.is_trained, life["inferring"]),
             Births(self._tell, life["stateful"], life["lazy"]),
             Growth(self._tell, replays),
             streams,
