@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, StateWrite, fresh_tensor
+from graphlint.rule import Confidence, Hit, StateBorn, StateWrite, fresh_tensor
 
 
-def detect(event: StateWrite) -> Iterator[Hit]:
+def detect(event: StateWrite | StateBorn) -> Iterator[Hit]:
+    if isinstance(event, StateBorn):
+        if event.is_own:
+            yield Hit(Confidence.MEDIUM)
+        return
     fresh = fresh_tensor(event.value)
     if fresh is not None and not event.enlarges:
         yield Hit(Confidence.LOW if event.is_passed_on else fresh.sure)

@@ -8,4 +8,5 @@ from graphlint.rule import Confidence, Hit, StateBorn
 
 
 def detect(event: StateBorn) -> Iterator[Hit]:
-    yield Hit(Confidence.MEDIUM if event.is_own else Confidence.HIGH)
+    if not event.is_own:
+        yield Hit(Confidence.HIGH)

@@ -31,10 +31,10 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (
-        "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default", "drawing",
-        "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy", "modal",
-        "ordering", "product", "replays", "selecting", "settings", "sized", "stateful", "states", "streams",
-        "telling", "training", "transform", "unfilled", "uploads", "waiting",
+        "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
+        "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting",
+        "launches", "lazy", "modal", "ordering", "product", "replays", "selecting", "settings", "sized",
+        "stateful", "states", "streams", "telling", "training", "transform", "unfilled", "uploads", "waiting",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

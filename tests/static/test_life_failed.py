@@ -10,6 +10,9 @@ from analysis import analyse
 BY_HAND = """
 import torch
 
+def stop(graph):
+    graph.capture_end()
+
 def capture(fn, x):
     graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -29,6 +32,7 @@ def capture(fn, x):
     [
         "except ValueError:\n            return None  # expect: GL606",
         "except ValueError:\n            graph.capture_end()\n            return None",
+        "except ValueError:\n            stop(graph)\n            return None",
         "finally:\n            print('captured')",
     ],
 )

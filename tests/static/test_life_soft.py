@@ -83,3 +83,26 @@ with torch.no_grad():
 def test_a_buffer_and_what_has_a_promised_address_may_be_written(tmp_path: Path, body: str, around: str) -> None:
     analysis = analyse(tmp_path, MODULE.format(body=body, around=around))
     assert analysis.shown == analysis.expected
+
+
+INSIDE = """
+import torch
+
+inner = torch.compile(torch.nn.ReLU().cuda(), mode="{mode}")
+x = torch.zeros(4, device="cuda")
+with torch.no_grad():
+    for _ in range(3):
+        inner(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = inner(x){mark}
+    for _ in range(3):
+        x.normal_()
+        graph.replay()
+"""
+
+
+@pytest.mark.parametrize("mode, mark", [("reduce-overhead", "  # expect: GL606"), ("default", "")])
+def test_what_replays_graphs_of_its_own_is_not_called_in_a_capture(tmp_path: Path, mode: str, mark: str) -> None:
+    analysis = analyse(tmp_path, INSIDE.format(mode=mode, mark=mark))
+    assert analysis.shown == analysis.expected

@@ -224,9 +224,8 @@ class Access:
                     owner.items[key] = self.part_of(owner, node, frame)
                 return owner.items[key]
             case Closure():
-                return Made(
-                    frame.place(node), self.ledger.capture, cls="<kernel>", state={"kernel": owner, "launch": index}
-                )
+                state = {"kernel": owner, "index": index}
+                return Made(frame.place(node), self.ledger.capture, cls="<kernel>", state=state)
             case str() | bytes() if isinstance(index, int):
                 with suppress(IndexError):
                     return owner[index]

@@ -13,6 +13,9 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
 NOTHING = (None, False, 0)
+ANEW = frozenset(
+    {"copy_", "fill_", "requires_grad_", "retain_grad_", "zero_"}
+)  # what was there before is not asked for
 
 
 @dataclass
@@ -27,10 +30,6 @@ class Births(Listener):
     stateful: frozenset[str]
     lazy: frozenset[str]
     used: set[Thing] = field(default_factory=set)  # what may have its state
-    decided: dict[Capture, int] = field(default_factory=dict)  # conditions that nobody knew, when a capture began
-
-    def began(self, capture: Capture) -> None:
-        self.decided[capture] = self.ledger.decided
 
     # Of libraries
 
@@ -103,10 +102,10 @@ def _is_asked(test: ir.Expr, spelt: str, place: Place) -> bool:
 
 
 def _changes(node: object, spelt: str, place: Place) -> bool:
-    """Whether a node changes something in place."""
+    """Whether a node changes something in place, by what it held."""
     match node:
         case ir.AugAssign():
             return place.function.source(node.target) == spelt
         case ir.Call(func=ir.Attribute(attr=name) as method) if name.endswith("_") and not name.endswith("__"):
-            return place.function.source(method.value) == spelt
+            return name not in ANEW and place.function.source(method.value) == spelt
     return False

@@ -102,6 +102,9 @@ class Builtins(Captures):
                 return Made(place, cls="range")
             case "bool" if isinstance(first, Container):
                 return Symbol()  # whether it is empty, whatever it holds
+            case "len" if isinstance(first, Tensor):
+                shape = self.attribute(first, "shape", frame, node)
+                return shape.elements[0] if isinstance(shape, Container) else Symbol()
             case "len":
                 return len(first.values()) if isinstance(first, Container) and not first.is_open else Symbol()
             case "super":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import WorkOutside
 from graphlint.static.domain.program import Function
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Container, Made, Object, Place, Thing
+from graphlint.static.life.objects import Capture, Container, Made, Object, Place, Thing
 from graphlint.static.life.record import Call
 
 
@@ -16,24 +16,27 @@ from graphlint.static.life.record import Call
 class Foreign(Listener):
     """Follows one run; `kernels` are classes, functions and decorators of what such libraries launch.
 
-    A function that is named after a package, as `cupy.*`, launches where it is told to write to an array.
+    A function that is named after a package, as `cupy.*`, launches where it is told to write to an array. `streams` are
+    classes of objects that make another stream of a library current; a capture that is foreign is not one of torch.
     """
 
     tell: Tell
     kernels: frozenset[str]
+    streams: frozenset[str]
+    is_foreign: Callable[[Capture], bool]
     decorators: Callable[[Function], set[str]]
     chosen: list[tuple[Object, str]] = field(default_factory=list)  # managers of streams, and whose
     told_streams: set[str] = field(default_factory=set)  # libraries that were given a stream for good
 
     def surrounded(self, manager: Object, place: Place) -> None:
-        if isinstance(manager, Made) and _is_stream(manager.cls):
+        if isinstance(manager, Made) and manager.cls in self.streams:
             self.chosen.append((manager, _library(manager.cls)))
 
     def exited(self, manager: Object, place: Place) -> None:
         self.chosen = [one for one in self.chosen if one[0] is not manager]
 
     def answered(self, call: Call) -> None:
-        is_method = call.last == "use" and isinstance(call.owner, Made) and _is_stream(call.owner.cls)
+        is_method = call.last == "use" and isinstance(call.owner, Made) and call.owner.cls in self.streams
         if is_method or call.last == "set_stream":
             self.told_streams.add(_library(call.name))
         name = f"{_library(call.name)}.*"
@@ -45,7 +48,7 @@ class Foreign(Listener):
         if not isinstance(module, Made):
             return
         if "kernel" in module.state:
-            launch = module.state["launch"]
+            launch = module.state["index"]
             stream = launch.elements[2] if isinstance(launch, Container) and len(launch.elements) > 2 else None
             for name in self.decorators(module.state["kernel"].function) & self.kernels:
                 self._launched(name, stream, place)
@@ -57,14 +60,9 @@ class Foreign(Listener):
         is_chosen = (
             stream not in (None, 0) or library in self.told_streams or any(one == library for _, one in self.chosen)
         )
-        if capture is not None and not is_chosen and capture.region.kind.startswith("torch."):
+        if capture is not None and not is_chosen and not self.is_foreign(capture):
             self.tell(WorkOutside("library"), place, capture)
 
 
 def _library(name: str) -> str:
     return name.partition(".")[0]
-
-
-def _is_stream(cls: str) -> bool:
-    """Whether a class of another library makes a stream current: `cupy.cuda.ExternalStream`, `warp.ScopedStream`."""
-    return "Stream" in cls.rpartition(".")[2] and _library(cls) != "torch"

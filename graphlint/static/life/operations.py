@@ -30,7 +30,7 @@ from graphlint.static.life.objects import (
     things_in,
     wrapper,
 )
-from graphlint.static.life.questions import identity, read_in
+from graphlint.static.life.questions import identity, is_class, read_in
 from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import shape_of
 from graphlint.static.syntax import ir
@@ -104,7 +104,7 @@ class Operations(Expressions):
         catalogue = self.interpreter.catalogue
         operation = catalogue.find(name)
         if operation is None:
-            if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or _is_class(name):
+            if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or is_class(name):
                 return self.made(name, given, place)
             if self.interpreter.lexicon.is_familiar(name) and not name.startswith(OPERATORS):
                 return self.operated(given.all(), place, is_sure=False)
@@ -159,11 +159,10 @@ class Operations(Expressions):
             return self.view(owner, frame.place(node))
         operation = self.interpreter.catalogue.method(name)
         if operation is not None and operation.attribute:
-            if name in ("shape", "dtype", "device"):
-                owner.attributes[name] = (
-                    shape_of(owner, self.interpreter.lexicon.life["sized"]) if name == "shape" else Symbol()
-                )
-                return owner.attributes[name]
+            if name == "shape":
+                return owner.attributes.setdefault(name, shape_of(owner, self.interpreter.lexicon.life["sized"]))
+            if name in ("dtype", "device"):
+                return owner.attributes.setdefault(name, Symbol())
             return Tensor(source=(owner,)) if name == "grad" else Symbol()
         if name in ("is_leaf", "grad_fn"):
             return Thing(source=(owner,))
@@ -396,8 +395,3 @@ def _several(view: Tensor) -> Container:
     return Container(
         view.made, view.made_in, kind="tuple", elements=[view, Tensor(view.made, base=view.base, is_part=True)]
     )
-
-
-def _is_class(name: str) -> bool:
-    """Whether a name outside the project is written as classes are."""
-    return name.rpartition(".")[2][:1].isupper()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -52,8 +53,17 @@ class Protocol(Listener):
             if is_before or any(one is begun for one in walk(block.body)):
                 for handler in block.handlers:
                     leaving = next((one for one in walk(handler.body) if isinstance(one, ir.Return)), None)
-                    if leaving is not None and not any(one in ends for one in walk((handler.body, block.final))):
+                    if leaving is not None and not any(map(self._may_end, walk((handler.body, block.final)))):
                         yield capture.place._replace(node=leaving)
+
+    def _may_end(self, node: object) -> bool:
+        """Whether a node ends a capture, or calls what belongs to the program and may do so."""
+        match node:
+            case ir.Call(func=ir.Attribute(value=owner, attr=name)):
+                return name in self.ends or (isinstance(owner, ir.Name) and owner.id == "self")
+            case ir.Call(func=ir.Name(id=name)):
+                return name not in vars(builtins)
+        return False
 
     def _holds_capture(self, graph: Thing) -> bool:
         is_known = isinstance(graph, Made) and graph not in self.ledger.guessed

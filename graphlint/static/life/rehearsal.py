@@ -151,6 +151,10 @@ class Rehearsal:
         takes = operation is not None and any(one.name == "generator" for one in operation.params or ())
         return takes or name.rpartition(".")[2] in self.interpreter.lexicon.life["drawing"]
 
+    def _is_foreign(self, capture: Capture) -> bool:
+        entry = self.interpreter.entries.find(capture.region.kind)
+        return entry is not None and entry.foreign
+
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
@@ -178,7 +182,7 @@ class Rehearsal:
             Generators(self._tell, life["states"], self._draws, life["generators"]),
             Callables(self._tell, self.makers),
             FirstCalls(self._tell, self.knowledge),
-            Foreign(self._tell, life["kernels"], self.knowledge.decorators),
+            Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
             Soft(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
-from graphlint.rule import NeverReplayed, OutputKept, Uncaptured
+from graphlint.rule import CaptureMisused, NeverReplayed, OutputKept, Uncaptured
 from graphlint.rulebook.entries import Entries
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Tensor, Thing
@@ -46,6 +46,9 @@ class Soft(Listener):
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         if not isinstance(module, Made) or not self._graphs(module):
+            return
+        if self.ledger.capture is not None:
+            self.tell(CaptureMisused("replay"), place, self.ledger.capture)
             return
         self._examine(module, given, place)
         for known, container, value, where in [one for one in self.kept if one[0] is module]:

@@ -15,7 +15,7 @@ from graphlint.static.syntax.traversal import calls_in, walk
 
 MODES = ("thread_local", "relaxed")
 ENDS = frozenset({"join", "result", "exception", "shutdown", "cancel"})
-BLOCKING = frozenset({"get", "wait", "acquire", "recv"})  # without a time-out: until the other thread gives something
+BLOCKING = frozenset({"get", "wait", "acquire"})  # without a time-out: until the other thread gives something
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Threads(Listener):
     running: dict[Thing, tuple[Closure, Thing]] = field(default_factory=dict)  # with what started them
 
     def answered(self, call: Call) -> None:
-        owner, target = call.owner, call.given.get(0, "fn")
+        owner, target = call.owner, call.given.get(0)
         if call.last == "start" and isinstance(owner, Made) and owner.cls == "threading.Thread":
             started = owner.given.get("target", owner.given.get(1))
             if isinstance(started, Closure) and (self.ledger.capture is not None or _goes_on(started)):
