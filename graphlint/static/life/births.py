@@ -90,7 +90,7 @@ def _made_in(block: ir.Block, place: Place) -> Iterator[tuple[ir.Node, str]]:
     for one in block:
         for target in one.targets if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call) else ():
             if isinstance(target, (ir.Attribute, ir.Subscript)):
-                yield one, place.function.source(target)
+                yield target, place.function.source(target)
 
 
 def _is_asked(test: ir.Expr, spelt: str, place: Place) -> bool:

@@ -102,11 +102,8 @@ class Builtins(Captures):
                 return Made(place, cls="range")
             case "bool" if isinstance(first, Container):
                 return Symbol()  # whether it is empty, whatever it holds
-            case "len" if isinstance(first, Tensor):
-                shape = self.attribute(first, "shape", frame, node)
-                return shape.elements[0] if isinstance(shape, Container) else Symbol()
             case "len":
-                return len(first.values()) if isinstance(first, Container) and not first.is_open else Symbol()
+                return self._length(first, frame, node)
             case "super":
                 return self._super(frame, place)
             case "getattr" if isinstance(given.get(1), str):
@@ -143,6 +140,13 @@ class Builtins(Captures):
         if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
             return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)), read=read_in(given.all()))
         return Thing(place, self.ledger.capture, source=tuple(v for v in given.all() if isinstance(v, Thing)))
+
+    def _length(self, value: Object, frame: Frame, node: ir.Node) -> Object:
+        """How many elements a container has, or how many rows a tensor."""
+        if isinstance(value, Tensor):
+            shape = self.attribute(value, "shape", frame, node)
+            return shape.elements[0] if isinstance(shape, Container) else Symbol()
+        return len(value.values()) if isinstance(value, Container) and not value.is_open else Symbol()
 
     def _is_instance(self, value: Object, cls: Object) -> bool | None:
         """Whether a value is of a class, or of one of several; None where nobody knows."""

@@ -152,17 +152,17 @@ class Inputs(Listener):
                 continue
             if any(goes_to_the_end(write) or write.target in capture.views for write in writes):
                 continue
-            cut = next(((one, end) for one in writes if (end := end_of(one.target, one.place)) is not None), None)
-            if cut is None or any(_has_tail(write, cut[1].spelt) for write in writes):
+            cuts = [(one, end) for one in writes if (end := end_of(one.target, one.place)) is not None]
+            if not cuts or any(_has_tail(write, cuts[0][1].spelt) for write in writes):
                 continue
-            if self._ends_there(capture, root, cut[1]):
-                continue
-            write, (bound, number, _) = cut
+            if any(self._ends_there(capture, root, end) for _, end in (cuts[0], cuts[-1])):
+                continue  # what was written before, for another graph, is written over
+            write, (bound, number, _) = cuts[0]
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
-                inner, is_left = _is_inner(write), leaves_rest(write, cut[1])
+                inner, is_left = _is_inner(write), leaves_rest(write, cuts[0][1])
                 others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
                 event = PartialFill(bound, others_reset, False, told, is_rest_left=is_left, is_by_row=not inner)
