@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, HostStateWrite, RepeatedState
+from graphlint.rule import Confidence, Hit, HostStateWrite, RandomState, RepeatedState
 
 
-def detect(event: HostStateWrite | RepeatedState) -> Iterator[Hit]:
-    if isinstance(event, RepeatedState):
+def detect(event: HostStateWrite | RepeatedState | RandomState) -> Iterator[Hit]:
+    if isinstance(event, RandomState):
+        if event.is_in_force:
+            said = "`{operation}` seeds once, at capture: each replay goes on behind the numbers of the last one"
+            yield Hit(Confidence.HIGH, said, "seed before each replay: a registered generator follows")
+    elif isinstance(event, RepeatedState):
         yield from _repeated(event)
     elif event.is_schedule:
         yield Hit(Confidence.HIGH)

@@ -12,7 +12,9 @@ from graphlint.rule import Confidence, Hit, StateBorn, StateWrite, fresh_tensor
 
 def detect(event: StateWrite | StateBorn) -> Iterator[Hit]:
     if isinstance(event, StateBorn):
-        if event.in_cache:
+        if event.is_own:
+            yield Hit(Confidence.MEDIUM)
+        elif event.in_cache:
             said = "`{operation}` keeps a tensor in a cache that was empty, and its memory belongs to the graph"
             yield Hit(Confidence.HIGH, said, "call it once before the region")
         return

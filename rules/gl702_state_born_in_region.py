@@ -1,4 +1,4 @@
-"""An optimizer, a scaler or a lazy layer is called for the first time in the region, and makes its state there."""
+"""State that only the first call makes is made in a region."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from graphlint.rule import Confidence, Hit, StateBorn
 
 
 def detect(event: StateBorn) -> Iterator[Hit]:
-    if not event.in_cache:
+    if not (event.is_own or event.in_cache):
         yield Hit(Confidence.HIGH)

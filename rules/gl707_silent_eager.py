@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, EagerBeside, Hit, ModeSwitched, NeverReplayed, Recapture
+from graphlint.rule import Confidence, EagerBeside, Hit, ModeSwitched, NeverReplayed, Recapture, Uncaptured
+
+_LEFT_OUT = {
+    "host": (
+        "`{operation}` makes an argument of what is compiled on the host, and that runs without its graph",
+        "make it on the device",
+    ),
+    "written": (
+        "`{operation}` writes to an argument of what is compiled, which runs without its graph",
+        "keep it as a buffer of the module, or promise its address with `mark_static_address`",
+    ),
+}
 
 
-def detect(event: Recapture | ModeSwitched | NeverReplayed | EagerBeside) -> Iterator[Hit]:
+def detect(event: Recapture | ModeSwitched | NeverReplayed | EagerBeside | Uncaptured) -> Iterator[Hit]:
     if isinstance(event, EagerBeside):
         yield Hit(Confidence.MEDIUM, "`{operation}` runs eagerly what was captured, and the graph is never replayed")
         return
@@ -18,6 +29,9 @@ def detect(event: Recapture | ModeSwitched | NeverReplayed | EagerBeside) -> Ite
     if isinstance(event, ModeSwitched):
         said = "`{operation}` puts a graphed module into another mode than it was graphed in, and its calls run eagerly"
         yield Hit(Confidence.HIGH, said)
+        return
+    if isinstance(event, Uncaptured):
+        yield Hit(Confidence.MEDIUM, *_LEFT_OUT[event.why])
         return
     said = "`{operation}` captures the graph anew in each call, which costs more than replaying it saves"
     yield Hit(Confidence.HIGH, said, "capture once, and keep the graph beside its inputs and outputs")

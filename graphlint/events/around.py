@@ -50,13 +50,6 @@ class PartialFill(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class StateBorn(Event):
-    """What is called in the region, or a cache, keeps state from its first call on, and this is the first."""
-
-    in_cache: bool
-
-
-@dataclass(frozen=True, slots=True)
 class CopySpread(Event):
     """Data with a single row is copied over several rows that the graph reads.
 
@@ -120,6 +113,17 @@ class OutputKept(Event):
 @dataclass(frozen=True, slots=True)
 class GradientFound(Event):
     """A captured backward finds a gradient that was there before the region, and adds to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateBorn(Event):
+    """State gets its first value in a region: that of a library, or `is_own`, which other calls change in place.
+
+    What is `in_cache` is the result of a function that keeps it from its first call on.
+    """
+
+    is_own: bool = False
+    in_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,10 @@ class OutsideDependency(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkOutside(Event):
-    """Work in a region that the graph does not get: `where` is `default` or `side` for the stream, or `device`."""
+    """Work in a region that the graph does not get.
+
+    `where` is `default` or `side` for the stream, `library` for that of another library, or `device`.
+    """
 
     where: str
 
@@ -116,6 +119,23 @@ class NeverReplayed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ConcurrentCall(Event):
+    """Another thread may call, during a capture in the global mode, what breaks it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyGraph(Event):
+    """A region launches nothing, so that its graph does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uncaptured(Event):
+    """What is compiled to replay graphs runs without: an argument lies on the `host`, or is `written`."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class SettingLeft(Event):
     """A setting of the process stays changed: behind the `region` or `function`, on an `exception`, or `skipped`."""
 
@@ -152,6 +172,10 @@ class PinnedTouched(Event):
 
 @dataclass(frozen=True, slots=True)
 class RandomState(Event):
-    """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not."""
+    """A region seeds a generator of the device, or sets or reads its state, with a value that `is_known` or not.
+
+    A seed that `is_in_force` is let through, and the region draws numbers behind it.
+    """
 
     is_known: bool
+    is_in_force: bool = False

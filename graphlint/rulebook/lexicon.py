@@ -32,9 +32,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods", "counts"),
     "life": (
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "generators", "gradients", "hooks", "inferring", "lasting", "launches", "loaders", "modal", "ordering",
-        "product", "replays", "selecting", "settings", "states", "streams", "telling", "training", "transform",
-        "unfilled", "uploads",
+        "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy",
+        "loaders", "modal", "ordering", "product", "replays", "selecting", "settings", "sized", "stateful", "states",
+        "streams", "telling", "training", "transform", "unfilled", "uploads", "waiting",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
@@ -43,7 +43,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 SECTIONS = (
-    "dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "starting", "compiled",
+    "dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "compiled",
     "factories",
 )  # fmt: skip
 ROWS: Mapping[str, type] = {"compiled": bool, "numbers": float}
@@ -73,7 +73,6 @@ class Lexicon:
         self.numbers: Mapping[str, float] = sections["numbers"]
         self.surroundings: Mapping[str, str] = sections["surroundings"]
         self.presets: Mapping[str, str] = sections["presets"]
-        self.starting: Mapping[str, str] = sections["starting"]
         self.compiled: Mapping[str, bool] = sections["compiled"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
         self.tensors, self.modules, self.unknown, self.life, self.libraries, self.statuses = (

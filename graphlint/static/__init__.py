@@ -168,6 +168,7 @@ def _reach(
         problems |= part.problems
     for part in parts:
         reached.doubt(part.witness.refutes)
+        reached.trust(part.witness.confirms)
     for part in parts:
         for occurrence, function, region in part.around:
             reached.around(occurrence, function, region)

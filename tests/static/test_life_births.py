@@ -1,4 +1,4 @@
-"""What keeps state from its first call on, where that call is the captured one."""
+"""State that a region creates because nothing has called what it calls before: each replay creates it anew."""
 
 from __future__ import annotations
 
@@ -6,6 +6,184 @@ from pathlib import Path
 
 import pytest
 from analysis import analyse
+
+TRAINING = """
+import torch
+
+def step(model, optimizer, x):
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step(){told}
+
+def main(steps):
+    model = torch.nn.Linear(4, 4).cuda()
+    optimizer = torch.optim.{optimizer}
+    x = torch.zeros(2, 4, device="cuda")
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            {warm}
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    optimizer.zero_grad()
+    with torch.cuda.graph(graph):
+        step(model, optimizer, x)
+    for _ in range(3):
+        x.normal_()
+        graph.replay()
+
+main(3)
+"""
+ADAM = "Adam(model.parameters(), capturable=True)"
+TOLD = {
+    "a backward pass warms up no optimizer": (ADAM, "model(x).sum().backward()"),
+    "SGD has momentum": ("SGD(model.parameters(), lr=0.1, momentum=0.9)", "model(x)"),
+}
+SILENT = {
+    "whole steps are made before": (ADAM, "step(model, optimizer, x)"),
+    "the optimizer alone is stepped": (ADAM, "model(x).sum().backward(); optimizer.step()"),
+    "the state is loaded": (ADAM, "optimizer.load_state_dict(torch.load('state.pt'))"),
+    "a stranger gets the optimizer": (ADAM, "steps(model, optimizer)"),
+    "SGD has no state": ("SGD(model.parameters(), lr=0.1)", "model(x)"),
+    "SGD has no momentum": ("SGD(model.parameters(), lr=0.1, momentum=0)", "model(x)"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_an_optimizer_whose_first_step_is_captured_is_told(tmp_path: Path, name: str) -> None:
+    optimizer, warm = TOLD[name]
+    analysis = analyse(tmp_path, TRAINING.format(optimizer=optimizer, warm=warm, told="  # expect: GL702"))
+    assert analysis.shown == analysis.expected
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_an_optimizer_that_has_stepped_or_keeps_nothing_is_silent(tmp_path: Path, name: str) -> None:
+    optimizer, warm = SILENT[name]
+    assert not analyse(tmp_path, TRAINING.format(optimizer=optimizer, warm=warm, told="")).shown
+
+
+def test_a_step_of_which_a_stranger_may_have_made_the_first_is_silent(tmp_path: Path) -> None:
+    program = """
+    import torch
+
+    class Trainer:
+        def __init__(self, model):
+            self.model = model
+            self.optimizer = torch.optim.Adam(model.parameters(), capturable=True)
+            self.x = torch.zeros(2, 4, device="cuda")
+
+        def capture(self):
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.optimizer.step()
+    """
+    assert all(code != "GL702" for _, _, code in analyse(tmp_path, program).shown)
+
+
+OWN = """
+import torch
+
+class Average:
+    def __init__(self):
+        self.mean = None
+
+    def update(self, x):
+{body}
+
+average = Average()
+x = torch.ones(4, device="cuda")
+{before}
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    average.update(x)
+for _ in range(3):
+    x.normal_()
+    graph.replay()
+"""
+ELSE = """
+        if self.mean is None:
+            self.mean = x.clone(){told}
+        else:
+            self.mean.mul_(0.9).add_(x)
+"""
+BEHIND = """
+        if self.mean is None:
+            self.mean = torch.zeros_like(x){told}
+        self.mean += x
+"""
+CACHE = """
+        if self.mean is None:
+            self.mean = torch.zeros_like(x)
+        return x + self.mean
+"""
+
+
+SCRATCH = """
+        if self.mean is None:
+            self.mean = torch.empty_like(x)
+        self.mean.copy_(x)
+        return self.mean * 2
+"""
+
+
+@pytest.mark.parametrize("body", [ELSE, BEHIND])
+def test_a_tensor_that_is_made_once_and_changed_in_place_is_told_where_the_region_makes_it(
+    tmp_path: Path, body: str
+) -> None:
+    cold = analyse(tmp_path, OWN.format(body=body.format(told="  # expect: GL501"), before=""))
+    assert set(cold.expected) <= set(cold.shown)
+    warm = analyse(tmp_path, OWN.format(body=body.format(told=""), before="average.update(x)"))
+    assert all(code != "GL501" for _, _, code in warm.shown)
+
+
+@pytest.mark.parametrize("body", [CACHE, SCRATCH])
+def test_what_is_made_in_the_region_and_never_changed_by_what_it_held_is_silent(tmp_path: Path, body: str) -> None:
+    assert all(code != "GL501" for _, _, code in analyse(tmp_path, OWN.format(body=body, before="")).shown)
+
+
+TARGET = """
+import torch
+
+class Agent:
+    def __init__(self):
+        self.net, self.target = torch.nn.Linear(4, 4).cuda(), torch.nn.Linear(4, 4).cuda()
+        self.optimizer = torch.optim.Adam(self.net.parameters(), capturable=True)
+        self.x = torch.zeros(2, 4, device="cuda")
+
+    def update(self):
+        self.optimizer.zero_grad()
+        {target}
+        (self.net(self.x) - best).square().mean().backward()
+        self.optimizer.step()
+
+agent = Agent()
+side = torch.cuda.Stream()
+side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    agent.update()
+torch.cuda.current_stream().wait_stream(side)
+agent.optimizer.zero_grad()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    agent.update()
+for _ in range(3):
+    agent.x.normal_()
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    "target, found",
+    [
+        ("with torch.no_grad(): best = self.target(self.x)", []),
+        ("best = self.target(self.x).detach()", []),
+        ("best = self.target(self.x)", ["GL705"]),
+    ],
+)
+def test_a_model_that_gets_no_gradient_has_none_to_add_to(tmp_path: Path, target: str, found: list[str]) -> None:
+    assert [code for _, _, code in analyse(tmp_path, TARGET.format(target=target)).shown] == found
+
 
 SCRIPT = """
 import functools

@@ -755,3 +755,75 @@ def test_a_tensor_that_a_graph_indexes_with_is_one_of_its_inputs(tmp_path: Path,
     """It is read on the device, as what it picks from is; and what it picks is a tensor of its own."""
     analysis = analyse(tmp_path, TABLE.format(read=read, body=body))
     assert analysis.expected == analysis.shown
+
+
+CACHE = """
+import torch
+
+class Decoder:
+    def __init__(self, model):
+        self.model = model
+        self.x = torch.zeros(1, 8, device="cuda")
+        self.k = torch.zeros(16, 8, device="cuda")
+        self.slot = torch.zeros(1, dtype=torch.long, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.k.index_copy_(0, self.slot, self.x)
+            self.y = self.x @ self.k.T
+
+    def reset(self):
+        {reset}
+
+    def run(self, x):
+        self.reset()
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+def test_a_cache_that_the_region_writes_before_it_reads_it_must_stay_where_it_is(tmp_path: Path) -> None:
+    moved = analyse(tmp_path, CACHE.format(reset="self.k = torch.zeros_like(self.k)  # expect: GL508"))
+    assert moved.shown == moved.expected
+    assert not analyse(tmp_path / "kept", CACHE.format(reset="self.k.zero_()")).shown
+
+
+PIECES = """
+import torch
+
+class Piece(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.inner(x).sum(-1)
+
+class Pieces:
+    def __init__(self, first, second, x):
+        self.x, self.graphs = x, []
+        h = x
+        for piece in (first, second):
+            piece(h)
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                h = piece(h)
+            self.graphs.append(graph)
+        self.y = h
+
+    def __call__(self, x):
+        self.x.copy_(x)
+        for graph in self.graphs:
+            graph.replay()
+        return self.y.clone()
+
+with torch.no_grad():
+    pieces = Pieces(torch.nn.ReLU(), {second}, torch.zeros(4, 8, device="cuda"))
+    print(pieces(torch.randn(4, 8, device="cuda")))
+"""
+
+
+@pytest.mark.parametrize("second", ["torch.nn.Tanh()", "Piece()"])
+def test_what_one_graph_hands_to_the_next_lives_in_its_pool_and_may_warm_that_up(tmp_path: Path, second: str) -> None:
+    assert not analyse(tmp_path, PIECES.format(second=second)).shown

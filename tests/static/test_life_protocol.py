@@ -196,3 +196,30 @@ def test_a_capture_that_could_not_begin_is_not_left_open(tmp_path: Path, test: s
     """What is raised behind a test of what beginning has given says that it has failed."""
     found = [code for _, _, code in analyse(tmp_path, BEGUN.format(test=test)).shown]
     assert ("GL606" in found) is is_told
+
+
+KEPT = """
+import torch
+
+model, x = torch.nn.Linear(4, 4).cuda(), torch.ones(4, 4, device="cuda")
+for _ in range(3):
+    model.zero_grad()
+    loss = model(x).sum()
+    loss.backward(){mark}
+{between}
+graph = torch.cuda.CUDAGraph()
+model.zero_grad()
+with torch.cuda.graph(graph):
+    loss = model(x).sum()
+    loss.backward()
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize("between, mark", [("torch.cuda.synchronize()", "  # expect: GL602"), ("del loss", "")])
+def test_the_loss_of_a_warm_up_that_has_a_name_where_the_capture_begins_ties_it_to_its_stream(
+    tmp_path: Path, between: str, mark: str
+) -> None:
+    """The region gives the name away, but only when its own forward pass has met the nodes that the loss has kept."""
+    analysis = analyse(tmp_path, KEPT.format(between=between, mark=mark))
+    assert analysis.shown == analysis.expected

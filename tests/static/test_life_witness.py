@@ -100,3 +100,36 @@ def test_a_function_that_anybody_may_call_is_no_program(tmp_path: Path) -> None:
     library = KEPT.partition("with torch.no_grad")[0].format(told="  # expect: GL501") + body
     analysis = analyse(tmp_path, library)
     assert [one for one in analysis.shown if one[2] == "GL501"] == analysis.expected
+
+
+WORKSPACES = """
+import torch
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.made = {{}}
+
+    def forward(self, x):
+        n, d = x.shape
+        if {key} not in self.made:
+            self.made[{key}] = torch.tensor([1.0 / n] * n, device=x.device){mark}
+        return x * self.made[{key}][:, None]
+
+layer = Layer().cuda()
+x = torch.randn(64, 16, device="cuda")
+for _ in range(3):
+    layer(torch.randn({rows}, 16, device="cuda"))
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = layer(x)
+"""
+
+
+@pytest.mark.parametrize("key", ["n", "(n, d)"])
+@pytest.mark.parametrize("rows, mark", [(1, "  # expect: GL203"), (64, "")])
+def test_a_warm_up_with_another_size_fills_nothing_for_that_of_the_capture(
+    tmp_path: Path, rows: int, mark: str, key: str
+) -> None:
+    analysis = analyse(tmp_path, WORKSPACES.format(rows=rows, mark=mark, key=key))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL203"]

@@ -104,8 +104,10 @@ PLACES = {
         class Runner:
             def __init__(self):
                 torch.set_default_device("cuda")
-                self.capture()
-                torch.set_default_device("cpu")
+                try:
+                    self.capture()
+                finally:
+                    torch.set_default_device("cpu")
             def capture(self):
                 x, out = torch.zeros(4), torch.zeros(4)
                 with torch.cuda.graph(torch.cuda.CUDAGraph()):

@@ -93,6 +93,13 @@ class Reached:
             if is_refuted(place.when, place.occurrence.span):
                 self.places[key] = replace(place, occurrence=replace(place.occurrence, confidence=Confidence.LOW))
 
+    def trust(self, is_confirmed: Callable[[Condition], bool]) -> None:
+        """Be surer of what a program that was run from end to end comes to, whatever the defaults say."""
+        for key, place in self.places.items():
+            if any(not one.is_default and is_confirmed(one) for one in place.when):
+                when = tuple(replace(one, is_default=one.is_default or is_confirmed(one)) for one in place.when)
+                self.places[key] = replace(place, when=when)
+
     def merge(self, other: Reached) -> None:
         """Add what other regions reach."""
         self.regions |= other.regions

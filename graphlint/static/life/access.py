@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from graphlint.static.domain.program import Bound, Class, Function, ModuleValue, PackageValue
+from graphlint.static.domain.program import Bound, Class, Function, Graphed, ModuleValue, PackageValue
 from graphlint.static.index.module import ClassDefinition, Module, Segment
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -20,6 +20,7 @@ from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
     PLAIN,
+    Arguments,
     ClassRef,
     Closure,
     Container,
@@ -34,6 +35,7 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
     things_in,
+    wrapper,
 )
 from graphlint.static.life.questions import (
     Opposite,
@@ -133,6 +135,8 @@ class Access:
                 return ClassRef(value.definition)
             case Function():
                 return Closure(value)
+            case Graphed(function=Function() as function):
+                return self._compiled(function)
             case Bound(function=External(name="contextlib.contextmanager")):
                 return self.concrete(value.receiver)
             case ExternalObject(cls="functools.lru_cache") if isinstance(
@@ -142,6 +146,20 @@ class Access:
             case ModuleValue() | PackageValue():
                 return value
         return Thing()
+
+    def _compiled(self, function: Function) -> Object:
+        """What stands for a function that a decorator compiles, with the plain values that it is told."""
+        for node in function.code.decorators:
+            name = (
+                self.interpreter.names.qualified_name(node.func, function.module) if isinstance(node, ir.Call) else ""
+            )
+            entry = self.interpreter.entries.find(name)
+            if isinstance(node, ir.Call) and entry is not None and entry.form == "compile":
+                keywords = {
+                    one.keyword or "": one.value.value for one in node.arguments if isinstance(one.value, ir.Literal)
+                }
+                return wrapper(name, Closure(function), Arguments(keywords=keywords), Place(function, node))
+        return Closure(function)
 
     def imported(self, node: ir.Import, frame: Frame) -> Object:
         return self.concrete(self.interpreter.names.imported(frame.function.module, node))
@@ -210,7 +228,8 @@ class Access:
                     owner.items[key] = self.part_of(owner, node, frame)
                 return owner.items[key]
             case Closure():
-                return Made(place, self.ledger.capture, cls="<kernel>", state={"kernel": owner})
+                state = {"kernel": owner, "index": index}
+                return Made(frame.place(node), self.ledger.capture, cls="<kernel>", state=state)
             case str() | bytes() if isinstance(index, int):
                 with suppress(IndexError):
                     return owner[index]

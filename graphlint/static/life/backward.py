@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import OutsideDependency
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Arguments, Container, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.objects import Arguments, Capture, Container, Instance, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 
@@ -20,6 +20,7 @@ class Backward(Listener):
     wrapped: dict[Thing, Place] = field(default_factory=dict)  # modules made parallel on the default stream
     aside: set[Thing] = field(default_factory=set)  # modules made parallel on another one
     losses: list[tuple[Thing, Place]] = field(default_factory=list)  # of backward passes on the default stream
+    alive: list[tuple[Thing, Place]] = field(default_factory=list)  # of these, where the latest capture began
     eager: set[Thing] = field(default_factory=set)  # what was read outside of captures on a stream that cannot join one
 
     def answered(self, call: Call) -> None:
@@ -29,6 +30,10 @@ class Backward(Listener):
                 self.wrapped.setdefault(made, call.place)
             elif made not in self.wrapped:
                 self.aside.add(made)
+
+    def began(self, capture: Capture) -> None:
+        """What a name holds here keeps its graph for the forward pass of the region, which may give the name away."""
+        self.alive = [one for one in self.losses if self._is_alive(one[0])]
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         if self.ledger.capture is None and self.streams.now in (DEFAULT, CALLERS):
@@ -48,8 +53,8 @@ class Backward(Listener):
             used = _parameters(owner)
             for module in used & self.wrapped.keys():
                 self.tell(OutsideDependency("parallel"), self.wrapped[module], capture)
-            for loss, where in self.losses:
-                if used & _parameters(loss) and self._is_alive(loss):
+            for loss, where in self.alive:
+                if used & _parameters(loss):
                     self.tell(OutsideDependency("backward"), where, capture)
 
     def _is_alive(self, loss: Thing) -> bool:

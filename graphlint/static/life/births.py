@@ -1,51 +1,121 @@
-"""State that gets its first value in a region: each replay is a first step, and makes that value again."""
+"""State that gets its first value in a region, because nothing has made it before: each replay makes it anew."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import StateBorn
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Made, Object, Place, Thing, things_in
+from graphlint.static.life.objects import Arguments, Capture, Made, Object, Place, Symbol, Thing, things_in
 from graphlint.static.life.record import Call
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 CACHED = "functools.cache"  # what a cached function is answered by, the first time
+NOTHING = (None, False, 0)
+ANEW = frozenset(
+    {"copy_", "fill_", "requires_grad_", "retain_grad_", "zero_"}
+)  # what was there before is not asked for
 
 
 @dataclass
 class Births(Listener):
-    """Follows one run; `starting` are operations by name, each with the argument without which it keeps nothing."""
+    """Follows one run.
+
+    An optimizer that is given one of the `stateful` parameters makes state in its first step; so do objects of the
+    `lazy` classes when they are first called, or when the method of that name is.
+    """
 
     tell: Tell
-    starting: Mapping[str, str]
-    restoring: frozenset[str]
-    started: set[Thing] = field(default_factory=set)
+    stateful: frozenset[str]
+    lazy: frozenset[str]
+    used: set[Thing] = field(default_factory=set)  # what may have its state
+
+    # Of libraries
 
     def answered(self, call: Call) -> None:
         if call.name == CACHED:
-            capture = self.ledger.capture
-            if capture is not None and any(one.root.made_in is capture for one in things_in(call.result)):
-                self._born(call.place, in_cache=True)
-        elif isinstance(call.owner, Made):
-            if call.last in self.restoring:
-                self.started.add(call.owner)
-            self._started(call.name, call.owner, call.place)
+            self._cached(call)
+        if call.name in self.lazy and isinstance(call.owner, Made):
+            self._used(call.owner, call.place)
+        for one in (call.owner, *call.given.all()):
+            if isinstance(one, Made) and self._is_stateful(one):
+                if call.last == "step":
+                    self._used(one, call.place)
+                elif call.owner is not one and call.name.startswith("?"):
+                    self.used.add(one)
+
+    def _cached(self, call: Call) -> None:
+        """A cached function keeps what it gives: a tensor of the region, if this is the first call of all."""
+        capture = self.ledger.capture
+        is_known = self.ledger.is_whole and not (self.ledger.decided or self.ledger.is_cut)
+        if capture is not None and is_known and any(one.root.made_in is capture for one in things_in(call.result)):
+            self.tell(StateBorn(in_cache=True), call.place, capture)
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
-        if isinstance(module, Made):
-            self._started(module.cls, module, place)
+        if isinstance(module, Made) and module.cls in self.lazy:
+            self._used(module, place)
 
-    def _started(self, name: str, owner: Made, place: Place) -> None:
-        switch = self.starting.get(name)
-        if switch is None or owner in self.started or (switch and not owner.given.get(switch)):
-            return
-        self.started.add(owner)
-        if owner not in self.ledger.escaped:
-            self._born(place)
+    def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
+        if name == "load_state_dict" and isinstance(owner, Thing):
+            self.used.add(owner)
 
-    def _born(self, place: Place, in_cache: bool = False) -> None:
-        """Tell of it where all that ran before is known."""
+    def _is_stateful(self, made: Made) -> bool:
+        values = [made.given[name] for name in self.stateful if name in made.given]
+        return any(one not in NOTHING and not isinstance(one, (Thing, Symbol)) for one in values)
+
+    def _used(self, made: Made, place: Place) -> None:
         capture = self.ledger.capture
-        if capture is not None and self.ledger.is_whole and not self.ledger.decided and not self.ledger.is_cut:
-            self.tell(StateBorn(in_cache), place, capture)
+        is_new = made not in self.used and made not in self.ledger.escaped
+        self.used.add(made)
+        if capture is not None and is_new and made.made_in is not capture and self._is_first(made, capture):
+            self.tell(StateBorn(), place, capture)
+
+    def _is_first(self, made: Thing, capture: Capture) -> bool:
+        """Whether nobody else can have used an object that this run has made: what made it has not returned."""
+        if self.ledger.decided or made.made is None:
+            return False
+        makers = [frame for frame in self.ledger.frames if frame.function.code is made.made.function.code]
+        return self.ledger.is_whole or any(frame.way == made.made.way for frame in makers)
+
+    # Of the program
+
+    def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
+        """A condition in a region: if it asks whether state is there that the other calls change in place."""
+        capture, frame = self.ledger.capture, self.ledger.frames[-1]
+        statement = frame.statement.node if frame.statement is not None else None
+        if capture is None or not is_known or not self.ledger.is_whole or self.ledger.decided:
+            return
+        if isinstance(statement, ir.If) and statement.test is place.node:
+            taken = statement.body if outcome else statement.orelse
+            rest = [one for one in walk(frame.function.code.body) if all(one is not part for part in walk(taken))]
+            for made, spelt in _made_in(taken, place):
+                if _is_asked(statement.test, spelt, place) and any(_changes(one, spelt, place) for one in rest):
+                    self.tell(StateBorn(is_own=True), place._replace(node=made), capture)
+
+
+def _made_in(block: ir.Block, place: Place) -> Iterator[tuple[ir.Node, str]]:
+    """What a block gives new values to, as it is spelt."""
+    for one in block:
+        for target in one.targets if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call) else ():
+            if isinstance(target, (ir.Attribute, ir.Subscript)):
+                yield target, place.function.source(target)
+
+
+def _is_asked(test: ir.Expr, spelt: str, place: Place) -> bool:
+    """Whether a condition asks whether something is None."""
+    is_none = isinstance(test, ir.Compare) and any(
+        isinstance(one, ir.Literal) and one.value is None for one in walk(test)
+    )
+    return is_none and any(isinstance(one, ir.Expr) and place.function.source(one) == spelt for one in walk(test))
+
+
+def _changes(node: object, spelt: str, place: Place) -> bool:
+    """Whether a node changes something in place, by what it held."""
+    match node:
+        case ir.AugAssign():
+            return place.function.source(node.target) == spelt
+        case ir.Call(func=ir.Attribute(attr=name) as method) if name.endswith("_") and not name.endswith("__"):
+            return name not in ANEW and place.function.source(method.value) == spelt
+    return False

@@ -49,12 +49,26 @@ class Builtins(Captures):
         if isinstance(iterated, range):
             self._rounds(iterated, body)
             return
+        parts = self.parts_of(iterated)
+        if parts is not None:
+            self._rounds(parts, body)
+            return
         self.ledger.is_cut = True
         of = iterated if isinstance(iterated, Thing) else None
         are_numbers = isinstance(iterated, Made) and iterated.cls == "range"
         for _ in range(UNKNOWN_ROUNDS):
             source = (of,) if of is not None else ()
             body(Symbol() if are_numbers else Thing(made_in=self.ledger.capture, source=source))
+
+    def parts_of(self, value: Object) -> list[Object] | None:
+        """What a list of modules holds, or a module that calls others one after the other; None for all else."""
+        kind = self.interpreter.lexicon.containers.get(value.cls) if isinstance(value, Made) else None
+        if kind not in ("list", "sequential"):
+            return None
+        given = [value.given[key] for key in sorted(key for key in value.given if isinstance(key, int))]
+        if kind == "list" and given:
+            return list(given[0].elements) if isinstance(given[0], Container) and not given[0].is_open else None
+        return given
 
     def _rounds(self, values: Sequence[Object], body: Callable[[Object], None]) -> None:
         """Run a body for the first of some values."""
@@ -90,7 +104,7 @@ class Builtins(Captures):
             case "bool" if isinstance(first, Container):
                 return Symbol()  # whether it is empty, whatever it holds
             case "len":
-                return _length(first)
+                return self._length(first, frame, node)
             case "super":
                 return self._super(frame, place)
             case "getattr" if isinstance(given.get(1), str):
@@ -127,6 +141,13 @@ class Builtins(Captures):
         if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
             return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)), read=read_in(given.all()))
         return Thing(place, self.ledger.capture, source=tuple(v for v in given.all() if isinstance(v, Thing)))
+
+    def _length(self, value: Object, frame: Frame, node: ir.Node) -> Object:
+        """How many elements a container has, or how many rows a tensor."""
+        if isinstance(value, Tensor):
+            shape = self.attribute(value, "shape", frame, node)
+            return shape.elements[0] if isinstance(shape, Container) else Symbol()
+        return len(value.values()) if isinstance(value, Container) and not value.is_open else Symbol()
 
     def _is_instance(self, value: Object, cls: Object) -> bool | None:
         """Whether a value is of a class, or of one of several; None where nobody knows."""
@@ -168,6 +189,11 @@ class Builtins(Captures):
                     place, self.ledger.capture, kind="dict", keyed=dict(value.keyed), is_open=value.is_open
                 )
             return Container(place, self.ledger.capture, kind=kind, elements=elements, is_open=value.is_open)
+        parts = self.parts_of(value)
+        if parts is not None:
+            return Container(
+                place, self.ledger.capture, kind=kind if kind in ("tuple", "set") else "list", elements=parts
+            )
         if value is None:
             return Container(place, self.ledger.capture, kind=kind if kind in ("tuple", "set", "dict") else "list")
         if isinstance(value, Made) and "frame" in value.state and kind in ("list", "tuple"):

@@ -25,6 +25,7 @@ from graphlint.static.life.objects import (
 from graphlint.static.life.record import Call
 from graphlint.static.life.samples import told_of_samples
 from graphlint.static.life.tensors import has_gradient, history, modules_in, tensors_of
+from graphlint.static.syntax import ir
 
 HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"})
 MODES = frozenset({"eval", "train"})
@@ -40,6 +41,7 @@ class Graphed:
     has_parameters: bool
     later: list[Graphed] = field(default_factory=list)
     switched: Place | None = None
+    exchanged: Place | None = None  # where a part of the module was replaced
     calls: list[Place] = field(default_factory=list)
     waiting: set[int] = field(default_factory=set)  # the calls whose backward has not run
     summed: int | None = 0  # backward passes since gradients were None; None if they are not the graph's
@@ -59,6 +61,7 @@ class Callables(Listener):
     trainable: dict[Thing, Place] = field(default_factory=dict)  # modules with a buffer that does
     casts: list[tuple[Object, Call, Place]] = field(default_factory=list)  # that are in force
     silenced: list[Object] = field(default_factory=list)  # managers without gradients
+    warm: set[Thing] = field(default_factory=set)  # modules that have been called
 
     # What is around
 
@@ -130,6 +133,8 @@ class Callables(Listener):
             self.tell(GraphedMisuse("buffer"), place, capture)
         if isinstance(target, Made) and target.cls.endswith("DistributedDataParallel"):
             self.tell(GraphedMisuse("parallel"), call.place, capture)
+        if call.given.keywords.get("num_warmup_iters") == 0 and target not in self.warm:
+            self.tell(GraphedMisuse("cold"), call.place, capture)
         for how, place in told_of_samples(call, target, samples, self.wanting):
             self.tell(GraphedMisuse(how), place, capture)
         is_module = isinstance(target, Thing)
@@ -166,12 +171,18 @@ class Callables(Listener):
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         known = self.graphed.get(module)
+        self.warm.add(module)
         if known is None or self.ledger.capture is not None:
             return
         if known.switched is not None:
             self.tell(ModeSwitched(), known.switched, known.region)
             known.switched = None
             return
+        if known.exchanged is not None:
+            self.tell(GraphedMisuse("exchanged"), known.exchanged, known.region)
+            known.exchanged = None
+        if isinstance(place.node, ir.Call) and any(one.keyword for one in place.node.arguments):
+            self.tell(GraphedMisuse("keyword"), place, known.region)
         known.calls.append(place)
         if self.silenced:
             return
@@ -220,8 +231,17 @@ class Callables(Listener):
                 known.summed = 0 if known.has_parameters and value is None else None
         elif name == "requires_grad" and isinstance(owner, Thing):
             self._asked(owner, value is not False, place)
+        elif isinstance(owner, (Instance, Made)) and _is_trained(before):
+            for target, known in self.graphed.items():
+                if owner in modules_in(target):
+                    known.exchanged = known.exchanged or place
 
     def _differentiated(self, value: Object, place: Place) -> None:
         known = next((self.outputs[one][0] for one in history(value) if one in self.outputs), None)
         if known is not None:
             self.tell(GraphedMisuse("differentiated"), place, known.region)
+
+
+def _is_trained(part: Object) -> bool:
+    """Whether a part of a module is a module, or a parameter."""
+    return bool(modules_in(part)[:1]) or (isinstance(part, Tensor) and part.factory.endswith("Parameter"))

@@ -173,8 +173,11 @@ class Calls(Builtins):
         if "builtins.classmethod" in kinds:
             return Closure(function, receiver=ClassRef(owner), is_bound=True)
         closure = Closure(function, receiver=receiver, is_bound=receiver is not None)
-        if receiver is not None and kinds & {"builtins.property", "functools.cached_property"}:
+        if receiver is not None and "builtins.property" in kinds:
             return self.run(closure, Arguments(), code, frame)
+        if isinstance(receiver, Instance) and "functools.cached_property" in kinds:
+            receiver.attributes[definition.name] = self.run(closure, Arguments(), code, frame)
+            return receiver.attributes[definition.name]
         return closure
 
     def decorated(self, closure: Closure, decorators: tuple[ir.Expr, ...], frame: Frame) -> Object:

@@ -112,7 +112,8 @@ class FirstCalls(Listener):
     # Process groups
 
     def answered(self, call: Call) -> None:
-        self._family_used(call.name, call.place)
+        if not isinstance(call.result, Made) or call.result.cls != call.name:  # to make a module uses no library
+            self._family_used(call.name, call.place)
         if call.name.rpartition(".")[0] not in self.known.collective:
             return
         match call.last:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from graphlint.rule import GradientDropped, GradientFound, InputReplaced
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Instance, Made, Object, Place, Tensor, Thing, things_in
 from graphlint.static.life.record import Call
+from graphlint.static.life.tensors import is_detached, tensors_of
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
 
@@ -34,6 +35,7 @@ class Gradients(Listener):
 
     tell: Tell
     is_trained: Callable[[str], bool]  # whether a class outside of the project is one of modules with parameters
+    inferring: frozenset[str]  # what lets no gradients be computed
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
     zeroed: set[Thing] = field(default_factory=set)  # of these, whose gradients were zeroed in place
     found: dict[Capture, _Found] = field(default_factory=dict)
@@ -42,6 +44,20 @@ class Gradients(Listener):
     computed: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a region computes
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
     models: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
+    silenced: list[Object] = field(default_factory=list)  # managers without gradients
+    constant: set[Thing] = field(default_factory=set)  # what modules gave in these: no gradient goes further
+
+    def surrounded(self, manager: Object, place: Place) -> None:
+        call = self.ledger.origin(manager)
+        if call is not None and call.name in self.inferring:
+            self.silenced.append(manager)
+
+    def exited(self, manager: Object, place: Place) -> None:
+        self.silenced = [one for one in self.silenced if one is not manager]
+
+    def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
+        if self.silenced:
+            self.constant.update(tensors_of(result))
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         if type(callee) is Thing:
@@ -113,7 +129,7 @@ class Gradients(Listener):
 
     def _owners(self, values: Iterable[Object]) -> set[Thing]:
         """The modules and leaves whose gradients values lead to."""
-        return {one for one in _closure(values) if self._has_gradients(one)}
+        return {one for one in _closure(values, self.constant) if self._has_gradients(one)}
 
     def _has_gradients(self, thing: Thing) -> bool:
         match thing:
@@ -152,15 +168,16 @@ class Gradients(Listener):
             self.tell(GradientFound(), found.place, capture)
 
 
-def _closure(values: Iterable[Object]) -> set[Thing]:
-    """What values hold, and what they were computed from."""
+def _closure(values: Iterable[Object], ends: Collection[Thing]) -> set[Thing]:
+    """What values hold, and what they were computed from, as far as gradients go."""
     found: set[Thing] = set()
     pending = [thing for value in values for thing in things_in(value)]
     while pending:
         one = pending.pop()
         if one not in found:
             found.add(one)
-            pending += [thing for source in one.source for thing in things_in(source)]
+            further = (source for source in one.source if source not in ends and not is_detached(source))
+            pending += [thing for source in further for thing in things_in(source)]
     return found
 
 

@@ -106,7 +106,7 @@ class Inputs(Listener):
             if (
                 known is None
                 or not is_tensor(known)
-                or not (known.root in capture.reads or capture.in_part.get(known.root))
+                or not (known.root in capture.reads or known.root in capture.writes or capture.in_part.get(known.root))
                 or known.root.made_in is not None
             ):
                 continue  # what another graph computes goes by the name of the latest one
@@ -155,14 +155,14 @@ class Inputs(Listener):
             cuts = [(one, end) for one in writes if (end := end_of(one.target, one.place)) is not None]
             if not cuts or any(_has_tail(write, cuts[0][1].spelt) for write in writes):
                 continue
-            if any(self._ends_there(capture, root, end) for _, end in cuts):
-                continue
-            write, (bound, number, _) = cut = cuts[0]
+            if any(self._ends_there(capture, root, end) for _, end in (cuts[0], cuts[-1])):
+                continue  # what was written before, for another graph, is written over
+            write, (bound, number, _) = cuts[0]
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
             if capture.replays:
-                inner, is_left = _is_inner(write), leaves_rest(write, cut[1])
+                inner, is_left = _is_inner(write), leaves_rest(write, cuts[0][1])
                 others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
                 event = PartialFill(bound, others_reset, False, told, is_rest_left=is_left, is_by_row=not inner)
@@ -256,6 +256,8 @@ class Inputs(Listener):
         for root, place in capture.reads.items():
             if not isinstance(root, Tensor) or root.made is None or root in alive or root in self.ledger.escaped:
                 continue
+            if root.made_in is not None and root.made_in.graph in alive:
+                continue  # the pool of the graph that computes it keeps its memory
             if root.made.way == frame.way and root.made.function.code is frame.function.code:
                 self.tell(InputFreed(root.made.line), place, capture)
 

@@ -30,9 +30,9 @@ from graphlint.static.life.objects import (
     things_in,
     wrapper,
 )
-from graphlint.static.life.questions import identity, read_in
+from graphlint.static.life.questions import identity, is_class, read_in
 from graphlint.static.life.record import Call
-from graphlint.static.life.tensors import several, sizes_asked
+from graphlint.static.life.tensors import several, shape_of, sizes_asked
 from graphlint.static.syntax import ir
 
 _ARRAY = "host-array"
@@ -105,7 +105,7 @@ class Operations(Expressions):
         catalogue = self.interpreter.catalogue
         operation = catalogue.find(name)
         if operation is None:
-            if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or _is_class(name):
+            if catalogue.is_class(name) or self.interpreter.lexicon.is_module(name) or is_class(name):
                 return self.made(name, given, place)
             if self.interpreter.lexicon.is_familiar(name) and not name.startswith(OPERATORS):
                 return self.operated(given.all(), place, is_sure=False)
@@ -159,9 +159,10 @@ class Operations(Expressions):
             return self.view(owner, frame.place(node))
         operation = self.interpreter.catalogue.method(name)
         if operation is not None and operation.attribute:
-            if name in ("shape", "dtype", "device"):
-                owner.attributes[name] = Thing(source=(owner,)) if name == "shape" else Symbol()
-                return owner.attributes[name]
+            if name == "shape":
+                return owner.attributes.setdefault(name, shape_of(owner, self.interpreter.lexicon.life["sized"]))
+            if name in ("dtype", "device"):
+                return owner.attributes.setdefault(name, Symbol())
             return Tensor(source=(owner,)) if name == "grad" else Symbol()
         if name in ("is_leaf", "grad_fn"):
             return Thing(source=(owner,))
@@ -390,8 +391,3 @@ class Operations(Expressions):
     def call_entry(
         self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
     ) -> Object: ...
-
-
-def _is_class(name: str) -> bool:
-    """Whether a name outside the project is written as classes are."""
-    return name.rpartition(".")[2][:1].isupper()

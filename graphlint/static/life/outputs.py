@@ -38,6 +38,8 @@ class Outputs(Listener):
     read_early: set[Capture] = field(default_factory=set)  # before a replay
     empty: dict[tuple[Thing, str, int], tuple[Thing, Place, Capture]] = field(default_factory=dict)
     """Reads of outputs before a replay, by what was read and where."""
+    unused: dict[tuple[Thing, str, int], list[Frame]] = field(default_factory=dict)
+    """The functions that threw away what such a read was for."""
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
     unfed: dict[Capture, list[tuple[Capture, Place, Frame | None]]] = field(default_factory=dict)
     """Graphs that were replayed before this one, whose output they read: where, and in which call."""
@@ -46,12 +48,16 @@ class Outputs(Listener):
         self.reads[thing.root] = self.ledger.now
         capture = self._output_of(thing) or self._only_written_by(thing)
         if is_sure and capture is not None and self._is_empty(capture):
-            self.empty.setdefault((thing.root, place.path, place.line), (thing, place, capture))
+            key = thing.root, place.path, place.line
+            self.empty.setdefault(key, (thing, place, capture))
+            self.unused.setdefault(key, [one for one in self.ledger.frames if _throws_away(one)])
 
     def ended(self, capture: Capture) -> None:
-        """What a capture reads at the same place as the run before it, that has warmed it up."""
+        """What a capture reads at the same place, or for nothing, as the run before it, that has warmed it up."""
         for root, place in capture.reads.items():
             self.empty.pop((root, place.path, place.line), None)
+            for key in [key for key in self.empty if key[0] is root and capture.owner in self.unused.get(key, ())]:
+                del self.empty[key]
 
     def finished(self) -> None:
         for thing, place, capture in self.empty.values():
@@ -205,6 +211,11 @@ class Outputs(Listener):
             before = [write for write in self.ledger.writes.get(root, ()) if write.moment < capture.began]
             if before and _is_reset(before[-1]) and self.reads.get(root, 0) >= capture.replays[-1]:
                 self.tell(RepeatedState(False), place, capture)
+
+
+def _throws_away(frame: Frame) -> bool:
+    """Whether a statement runs that does nothing with a result."""
+    return frame.statement is not None and isinstance(frame.statement.node, ir.Evaluate)
 
 
 def _has_pool(capture: Capture) -> bool:

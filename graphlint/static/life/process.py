@@ -27,6 +27,7 @@ class Process(Listener):
     resolve: Resolve
     changed: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # in the capture that is under way
     before: dict[str, tuple[Place, Frame]] = field(default_factory=dict)  # by functions that still run
+    number: dict[str, int] = field(default_factory=dict)  # of the captures before that
     decided: int = 0  # conditions that nobody knew, when the capture began
     left_open: list[tuple[Frame, str, Place]] = field(default_factory=list)  # where an exception leaves a setting
 
@@ -39,20 +40,20 @@ class Process(Listener):
         family, frame = family_of(call.name), self.ledger.frames[-1]
         setting = self.before.get(family)
         if setting is not None and setting[1] is frame and family not in self.lasting:
-            self._put_back(setting[0], call.place, frame)
+            self._put_back(setting[0], call.place, frame, self.ledger.captures[self.number[family] :])
         if family in self.changed or (family in self.before and held is self.before):
             self.changed.pop(family, None)
             self.before.pop(family, None)
         else:
             held[family] = call.place, frame
+            self.number[family] = len(self.ledger.captures)
 
-    def _put_back(self, setter: Place, place: Place, frame: Frame) -> None:
-        """Tell of a setting that is only put back if the capture in between succeeds."""
-        capture = self._captured_by(frame)
+    def _put_back(self, setter: Place, place: Place, frame: Frame, captures: list[Capture]) -> None:
+        """Tell of a setting that is only put back if the captures in between succeed."""
         blocks = [part.final for part in walk(frame.function.code.body) if isinstance(part, ir.Try)]
         is_final = any(part is place.node for block in blocks for part in walk(block))
-        if capture is not None and not is_final and frame.function.qualname != "<module>":
-            self.tell(SettingLeft("skipped"), setter, capture)
+        if captures and not is_final and frame.function.qualname != "<module>":
+            self.tell(SettingLeft("skipped"), setter, captures[0])
 
     def surrounded(self, manager: object, place: Place) -> None:
         """What was called for a `with` is put back by it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import CaptureMisused
@@ -10,7 +12,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Made, Place, Thing, things_in
 from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, names_in, stands_before, walk
 
 
 @dataclass
@@ -37,6 +39,31 @@ class Protocol(Listener):
         elif self._holds_capture(capture.graph) and capture.graph is not capture.manager:
             self.tell(CaptureMisused("again"), capture.place, capture)
         self.reset.discard(capture.graph)
+        for place in self._handlers_that_leave(capture) if capture.manager is None else ():
+            self.tell(CaptureMisused("raise"), place, capture)
+
+    def _handlers_that_leave(self, capture: Capture) -> Iterator[Place]:
+        """Where handlers behind the beginning of a capture return and leave it open."""
+        code, begun = capture.place.function.code, capture.place.node
+        ends = [one for one in calls_in(code) if isinstance(one.func, ir.Attribute) and one.func.attr in self.ends]
+        for block in walk(code.body):
+            if not isinstance(block, ir.Try) or any(one is begun for one in walk((block.handlers, block.final))):
+                continue
+            is_before = stands_before(begun, block) and not any(_is_between(begun, one, block) for one in ends)
+            if is_before or any(one is begun for one in walk(block.body)):
+                for handler in block.handlers:
+                    leaving = next((one for one in walk(handler.body) if isinstance(one, ir.Return)), None)
+                    if leaving is not None and not any(map(self._may_end, walk((handler.body, block.final)))):
+                        yield capture.place._replace(node=leaving)
+
+    def _may_end(self, node: object) -> bool:
+        """Whether a node ends a capture, or calls what belongs to the program and may do so."""
+        match node:
+            case ir.Call(func=ir.Attribute(value=owner, attr=name)):
+                return name in self.ends or (isinstance(owner, ir.Name) and owner.id == "self")
+            case ir.Call(func=ir.Name(id=name)):
+                return name not in vars(builtins)
+        return False
 
     def _holds_capture(self, graph: Thing) -> bool:
         is_known = isinstance(graph, Made) and graph not in self.ledger.guessed
@@ -97,6 +124,10 @@ class Protocol(Listener):
             return False
         held = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
         return any(graph in things_in(value) for value in held)
+
+
+def _is_between(first: ir.Node, one: ir.Node, last: ir.Node) -> bool:
+    return stands_before(first, one) and stands_before(one, last)
 
 
 def _is_looked_at(capture: Capture, frame: Frame) -> bool:

@@ -46,14 +46,21 @@ def same(left: Object, right: Object) -> bool | None:
 
 def holds(container: Container, value: Object) -> bool | None:
     """Whether a container holds a value; None where nobody knows."""
-    held = container.keyed if container.kind == "dict" else {identity(one): one for one in container.elements}
+    known = [key for key, _ in container.keyed.values()] if container.kind == "dict" else container.elements
+    held = {identity(one) for one in known}
     if identity(value) in held:
         return True
     is_certain = isinstance(value, (*PLAIN, Symbol, Thing)) and not container.is_open
     if not held and is_certain:
         return False
-    plain = isinstance(value, PLAIN) and all(isinstance(key, tuple) for key in held)
-    return False if plain and is_certain else None
+    return False if is_certain and all(map(_is_plain, (value, *known))) else None
+
+
+def _is_plain(value: Object) -> bool:
+    """Whether a value is known by what it is, and so are its elements in a tuple."""
+    if isinstance(value, Container) and value.kind == "tuple":
+        return not value.is_open and all(map(_is_plain, value.elements))
+    return isinstance(value, (*PLAIN, Outside, ClassRef))
 
 
 def positive(sign: str) -> tuple[str, bool]:
@@ -64,3 +71,8 @@ def positive(sign: str) -> tuple[str, bool]:
 def read_in(values: Iterable[Object]) -> Place | None:
     """Where the first of some values was read out of a tensor."""
     return next((value.read for value in values if isinstance(value, Symbol) and value.read is not None), None)
+
+
+def is_class(name: str) -> bool:
+    """Whether a name outside the project is written as classes are."""
+    return name.rpartition(".")[2][:1].isupper()

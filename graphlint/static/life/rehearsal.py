@@ -25,8 +25,10 @@ from graphlint.static.life.copies import Copies
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
+from graphlint.static.life.empty import Empty
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
+from graphlint.static.life.foreign import Foreign
 from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
@@ -42,6 +44,7 @@ from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
+from graphlint.static.life.threads import Threads
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.witness import Testimony, Witness
 
@@ -147,6 +150,19 @@ class Rehearsal:
         operation = self.interpreter.catalogue.find(name)
         return operation is not None and operation.returns in ("factory", "like")
 
+    def _is_factory(self, name: str) -> bool:
+        operation = self.interpreter.catalogue.find(name)
+        return operation is not None and operation.returns == "factory"
+
+    def _draws(self, name: str) -> bool:
+        operation = self.interpreter.catalogue.find(name)
+        takes = operation is not None and any(one.name == "generator" for one in operation.params or ())
+        return takes or name.rpartition(".")[2] in self.interpreter.lexicon.life["drawing"]
+
+    def _is_foreign(self, capture: Capture) -> bool:
+        entry = self.interpreter.entries.find(capture.region.kind)
+        return entry is not None and entry.foreign
+
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
@@ -158,23 +174,26 @@ class Rehearsal:
             Inputs(self._tell, life["unfilled"]),
             Holders(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
-            Births(self._tell, self.interpreter.lexicon.starting, life["training"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
-            Gradients(self._tell, self.interpreter.lexicon.is_trained),
+            Gradients(self._tell, self.interpreter.lexicon.is_trained, life["inferring"]),
+            Births(self._tell, life["stateful"], life["lazy"]),
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
             WarmUps(self._tell, streams, life["inferring"], life["gradients"], self.interpreter.names.qualified_name),
             Pools(self._tell, streams),
             Examples(self._tell),
+            Empty(self._tell),
             Testimony(self.witness),
+            Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
-            Generators(self._tell, life["states"], life["generators"]),
+            Generators(self._tell, life["states"], self._draws, life["generators"]),
             Callables(self._tell, self.makers),
             FirstCalls(self._tell, self.knowledge),
+            Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
             Soft(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from graphlint.static.domain.program import Function
-from graphlint.static.life.objects import Instance, Made, Object, Place, Thing
+from graphlint.static.life.objects import PLAIN, Instance, Made, Object, Place, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import has_gradient
 from graphlint.static.syntax import ir
@@ -16,7 +16,7 @@ def told_of_samples(
     call: Call, target: Object, samples: list[Object], wanting: Collection[Thing]
 ) -> Iterator[tuple[str, Place]]:
     """What is wrong with the samples, or unused by the callable, and where."""
-    if any(isinstance(sample, (bool, int, float, str)) for sample in samples):
+    if any(isinstance(sample, PLAIN) for sample in samples):
         yield "samples", call.place
     if call.given.keywords.get("allow_unused_input") is True or not isinstance(target, Instance):
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
-from graphlint.rule import NeverReplayed, OutputKept
+from graphlint.rule import CaptureMisused, NeverReplayed, OutputKept, Uncaptured
 from graphlint.rulebook.entries import Entries
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Thing
+from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Tensor, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import has_gradient, tensors_of
 
@@ -25,6 +25,7 @@ class Soft(Listener):
     kept: list[tuple[Made, Container, Thing, Place]] = field(default_factory=list)
     loops: dict[Made, tuple[Place, int]] = field(default_factory=dict)  # where calls are repeated, and how often
     silenced: list[Object] = field(default_factory=list)
+    marked: set[Thing] = field(default_factory=set)  # tensors whose address is promised to stay
     is_stepped: bool = False  # a step is marked, or a backward pass ends it
 
     def surrounded(self, manager: Object, place: Place) -> None:
@@ -37,6 +38,8 @@ class Soft(Listener):
 
     def answered(self, call: Call) -> None:
         self.is_stepped = self.is_stepped or call.last in MARKS
+        if call.last == "mark_static_address":
+            self.marked.update(one for value in call.given.all() for one in tensors_of(value))
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
         self.is_stepped = self.is_stepped or name == "backward"
@@ -44,6 +47,10 @@ class Soft(Listener):
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         if not isinstance(module, Made) or not self._graphs(module):
             return
+        if self.ledger.capture is not None:
+            self.tell(CaptureMisused("replay"), place, self.ledger.capture)
+            return
+        self._examine(module, given, place)
         for known, container, value, where in [one for one in self.kept if one[0] is module]:
             if any(held is value for held in container.values()):
                 self.tell(OutputKept("collected", True), where, self._region(module))
@@ -53,6 +60,19 @@ class Soft(Listener):
         if self.ledger.loops and not self.silenced and any(has_gradient(one, ()) for one in tensors_of(result)):
             _, number = self.loops.get(module, (place, 0))
             self.loops[module] = self.ledger.loops[-1].place, number + 1
+
+    def _examine(self, module: Made, given: tuple[Object, ...], place: Place) -> None:
+        """Tell of arguments for which nothing is graphed: those of the host, and those that are written to."""
+        tensors = [one for value in given for one in tensors_of(value)]
+        is_device = any(isinstance(one, Tensor) and one.place == "device" for one in tensors)
+        for one in tensors:
+            if is_device and isinstance(one, Tensor) and one.place == "host" and one.made is not None:
+                self.tell(Uncaptured("host"), one.made, self._region(module))
+            for write in self.ledger.writes.get(one.root, ()) if one not in self.marked else ():
+                inner = write.place.way[len(place.way) :]
+                if write.is_sure and inner and inner[0].line == place.line and inner[0].path == place.path:
+                    self.tell(Uncaptured("written"), write.place, self._region(module))
+                    break
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         if isinstance(value, Thing) and value in self.outputs and self.ledger.capture is None:

@@ -60,6 +60,14 @@ def history(value: Object, leaves: Collection[Thing] = ()) -> Iterator[Thing]:
         pending += [*one.source, *(one.values() if isinstance(one, Container) else ())]
 
 
+def shape_of(tensor: Tensor, sized: Collection[str]) -> Thing:
+    """The sizes of a tensor, which are known of one that was just made by them, by one of the functions for that."""
+    sizes = tensor.sizes if tensor.factory in sized else None
+    if sizes and all(type(size) is int for size in sizes):
+        return Container(tensor.made, tensor.made_in, kind="tuple", elements=list(sizes))
+    return Thing(source=(tensor,))
+
+
 def is_detached(thing: Thing) -> bool:
     node = thing.made.node if isinstance(thing, Tensor) and thing.made is not None else None
     return isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.func.attr in ("detach", "grad")

@@ -148,6 +148,7 @@ class Pools(Listener):
 
     tell: Tell
     streams: Streams
+    used: dict[Thing, Made] = field(default_factory=dict)  # pools, and the stream that took their memory
 
     def began(self, capture: Capture) -> None:
         if not isinstance(capture.manager, Made) or not isinstance(capture.owner, Frame):
@@ -158,6 +159,9 @@ class Pools(Listener):
             return
         if stream in self.streams.aliases:
             return  # the current one, or that of the device
+        if self.used.setdefault(pool, stream) is not stream and self.used[pool].made == stream.made:
+            self.tell(SharedPool(), stream.made, capture)  # each round of a loop makes one
+            return
         is_new = stream.made.function.code is owner.function.code and stream.made.way == owner.way and owner.way
         made = pool.made
         is_own = made is not None and made.function.code is owner.function.code

@@ -31,6 +31,11 @@ class Witness:
         """Whether a finding is about what never happens, or about what is kept and read by nobody."""
         return any(map(self._never_holds, when)) or self._is_unread(span)
 
+    def confirms(self, condition: Condition) -> bool:
+        """Whether what a finding asks for is known to hold in the capture of a whole program."""
+        known = self.outcomes.get((condition.path, condition.line), {})
+        return (condition.text, True) in known or (condition.opposite, False) in known
+
     def _never_holds(self, condition: Condition) -> bool:
         """Whether what a finding asks for holds in no capture."""
         line = condition.path, condition.line

@@ -1,0 +1,94 @@
+"""Other threads that run while a capture is under way, and call what breaks it from wherever that is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from graphlint.rule import ConcurrentCall
+from graphlint.static.index.module import Module
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import Capture, Closure, Made, Object, Place, Thing
+from graphlint.static.life.record import Call
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import calls_in, walk
+
+MODES = ("thread_local", "relaxed")
+ENDS = frozenset({"join", "result", "exception", "shutdown", "cancel"})
+BLOCKING = frozenset({"get", "wait", "acquire"})  # without a time-out: until the other thread gives something
+
+
+@dataclass
+class Threads(Listener):
+    """Follows one run; `waiting` are methods and functions that wait for the device, or ask how far it is."""
+
+    tell: Tell
+    waiting: frozenset[str]
+    is_factory: Callable[[str], bool]
+    resolve: Callable[[ir.Expr, Module], str]
+    running: dict[Thing, tuple[Closure, Thing]] = field(default_factory=dict)  # with what started them
+
+    def answered(self, call: Call) -> None:
+        owner, target = call.owner, call.given.get(0)
+        if call.last == "start" and isinstance(owner, Made) and owner.cls == "threading.Thread":
+            started = owner.given.get("target", owner.given.get(1))
+            if isinstance(started, Closure) and (self.ledger.capture is not None or _goes_on(started)):
+                self._runs(owner, started, owner)
+        elif call.last == "submit" and isinstance(owner, Made) and isinstance(target, Closure):
+            if isinstance(call.result, Thing):
+                self._runs(call.result, target, owner)
+        elif call.last in ENDS:
+            self._ended(owner)
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        func = place.node.func if isinstance(place.node, ir.Call) else None
+        if isinstance(func, ir.Attribute) and func.attr in ENDS and isinstance(callee, Thing):
+            for owner in callee.source:
+                self._ended(owner)
+
+    def exited(self, manager: Object, place: Place) -> None:
+        self._ended(manager)
+
+    def _ended(self, owner: Object) -> None:
+        """Forget a thread that is waited for, or all that an executor runs."""
+        self.running = {one: known for one, known in self.running.items() if owner not in (one, known[1])}
+
+    def began(self, capture: Capture) -> None:
+        for started, _ in self.running.values():
+            self._examine(started, capture)
+
+    def _runs(self, thread: Thing, started: Closure, owner: Thing) -> None:
+        self.running[thread] = started, owner
+        if self.ledger.capture is not None:
+            self._examine(started, self.ledger.capture)
+
+    def _examine(self, started: Closure, capture: Capture) -> None:
+        """Tell of the first call in a thread that no capture stands, in the global mode."""
+        place = next(self._unsafe(started), None) if _is_global(capture) else None
+        if place is not None:
+            self.tell(ConcurrentCall(), place, capture)
+
+    def _unsafe(self, started: Closure) -> Iterator[Place]:
+        function = started.function
+        for call in calls_in(function.code):
+            name = self.resolve(call.func, function.module)
+            method = call.func.attr if isinstance(call.func, ir.Attribute) else ""
+            on_device = any(one.keyword == "device" for one in call.arguments) and self.is_factory(name)
+            if name in self.waiting or method in self.waiting or on_device:
+                yield Place(function, call)
+
+
+def _is_global(capture: Capture) -> bool:
+    """Whether a capture minds what other threads do."""
+    given = capture.manager.given if isinstance(capture.manager, Made) else {}
+    return given.get(3, given.get("capture_error_mode")) not in MODES
+
+
+def _goes_on(started: Closure) -> bool:
+    """Whether a function runs until it is told to stop, and waits for nobody to give it something."""
+    parts = list(walk(started.function.code.body))
+    calls = [one for one in parts if isinstance(one, ir.Call) and isinstance(one.func, ir.Attribute)]
+    is_fed = any(
+        isinstance(one.func, ir.Attribute) and one.func.attr in BLOCKING and not one.arguments for one in calls
+    )
+    return any(isinstance(one, ir.While) for one in parts) and not is_fed

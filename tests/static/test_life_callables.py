@@ -1,0 +1,104 @@
+"""What is asked of `make_graphed_callables`, and of what it gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+PROGRAM = """
+import torch
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(4, 8), torch.nn.Linear(8, 4)
+
+    def forward(self, x, shift):
+        return self.down(self.up(x)) + shift
+
+class Adapter(torch.nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner, self.more = inner, torch.nn.Linear(4, 8)
+
+    def forward(self, x):
+        return self.inner(x) + self.more(x)
+
+def adapt(block):
+    block.up = Adapter(block.up)@
+
+def main():
+    block = Block().cuda()
+    sample = torch.zeros(2, 4, device="cuda")
+{body}
+    for _ in range(3):
+        x = torch.randn(2, 4, device="cuda")
+        block.zero_grad()
+        {call}.sum().backward()
+
+main()
+"""
+GRAPH = "    torch.cuda.make_graphed_callables(block, (sample, sample))"
+WRONG = {
+    "an argument has a keyword": (GRAPH, "block(x, shift=x)  # expect: GL703"),
+    "a sample is None": (GRAPH.replace("sample))", "None))  # expect: GL703"), "block(x, None)"),
+    "a part is replaced afterwards": (f"{GRAPH}\n    adapt(block)", "block(x, x)"),
+    "nothing warms up": (GRAPH.replace("sample))", "sample), num_warmup_iters=0)  # expect: GL703"), "block(x, x)"),
+}
+RIGHT = {
+    "arguments stand in their places": (GRAPH, "block(x, x)"),
+    "the part is replaced before": (f"    adapt(block)\n{GRAPH}", "block(x, x)"),
+    "the program has warmed up": (
+        "    block(sample, sample)\n" + GRAPH.replace("sample))", "sample), num_warmup_iters=0)"),
+        "block(x, x)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_two_fixed_graphs_cannot_serve_is_told(tmp_path: Path, name: str) -> None:
+    body, call = WRONG[name]
+    mark = "  # expect: GL703" if "adapt" in body else ""
+    analysis = analyse(tmp_path, PROGRAM.replace("@", mark).format(body=body, call=call))
+    assert analysis.shown == analysis.expected
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_module_that_is_graphed_as_it_is_used_is_silent(tmp_path: Path, name: str) -> None:
+    body, call = RIGHT[name]
+    assert not analyse(tmp_path, PROGRAM.replace("@", "").format(body=body, call=call)).shown
+
+
+LIST = """
+import torch
+
+class Stack(torch.nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.first = torch.nn.Linear(4, 4)
+        self.blocks = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(depth))
+
+    def forward(self, x):
+        x = self.first(x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+stack = Stack(2).cuda()
+sample = torch.zeros(2, 4, device="cuda"{gradient})
+graphed = torch.cuda.make_graphed_callables(tuple(stack.blocks), ((sample,), (sample,))){mark}
+stack.blocks = torch.nn.ModuleList(graphed)
+for _ in range(3):
+    stack.zero_grad()
+    stack(torch.randn(2, 4, device="cuda")).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("gradient, mark", [("", "  # expect: GL703"), (", requires_grad=True", "")])
+def test_the_blocks_of_a_list_are_graphed_each_with_samples_like_what_the_one_before_gives(
+    tmp_path: Path, gradient: str, mark: str
+) -> None:
+    analysis = analyse(tmp_path, LIST.format(gradient=gradient, mark=mark))
+    assert analysis.shown == analysis.expected

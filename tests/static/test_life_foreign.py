@@ -1,0 +1,70 @@
+"""Kernels of other libraries in a region of torch run on the stream of their library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+PROGRAM = """
+import cupy
+import numba.cuda
+import torch
+import warp
+
+scale = cupy.ElementwiseKernel("float32 x", "float32 y", "y = 2 * x", "scale")
+{around}
+@numba.cuda.jit
+def bump(a, out):
+    out[0] = a[0] + 1
+
+@warp.kernel
+def add(a: warp.array(dtype=float)):
+    a[0] = 1.0
+
+def step(x, y):
+{body}
+    return y + 1
+
+x, y = torch.ones(4, device="cuda"), torch.empty(4, device="cuda")
+step(x, y)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    z = step(x, y)
+for _ in range(3):
+    x.normal_()
+    graph.replay()
+"""
+STREAM = "torch.cuda.current_stream().cuda_stream"
+OUTSIDE = {
+    "an object is a kernel": "    scale(cupy.asarray(x), cupy.asarray(y))",
+    "a function writes to an array": "    cupy.multiply(cupy.asarray(x), 2, out=cupy.asarray(y))",
+    "a function was compiled": "    bump[1, 32](x, y)",
+    "a stream of nothing is the default one": "    bump[1, 32, 0](x, y)",
+    "a kernel is launched": "    warp.launch(add, dim=4, inputs=[x])",
+}
+INSIDE = {
+    "the stream of torch is current": f"    with cupy.cuda.ExternalStream({STREAM}):\n        scale(x, y)",
+    "the launch gets a stream": f"    bump[1, 32, numba.cuda.external_stream({STREAM})](x, y)",
+    "a block chooses the stream": "    with warp.ScopedStream(warp.stream_from_torch()):\n        warp.launch(add, 4)",
+    "a keyword chooses it": "    warp.launch(add, dim=4, inputs=[x], stream=warp.stream_from_torch())",
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_kernel_on_the_stream_of_its_library_is_missing_from_the_graph(tmp_path: Path, name: str) -> None:
+    analysis = analyse(tmp_path, PROGRAM.format(body=f"{OUTSIDE[name]}  # expect: GL603", around=""))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL603"]
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_kernel_on_the_stream_that_captures_is_silent(tmp_path: Path, name: str) -> None:
+    analysis = analyse(tmp_path, PROGRAM.format(body=INSIDE[name], around=""))
+    assert all(code != "GL603" for _, _, code in analysis.shown)
+
+
+def test_a_library_that_was_given_the_stream_for_good_is_silent(tmp_path: Path) -> None:
+    around = f"cupy.cuda.ExternalStream({STREAM}).use()"
+    analysis = analyse(tmp_path, PROGRAM.format(body=OUTSIDE["an object is a kernel"], around=around))
+    assert all(code != "GL603" for _, _, code in analysis.shown)
