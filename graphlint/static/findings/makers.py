@@ -8,7 +8,7 @@ from functools import lru_cache
 from graphlint.finding import Region
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.contexts import Context, Site
-from graphlint.static.regions.patterns import WORD
+from graphlint.static.index.parts import WORD
 
 
 def is_of_other_maker(sites: tuple[Site, ...], place: Context, region: Region, lexicon: Lexicon) -> bool:

@@ -23,6 +23,7 @@ _ASSIGNED = re.compile(
 )
 _FILLED = re.compile(r"[\s\\)\]]*[\[\#]")
 _CALLED = re.compile(r"[\s\\)]*\(")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")  # of a name or a path, whichever way these are written
 _FAR = 200  # characters between a dot and the name behind it
 _ASKS_FOR_GRADIENT = "requires_grad_"  # the only method with such a name that leaves the values as they are
 

@@ -12,7 +12,7 @@ from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, names_in, walk
 
 _GATHERED = ("dict", "enumerate", "iter", "list", "reversed", "set", "tuple", "zip")  # calls that give what they hold
-_KEPT = ("add", "append", "appendleft", "extend", "insert", "partial", "put", "register", "setdefault", "update")
+_KEPT = ("add", "append", "appendleft", "extend", "insert", "partial", "register", "setdefault", "update")
 
 
 @remembered
@@ -97,6 +97,8 @@ def _holds(value: ir.Expr, call: ir.Call, names: set[str] | frozenset[str]) -> b
             return _holds(one, call, names) or _holds(other, call, names)
         case ir.Lambda(code=code):
             return not names.isdisjoint(names_in(code.body))
+        case ir.Call(func=ir.Attribute(value=one)) if _holds(one, call, names):
+            return True  # many methods give their object: `net.cuda()`
         case ir.Call(func=func, arguments=arguments) if _keeps(func) or _is_gathered(func):
             return any(_holds(argument.value, call, names) for argument in arguments)
     return False

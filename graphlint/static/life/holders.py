@@ -23,6 +23,7 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
+from graphlint.static.syntax import ir
 
 
 @dataclass
@@ -34,7 +35,8 @@ class Holders(Listener):
     """What no longer lies behind a name: the owner of the name, the name, what it held, and where it was given up."""
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        if value is None or isinstance(value, (Instance, Made)):
+        is_next = isinstance(place.node, ir.For)  # a loop comes to the next one, in whose place the last one stood
+        if not is_next and (value is None or isinstance(value, (Instance, Made))):
             self.deleted(owner, name, before, place)
 
     def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:

@@ -1,4 +1,7 @@
-"""A function and what its parameters are called in, what their uses say of them out: tensors, or plain values."""
+"""A function and what its parameters are called in, what their uses say of them out: tensors, or plain values.
+
+Long, because each way to use one tells something else.
+"""
 
 from __future__ import annotations
 

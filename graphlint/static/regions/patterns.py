@@ -15,8 +15,6 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax.remembered import remembered
 from graphlint.values import Value
 
-WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")  # of a name or a path, whichever way these are written
-
 
 @dataclass(frozen=True, slots=True)
 class Named:
