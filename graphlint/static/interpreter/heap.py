@@ -112,18 +112,24 @@ class Heap:
     def _moved(self, instance: Instance, name: str, value: Value, reader: Function) -> Value:
         """What a region reads: a tensor of the host may lie elsewhere by then, if another function moves it."""
         there = host_tensor(value)
-        if there is None or not self._is_moved(instance.cls, name, reader):
+        if there is None or not self._is_moved(instance.cls, name, value, reader):
             return value
         moved = replace(there, place=Place.ANYWHERE, sure=Confidence.LOW)
         return union((moved, *(m for m in members(value) if not isinstance(m, Tensor) or m.place is not Place.HOST)))
 
-    def _is_moved(self, cls: ClassDefinition, name: str, reader: Function) -> bool:
-        """Whether something makes another tensor of an attribute, or in place of it: `self.x = self.x.to(device)`."""
-        order = self.interpreter.classes.order(cls)
-        modules = {base.module for base in order if isinstance(base, ClassDefinition)}
+    def _is_moved(self, cls: ClassDefinition, name: str, value: Value, reader: Function) -> bool:
+        """Whether something makes another tensor of an attribute, or in place of it: `self.x = self.x.to(device)`.
+
+        What a constructor makes of it is known, if it has left it on the host in any case.
+        """
+        order = [base for base in self.interpreter.classes.order(cls) if isinstance(base, ClassDefinition)]
+        left = all(member.place is Place.HOST for member in members(value) if isinstance(member, Tensor))
+        constructors = {one for base in order for one in base.methods.get("__init__", ()) if left}
         return any(
-            name in part.writes.remade and (module, part.segment.first) != (reader.module, reader.first_line)
-            for module in modules
+            name in part.writes.remade
+            and part.definition not in constructors
+            and (module, part.segment.first) != (reader.module, reader.first_line)
+            for module in {base.module for base in order}
             for part in parts_with(module, name, is_word)
         )
 

@@ -30,6 +30,7 @@ from graphlint.values import (
     union,
 )
 
+_ANY = Arguments((), (), UNKNOWN, UNKNOWN)
 _TAKEN = "taken"  # what a context manager captures the calls of
 
 
@@ -213,6 +214,8 @@ class Capture:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
         opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         opened.warms_up = True
+        if callables == UNKNOWN and not samples:
+            self.evaluator.unresolved(_called(entry, node), frame, _ANY)
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
@@ -260,6 +263,12 @@ def _graphed(target: Value, opened: OpenRegion) -> Value:
         Graphed(member, region.kind, region.path, region.line) if isinstance(member, (Function, Bound)) else member
         for member in members(target)
     )
+
+
+def _called(entry: Entry, node: ir.Call) -> ir.Call:
+    """The call of what an entry captures, wherever it makes it."""
+    taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
+    return ir.Call(node.mark, next(taken, node.func), ())
 
 
 def _given(arguments: Arguments, position: int, keywords: Iterable[str]) -> Value | None:
