@@ -27,6 +27,7 @@ from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
+from graphlint.static.life.forks import Forks
 from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
@@ -40,6 +41,7 @@ from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
+from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.warmups import Pools, WarmUps
@@ -154,6 +156,7 @@ class Rehearsal:
         life = self.interpreter.lexicon.life
         replays = life["replays"]
         streams = Streams(self._tell, life)
+        silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Holders(self._tell),
@@ -166,7 +169,9 @@ class Rehearsal:
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            WarmUps(self._tell, streams, life["inferring"], life["gradients"], self.interpreter.names.qualified_name),
+            Forks(self._tell, streams),
+            silence,
+            WarmUps(self._tell, streams, silence, life["gradients"]),
             Pools(self._tell, streams),
             Examples(self._tell),
             Testimony(self.witness),
@@ -175,7 +180,7 @@ class Rehearsal:
             Generators(self._tell, life["states"], life["generators"]),
             Callables(self._tell, self.makers),
             FirstCalls(self._tell, self.knowledge),
-            Soft(self._tell, self.interpreter.entries),
+            Soft(self._tell, self.interpreter.entries, silence),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
             Pinned(self._tell, streams, life["uploads"]),
