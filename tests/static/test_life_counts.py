@@ -30,6 +30,7 @@ class Static:
         self.calls += 1
         return self.y.clone()
 """
+WITHIN = ("self.calls <= self.limit", "self.calls == self.limit + 1")
 BELOW = ("self.calls < self.limit", "self.calls == self.limit")
 
 

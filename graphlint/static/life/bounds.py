@@ -6,12 +6,17 @@ A run that has found a limit above a count finds it there later, too, and it is 
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from graphlint.static.life.objects import Object, Symbol, Thing
+from graphlint.static.life.objects import Symbol, Thing
 
 TIMES = 2  # that a count has been below its limit before it probably reaches it
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+_ORDER: dict[str, Callable[[float, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+}  # fmt: skip
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -31,7 +36,7 @@ class Bounds:
             return None
         sign, value, number = comparison
         low, high = self.of(value)
-        answers = {_holds(sign, one, number) for one in (low, high)}
+        answers = {_ORDER[sign](one, number) for one in (low, high)}
         is_open = sign == "==" and (low < number < high or (low != high and number in (low, high)))
         return None if len(answers) > 1 or is_open else answers.pop()
 
@@ -65,8 +70,3 @@ def _read(asked: tuple[object, ...]) -> tuple[str, object, int] | None:
         case (str(sign), Symbol() | Thing() as value, ("int", int(number))) if sign in _MIRRORED:
             return sign, value, number
     return None
-
-
-def _holds(sign: str, value: float, number: Object) -> bool:
-    return {"<": value < number, "<=": value <= number, ">": value > number, ">=": value >= number,
-            "==": value == number}[sign]  # fmt: skip
