@@ -250,3 +250,100 @@ def test_what_a_region_hands_on_behind_a_star_may_be_all_of_it(
     """A region with `*args` is called with some."""
     found = analyse(tmp_path, GIVEN.format(given=given, handed=handed), regions=["main:Layer.forward"]).shown
     assert is_told is ("GL202" in {code for _, _, code in found})
+
+
+CHECKED = """
+# file: base.py
+class Base:
+    def __init__(self, model):
+        self.model = model
+        missing = []
+        for one in model.parameters():
+            if one.is_meta:
+                missing.append(one)
+        if missing:
+            raise RuntimeError
+# file: main.py
+import torch
+from base import Base
+
+class Runner(Base):
+    def __init__(self, model):
+        super().__init__(model)
+        self.x = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x * 2
+
+    def run(self, x):
+        {fill}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(("fill", "told"), [("self.x = x", ["GL508"]), ("self.x.copy_(x)", [])])
+def test_a_constructor_is_followed_past_what_another_file_checks(tmp_path: Path, fill: str, told: list[str]) -> None:
+    """What it raises for is the case that nobody captures in."""
+    assert told == [code for _, _, code in analyse(tmp_path, CHECKED.format(fill=fill)).shown]
+
+
+ANEW = """
+import torch
+from outside import Params, allocate
+
+class Cache:
+    def __init__(self):
+        self.keys = torch.zeros(8, device="cuda")
+
+class Model:
+    def __init__(self, layer):
+        self.layer, self.graph, self.size = layer, None, None
+
+    def decode(self, x, cache):
+        if {asks}:
+            self.size = x.size(0)
+            self.x, self.cache = x.clone(), cache
+            self.layer(self.x, cache)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = {computes}
+        else:
+            self.x.copy_(x)
+            {fill}
+        self.graph.replay()
+        return self.y.clone()
+
+    def generate(self, x):
+        cache = {made}
+        for _ in range(3):
+            x = self.decode(x, cache)
+        return x
+"""
+AT_HAND = {
+    "asks": "self.graph is None or self.size != x.size(0)",
+    "computes": "self.layer(self.x, self.cache)",
+    "fill": "pass",
+    "made": "Cache()",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_told"),
+    [
+        ({}, True),
+        ({"made": "Params(allocate(), 0)"}, True),
+        ({"computes": "self.x + self.cache.keys"}, True),
+        ({"fill": "self.cache.keys.copy_(cache.keys)"}, False),
+        ({"asks": "self.graph is None or self.cache is not cache"}, False),
+        ({"asks": "True"}, False),
+        ({"made": "self.held"}, False),  # the same each time, as far as anybody knows
+        ({"computes": "self.layer(self.x)"}, False),
+    ],
+)
+def test_an_object_that_each_request_makes_anew_is_not_that_of_the_capture(
+    tmp_path: Path, changed: dict[str, str], is_told: bool
+) -> None:
+    """The graph reads the one that it was captured with."""
+    found = analyse(tmp_path, ANEW.format(**{**AT_HAND, **changed})).shown
+    assert is_told is ("GL512" in {code for _, _, code in found})

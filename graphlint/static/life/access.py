@@ -53,7 +53,8 @@ class Access:
         self.ledger = ledger
         self.decisions = decisions
         self.steps = 0
-        self.has_begun = False  # whether the object that a program is about has been made
+        self.is_making, self.has_begun = False, False  # whether the object that a program is about is made, or was
+        self.is_wide = False  # whether conditions are tried both ways wherever they stand, while it is made
         self.home: Module | None = None  # the file whose conditions are tried both ways
         self.player: ClassDefinition | None = None  # whose methods are called back on what nobody knows
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
@@ -368,7 +369,8 @@ class Access:
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
         is_home = place.function.module is self.home
         is_home = is_home or (self.player is not None and place.function.module is self.player.module)
-        return self.decisions.decide(place, likely, is_home and not is_inside)
+        is_free = is_home or (self.is_wide and self.is_making)
+        return self.decisions.decide(place, likely, is_free and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""

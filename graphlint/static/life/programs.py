@@ -226,8 +226,9 @@ def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Insta
     """An object of a class, made with arguments of which nothing is known."""
     method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
     given = machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
+    machine.is_making = True
     made = machine.call(ClassRef(owner), given, NODE, frame)
-    machine.has_begun = True
+    machine.is_making, machine.has_begun = False, True
     return made if isinstance(made, Instance) else None
 
 
@@ -322,8 +323,11 @@ class Ran(NamedTuple):
 
 
 def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Ran:
-    """Run a program once for every way through what nobody knows, each time with new objects."""
-    plans, steps, has_begun = Plans(), 0, False
+    """Run a program once for every way through what nobody knows, each time with new objects.
+
+    Where no way leads behind the making of its object, conditions in other files are tried both ways as well.
+    """
+    plans, steps, has_begun, is_wide = Plans(), 0, False, False
     for _ in range(MAX_RUNS):
         plan = plans.next()
         if plan is None or steps > MAX_STEPS_IN_ALL:
@@ -332,6 +336,7 @@ def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledge
         ledger = Ledger()
         listen(ledger)
         machine = Machine(interpreter, ledger, decisions)
+        machine.is_wide = is_wide
         try:
             program.run(machine)
         except (Leave, Stopped, RecursionError):
@@ -340,4 +345,6 @@ def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledge
         plans.ran(decisions)
         steps += machine.steps
         has_begun |= machine.has_begun
+        if not (plans.waiting or has_begun or is_wide) and machine.is_making:
+            plans, is_wide = Plans(), True
     return Ran(steps, has_begun)

@@ -16,6 +16,7 @@ from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
 from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.anew import Anew
 from graphlint.static.life.backward import Backward
 from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
@@ -163,6 +164,7 @@ class Rehearsal:
             Copies(self._tell, life["loaders"], life["casting"]),
             Births(self._tell, self.interpreter.lexicon.starting, life["training"]),
             Derived(self._tell, self._is_shaped, life["training"]),
+            Anew(self._tell),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained),

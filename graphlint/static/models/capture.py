@@ -30,7 +30,6 @@ from graphlint.values import (
     union,
 )
 
-_ANY = Arguments((), (), UNKNOWN, UNKNOWN)
 _TAKEN = "taken"  # what a context manager captures the calls of
 
 
@@ -215,7 +214,9 @@ class Capture:
         opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         opened.warms_up = True
         if callables == UNKNOWN and not samples:
-            self.evaluator.unresolved(_called(entry, node), frame, _ANY)
+            taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
+            called = ir.Call(node.mark, next(taken, node.func), ())
+            self.evaluator.unresolved(called, frame, Arguments((), (), UNKNOWN, UNKNOWN))
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
@@ -263,12 +264,6 @@ def _graphed(target: Value, opened: OpenRegion) -> Value:
         Graphed(member, region.kind, region.path, region.line) if isinstance(member, (Function, Bound)) else member
         for member in members(target)
     )
-
-
-def _called(entry: Entry, node: ir.Call) -> ir.Call:
-    """The call of what an entry captures, wherever it makes it."""
-    taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
-    return ir.Call(node.mark, next(taken, node.func), ())
 
 
 def _given(arguments: Arguments, position: int, keywords: Iterable[str]) -> Value | None:
