@@ -118,19 +118,15 @@ class Heap:
         return union((moved, *(m for m in members(value) if not isinstance(m, Tensor) or m.place is not Place.HOST)))
 
     def _is_moved(self, cls: ClassDefinition, name: str, value: Value, reader: Function) -> bool:
-        """Whether something makes another tensor of an attribute, or in place of it: `self.x = self.x.to(device)`.
-
-        What a constructor makes of it is known, if it has left it on the host in any case.
-        """
+        """Whether something remakes an attribute, other than constructors that leave it on the host in any case."""
         order = [base for base in self.interpreter.classes.order(cls) if isinstance(base, ClassDefinition)]
         left = all(member.place is Place.HOST for member in members(value) if isinstance(member, Tensor))
-        constructors = {one for base in order for one in base.methods.get("__init__", ()) if left}
+        makers = {one for base in order for one in base.methods.get("__init__", ()) if left}
+        parts = ((base.module, part) for base in order for part in parts_with(base.module, name, is_word))
+        known = reader.module, reader.first_line
         return any(
-            name in part.writes.remade
-            and part.definition not in constructors
-            and (module, part.segment.first) != (reader.module, reader.first_line)
-            for module in {base.module for base in order}
-            for part in parts_with(module, name, is_word)
+            name in part.writes.remade and part.definition not in makers and (module, part.segment.first) != known
+            for module, part in parts
         )
 
     def field(self, cls: ClassDefinition, name: str, mode: Mode) -> Value | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import StaleReplay
 from graphlint.static.life.inputs import place_in
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Frame, Place, Thing, is_tensor, things_in
+from graphlint.static.life.objects import Capture, Frame, Object, Place, Thing, is_tensor, things_in
 
 
 @dataclass
@@ -16,7 +16,12 @@ class Anew(Listener):
 
     tell: Tell
     told: set[Thing] = field(default_factory=set)
+    given: dict[Thing, Place] = field(default_factory=dict)  # what calls in regions were given that nobody knows
     used: set[tuple[Frame, str]] = field(default_factory=set)  # names of functions, since a capture
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        for thing in (one for value in given for one in things_in(value)) if self.ledger.capture is not None else ():
+            self.given.setdefault(thing, place)
 
     def loaded(self, name: str, frame: Frame) -> None:
         self.used.add((frame, name))
@@ -36,7 +41,7 @@ class Anew(Listener):
                 continue
             is_anew = then.made is not None and then.made == now.made
             read = (capture.reads[one] for one in things_in(then) if one in capture.reads)
-            where = capture.given.get(then) or next(read, None)
+            where = self.given.get(then) or next(read, None)
             if is_anew and where is not None and (later, parameter.name) not in self.used and then not in self.told:
                 self.told.add(then)
                 there = place_in(owner, where) or capture.place

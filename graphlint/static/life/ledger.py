@@ -303,8 +303,6 @@ class Ledger:
         for value in values:
             for thing in things_in(value):
                 self.escaped.add(thing)
-                if self.capture is not None:
-                    self.capture.given.setdefault(thing, place)
                 if is_tensor(thing):
                     self.writes.setdefault(thing.root, []).append(Write(self.now, place, thing, is_sure=False, by=by))
                 if thing in self.latest:

@@ -273,7 +273,6 @@ class Capture:
     views: dict[Thing, Place] = field(default_factory=dict)  # what was read, as it was read
     sure: set[Thing] = field(default_factory=set)  # what operations read, and not only unknown calls
     callees: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
-    given: dict[Thing, Place] = field(default_factory=dict)  # what that was given, and all that this leads to
     modules: dict[Thing, Place] = field(default_factory=dict)  # that were called in it
     may_be_replayed: bool = False  # by an unknown call that was given its graph
     manager: Object = None  # what was entered, if it was not begun by hand
