@@ -162,9 +162,7 @@ class Heap:
         return self._times_assigned(cls, name) == times and not is_set_elsewhere
 
     def _is_assigned_later(self, instance: Instance, name: str) -> bool:
-        """Whether an attribute is assigned at several places, and, of an object that was seen made, not all of them
-        stand in its constructor, whose last word is known.
-        """
+        """Whether an attribute is assigned at several places, not all of them in a constructor that was seen to run."""
         places = self._assignments(instance.cls, name)
         if instance.arguments is None or len(places) < 2:
             return len(places) > 1
