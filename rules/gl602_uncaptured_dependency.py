@@ -19,6 +19,7 @@ _SAID = {
     "of the same callable would be tied",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
     "input": "`{operation}` reads what was written on another stream, without waiting for it",
+    "fork": "what runs in `{operation}` reads what it is given without waiting for the stream that it was written on",
 }
 _HELP = {
     "parallel": "make it inside `with torch.cuda.stream(side):`, and warm up there, eleven iterations or more",
@@ -28,8 +29,9 @@ _HELP = {
     "request": "warm up inside `with torch.cuda.stream(side):`, or without gradients",
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
+    "fork": "let the side stream wait first: `side.wait_stream(torch.cuda.current_stream())`",
 }
-_UNSURE = ("output", "input", "backward", "parallel", "request")
+_UNSURE = ("output", "input", "backward", "parallel", "request", "fork")
 
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:

@@ -22,8 +22,8 @@ class OutsideDependency(Event):
     wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
     `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
     without it), `backward` (of a loss that the capture finds alive), `parallel` (a wrapper of the default stream
-    reduces gradients in the region), `warm-up` (of what is captured, on the stream of whoever calls), or `request`
-    (such a one, whose result the caller gets).
+    reduces gradients in the region), `warm-up` (of what is captured, on the stream of whoever calls), `request` (such a
+    one, whose result the caller gets), or `fork` (a side stream reads what the caller has written).
     """
 
     how: str

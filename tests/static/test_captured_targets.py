@@ -377,3 +377,24 @@ def test_a_hole_says_which_region_it_is_in(tmp_path: Path) -> None:
     (hole,) = analyse(tmp_path, RUNNER).report.holes
     assert isinstance(hole, Hole) and AT == hole.function
     assert ("torch.cuda.graph", 12) == (hole.region.kind, hole.region.line)
+
+
+GRAPHED = """
+from tensordict.nn import CudaGraphModule
+
+def double(x):
+    return x * 2
+
+def train(make, batches):
+    step = CudaGraphModule({callee})
+    for batch in batches:
+        step(batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("callee", "told"), [("make", ["make"]), ("module=make", ["make"]), ("double", []), ("None", [])]
+)
+def test_a_callable_that_nobody_knows_is_a_hole_of_its_graph(tmp_path: Path, callee: str, told: list[str]) -> None:
+    """Nothing is found in what was not looked at."""
+    assert told == [name for _, _, name, _ in holes(analyse(tmp_path, GRAPHED.format(callee=callee)))]

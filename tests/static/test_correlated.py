@@ -115,6 +115,44 @@ def test_an_attribute_that_a_method_moves_may_lie_there(tmp_path: Path, moved: s
     assert is_told is bool(analyse(tmp_path, MOVED.format(moved=moved, first=first)).shown)
 
 
+MADE = """
+import torch
+
+class Table:
+    def __init__(self, kind):
+        self.ids = torch.arange(8)
+        {made}
+
+    def step(self, x):
+        return x + self.ids.to(x.device)
+
+class Runner:
+    def __init__(self, table: Table):
+        self.table = table
+
+    def capture(self):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            self.table.step(torch.zeros(8, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("self.ids = self.ids.to(torch.float16)", True),
+        ("self.ids = self.ids.float() if kind else self.ids.contiguous()", True),
+        ("self.ids = self.ids.to(kind)", False),
+        ("self.ids = self.ids.to(device=kind)", False),
+        ("self.ids = self.ids.cuda()", False),
+        ("if kind: self.ids = self.ids.cuda()", False),
+        ("self.ids = move(self.ids)", False),
+    ],
+)
+def test_what_a_constructor_makes_of_an_attribute_is_known(tmp_path: Path, made: str, is_told: bool) -> None:
+    """A cast leaves it on the host; what nobody knows may be a device."""
+    assert is_told is bool(analyse(tmp_path, MADE.format(made=made)).shown)
+
+
 FETCHED = """
 import torch
 

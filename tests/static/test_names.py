@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from analysis import Analysis, in_region, write
+from analysis import Analysis, analyse, in_region, write
 
 from graphlint import static
 from graphlint.config import Config
@@ -182,3 +182,51 @@ def test_what_a_capture_entry_takes_stands_in_the_table(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, program, regions=regions)
     assert analysis.expected == analysis.found
     assert {"acme.compile"} == {region.kind for region in analysis.regions}
+
+
+SHARED = """
+import torch
+
+_tracker = None
+_other = None
+
+class Plain:
+    def rows(self, x):
+        return x.item()
+
+class Quiet:
+    def rows(self, x):
+        return x
+
+def initialize(is_quiet):
+    global _tracker
+    kind = Quiet if is_quiet else {kind}
+    _tracker = {made}
+
+def get():
+    initialize(True)
+    return {got}
+
+def capture():
+    x = torch.ones(1, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        get().rows(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "got", "is_told"),
+    [
+        ("Plain", "kind()", "_tracker", True),
+        ("Plain", "Plain()", "_tracker", True),
+        ("Quiet", "kind()", "_tracker", False),
+        ("Plain", "None", "_tracker", False),
+        ("Plain", "kind()", "_other", False),
+    ],
+)
+def test_a_global_that_a_function_makes_is_of_the_classes_that_it_names(
+    tmp_path: Path, kind: str, made: str, got: str, is_told: bool
+) -> None:
+    """There is one object for all, made when it is first asked for."""
+    found = analyse(tmp_path, SHARED.format(kind=kind, made=made, got=got)).shown
+    assert is_told is ("GL101" in {code for _, _, code in found})

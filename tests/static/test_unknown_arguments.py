@@ -252,3 +252,33 @@ def test_what_is_asked_stays_a_tensor_on_the_device(tmp_path: Path) -> None:
     """Where the test says so."""
     program = ASKED.format(annotation="", test="if isinstance(scale, torch.Tensor): scale = scale.item()")
     assert [code for _, _, code in analyse(tmp_path, program, regions=("main:step",)).shown] == ["GL101"]
+
+
+MASKED = """
+import torch
+
+def main(batch, rows):
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        asked = {asked}
+        y = {read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "read", "is_told"),
+    [
+        ("batch.slots >= 0", "x[asked]", True),
+        ("batch.slots[:4].to(dtype=torch.long) != -1", "x.view(-1)[asked]", True),
+        ("batch.slots >= 0", "rows[asked]", False),
+        ("batch.slots >= 0", "x[int(asked)]", False),
+        ("batch.slots", "x[asked]", False),
+        ("batch.slots >= 0", "torch.where(asked, x, 0)", False),
+    ],
+)
+def test_what_a_tensor_is_indexed_with_was_asked_of_a_tensor(
+    tmp_path: Path, asked: str, read: str, is_told: bool
+) -> None:
+    """A single answer selects nothing in it; of what is no tensor, or no answer, nothing is said."""
+    found = analyse(tmp_path, MASKED.format(asked=asked, read=read))
+    assert is_told is ("GL305" in {code for _, _, code in found.shown})

@@ -112,19 +112,21 @@ class Heap:
     def _moved(self, instance: Instance, name: str, value: Value, reader: Function) -> Value:
         """What a region reads: a tensor of the host may lie elsewhere by then, if another function moves it."""
         there = host_tensor(value)
-        if there is None or not self._is_moved(instance.cls, name, reader):
+        if there is None or not self._is_moved(instance.cls, name, value, reader):
             return value
         moved = replace(there, place=Place.ANYWHERE, sure=Confidence.LOW)
         return union((moved, *(m for m in members(value) if not isinstance(m, Tensor) or m.place is not Place.HOST)))
 
-    def _is_moved(self, cls: ClassDefinition, name: str, reader: Function) -> bool:
-        """Whether something makes another tensor of an attribute, or in place of it: `self.x = self.x.to(device)`."""
-        order = self.interpreter.classes.order(cls)
-        modules = {base.module for base in order if isinstance(base, ClassDefinition)}
+    def _is_moved(self, cls: ClassDefinition, name: str, value: Value, reader: Function) -> bool:
+        """Whether something remakes an attribute, other than constructors that leave it on the host in any case."""
+        order = [base for base in self.interpreter.classes.order(cls) if isinstance(base, ClassDefinition)]
+        left = all(member.place is Place.HOST for member in members(value) if isinstance(member, Tensor))
+        makers = {one for base in order for one in base.methods.get("__init__", ()) if left}
+        parts = ((base.module, part) for base in order for part in parts_with(base.module, name, is_word))
+        known = reader.module, reader.first_line
         return any(
-            name in part.writes.remade and (module, part.segment.first) != (reader.module, reader.first_line)
-            for module in modules
-            for part in parts_with(module, name, is_word)
+            name in part.writes.remade and part.definition not in makers and (module, part.segment.first) != known
+            for module, part in parts
         )
 
     def field(self, cls: ClassDefinition, name: str, mode: Mode) -> Value | None:
@@ -160,9 +162,7 @@ class Heap:
         return self._times_assigned(cls, name) == times and not is_set_elsewhere
 
     def _is_assigned_later(self, instance: Instance, name: str) -> bool:
-        """Whether an attribute is assigned at several places, and, of an object that was seen made, not all of them
-        stand in its constructor, whose last word is known.
-        """
+        """Whether an attribute is assigned at several places, not all of them in a constructor that was seen to run."""
         places = self._assignments(instance.cls, name)
         if instance.arguments is None or len(places) < 2:
             return len(places) > 1

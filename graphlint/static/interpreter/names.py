@@ -16,7 +16,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, ImportedN
 from graphlint.static.index.parts import is_filled_later, rebinding, rebound_in
 from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, names_in, walk
 from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Value, members, union
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Names:
             promised = (
                 self.interpreter.annotations.quoted(index.annotations[name], module)
                 if name in index.annotations
-                else UNKNOWN
+                else union((UNKNOWN, *self._made(module, name)))
             )
             return loosened(value, promised)
         return value
@@ -159,6 +159,19 @@ class Names:
                     case ir.Assign(targets=(ir.Name(id=target),), value=ir.Call() as made):
                         if target == name and name in names_in(made.arguments):
                             yield self.interpreter.eval(made, self.module_frame(module, part.segment.first))
+
+    def _made(self, module: Module, name: str) -> Iterator[Value]:
+        """Objects of the classes that functions of a module make one for all of: `global f; f = Class()`."""
+        for part in rebinding(module):
+            code = part.definition.code if part.definition is not None and name in part.writes.shared else None
+            if code is None:
+                continue
+            for node in assignments_in(code):
+                match node:
+                    case ir.Assign(targets=(ir.Name(id=target),), value=ir.Call(func=func)) if target == name:
+                        for value in (self.static_value(one, module) for one in _choices(func, code)):
+                            if isinstance(value, Class):
+                                yield self.interpreter.heap.promised(value.definition)
 
     def mutated(self, module: Module, name: str, value: Value) -> Value:
         """The value after the module-level statements that fill it: `name["key"] = f`, `name.register(...)`."""
@@ -294,6 +307,21 @@ def _adds_to(block: ir.Block, name: str) -> bool:
     """Whether what a name is given is made of what it had: `NAMES = {**NAMES, ...}`, `NAMES += [...]`."""
     values = (statement.value for statement in block if isinstance(statement, (ir.Assign, ir.AugAssign)))
     return any(isinstance(s, ir.AugAssign) for s in block) or any(name in names_in(value) for value in values)
+
+
+def _choices(node: ir.Expr, code: ir.Code) -> list[ir.Expr]:
+    """What an expression may be that is a name of a function, by what is assigned to it there."""
+    found = [node]
+    for one in found:  # which grows meanwhile
+        match one:
+            case ir.Name(id=name):
+                given = (
+                    a.value for a in assignments_in(code) for t in a.targets if isinstance(t, ir.Name) and t.id == name
+                )
+                found += [value for value in given if value is not None and value not in found]
+            case ir.Conditional():
+                found += [one.body, one.orelse]
+    return found
 
 
 def loosened(value: Value, promised: Value = UNKNOWN) -> Value:

@@ -6,8 +6,8 @@ Long, because what an object holds and whether it is one are asked by every expr
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, ModuleValue, PackageValue
@@ -15,6 +15,7 @@ from graphlint.static.index.module import ClassDefinition, Module, Segment
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.life.bounds import Bounds
 from graphlint.static.life.forms import is_sliced, slices, takes_all
 from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
 from graphlint.static.life.ledger import Ledger
@@ -54,13 +55,25 @@ class Access:
         self.ledger = ledger
         self.decisions = decisions
         self.steps = 0
-        self.has_begun = False  # whether the object that a program is about has been made
+        self.is_making, self.has_begun = False, False  # whether the object that a program is about is made, or was
+        self.is_wide = False  # whether conditions are tried both ways wherever they stand, while it is made
         self.home: Module | None = None  # the file whose conditions are tried both ways
         self.player: ClassDefinition | None = None  # whose methods are called back on what nobody knows
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[object, bool] = {}  # of questions and symbols
+        self.bounds = Bounds()
+        self.handlers = 0  # blocks under way whose exceptions are handled
         self.cached: dict[tuple[object, ...], Object] = {}  # what cached functions gave
+
+    @contextmanager
+    def caught(self, is_handled: bool) -> Iterator[None]:
+        """Run a block whose exceptions are handled, if they are."""
+        self.handlers += is_handled
+        try:
+            yield
+        finally:
+            self.handlers -= is_handled
 
     def step(self) -> None:
         """Count a step. Raises Stopped after too many."""
@@ -332,7 +345,8 @@ class Access:
                 inner = self.known_truth(value.negated)
                 return None if inner is None else not inner
             case Question():
-                return self.outcomes.get(value.asked)
+                known = self.outcomes.get(value.asked)
+                return self.bounds.answer(value.asked) if known is None and value.is_counted else known
             case Container():
                 return True if value.values() else (None if value.is_open else False)
             case Tensor():
@@ -351,10 +365,14 @@ class Access:
         """Decide the truth of a value that nobody knows, for the rest of the run."""
         if isinstance(value, Opposite):
             return not self.decide_on(value.negated, place, not likely)
+        if isinstance(value, Question) and value.is_counted and self.bounds.is_due(value.asked):
+            likely = False
         outcome = self.decide(place, likely if getattr(value, "likely", None) is None else value.likely)
         match value:
             case Question():
                 self.outcomes[value.asked] = outcome
+                if value.is_counted:
+                    self.bounds.learn(value.asked, outcome)
             case Tensor():
                 pass
             case Thing():
@@ -370,7 +388,8 @@ class Access:
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
         is_home = place.function.module is self.home
         is_home = is_home or (self.player is not None and place.function.module is self.player.module)
-        return self.decisions.decide(place, likely, is_home and not is_inside)
+        is_free = is_home or (self.is_wide and self.is_making)
+        return self.decisions.decide(place, likely, is_free and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""

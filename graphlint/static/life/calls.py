@@ -15,7 +15,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.births import CACHED
 from graphlint.static.life.builtins import Builtins
-from graphlint.static.life.frames import Returned
+from graphlint.static.life.frames import Raised, Returned
 from graphlint.static.life.hooks import is_hook
 from graphlint.static.life.objects import (
     PLAIN,
@@ -53,6 +53,8 @@ class Calls(Builtins):
         """What is called; a method that hardly anything but a tensor or a graph has is one of those."""
         if isinstance(node, ir.Attribute):
             owner = self.eval(node.value, frame)
+            if owner is None and self.handlers:
+                raise Raised  # what nobody handles is let pass: something unknown may have set it
             if type(owner) is Thing and node.attr not in owner.attributes and self.is_telling(node.attr):
                 return MethodOf(owner, node.attr)
             return self.attribute(owner, node.attr, frame, node)

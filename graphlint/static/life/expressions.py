@@ -207,7 +207,9 @@ class Expressions(Access):
         elif isinstance(left, Tensor) or isinstance(right, Tensor):
             return self.operated((left, right), frame.place(node))
         base, is_opposite = positive(sign)
-        asked = Question((base, identity(left), identity(right)))
+        spelt = (node.left, *(side for _, side in node.comparisons)) if isinstance(node, ir.Compare) else (node,)
+        is_counted = not any(isinstance(side, ir.Literal) for side in spelt)
+        asked = Question((base, identity(left), identity(right)), is_counted)
         return Opposite(asked) if is_opposite else asked
 
     def _conditional(self, node: ir.Conditional, frame: Frame) -> Object:

@@ -177,7 +177,8 @@ class Machine(Calls):
     def _try(self, node: ir.Try, frame: Frame) -> None:
         try:
             try:
-                self.block(node.body, frame)
+                with self.caught(bool(node.handlers)):
+                    self.block(node.body, frame)
             except Raised:
                 if not node.handlers:
                     raise

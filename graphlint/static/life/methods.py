@@ -1,10 +1,12 @@
-"""A class and a method in, the methods that it leads to out, and that by which a stranger gets to it."""
+"""A class and a method in, the methods that it leads to out, and those by which a stranger gets to it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in
+from graphlint.static.syntax.traversal import assignments_in, calls_in, walk
 
 CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
 
@@ -31,3 +33,24 @@ def calls_of(owner: ClassDefinition, name: str) -> tuple[ir.Call, ...]:
     """The calls that stand in a method."""
     code = owner.methods[name][-1].code
     return calls_in(code) if code is not None else ()
+
+
+def switches_of(owner: ClassDefinition, name: str) -> Iterator[tuple[str, str]]:
+    """The other methods that set a flag which a method asks, itself or by those that it leads to, and the flag."""
+    own = leads_to(owner, name)
+    asked = {
+        part.attr
+        for one in own
+        if (code := owner.methods[one][-1].code) is not None
+        for test in (node.test for node in walk(code.body) if isinstance(node, ir.If))
+        for part in walk(test)
+        if isinstance(part, ir.Attribute)
+    }
+    for other, definitions in owner.methods.items():
+        code = definitions[-1].code
+        if code is None or other in ("__init__", *own):
+            continue
+        for node in assignments_in(code):
+            if isinstance(node.value, ir.Literal) and node.value.value is True:
+                flags = (one.attr for one in node.targets if isinstance(one, ir.Attribute) and one.attr in asked)
+                yield from ((other, flag) for flag in flags)

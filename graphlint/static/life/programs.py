@@ -25,7 +25,7 @@ from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, 
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to
+from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -48,6 +48,7 @@ MAX_METHODS = 8  # of a class that replay
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
+MAX_COUNTED = 13  # of one that counts them: eleven warm up for what reduces gradients
 NODE = ir.Literal(ir.NOWHERE, None)
 
 
@@ -173,7 +174,7 @@ class Programs:
     def of_class(
         self, machine: Machine, owner: ClassDefinition, name: str, player: ClassDefinition | None = None
     ) -> None:
-        """Construct an object, capture, and call a method that replays twice."""
+        """Construct an object, capture, and call a method that replays twice; what has to be enabled is."""
         machine.player = player
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
@@ -183,8 +184,11 @@ class Programs:
             is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
             if is_needed and self._captures(owner, capturing):
                 self._call(machine, made, capturing, frame)
+        for other, flag in switches_of(owner, name) if name else ():
+            if made.attributes.get(flag) is False and not machine.ledger.captures:
+                self._call(machine, made, other, frame)
         if name:
-            again(machine, lambda: self._call(machine, made, name, frame))
+            again(machine, lambda: self._call(machine, made, name, frame), made)
 
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, and call a method as often as it takes until there is a graph."""
@@ -222,8 +226,9 @@ def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Insta
     """An object of a class, made with arguments of which nothing is known."""
     method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
     given = machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
+    machine.is_making = True
     made = machine.call(ClassRef(owner), given, NODE, frame)
-    machine.has_begun = True
+    machine.is_making, machine.has_begun = False, True
     return made if isinstance(made, Instance) else None
 
 
@@ -278,14 +283,22 @@ def of_function(machine: Machine, definition: Definition) -> None:
         again(machine, lambda: call_freely(machine, result, machine.unknown_arguments(result.function), frame))
 
 
-def again(machine: Machine, call: Callable[[], object]) -> None:
-    """Call something twice, and as often before as it takes until there is a graph."""
-    for _ in range(MAX_CALLS - 2):
-        if machine.ledger.captures:
+def again(machine: Machine, call: Callable[[], object], made: Instance | None = None) -> None:
+    """Call something twice, and as often before as it takes until there is a graph, longer if its object counts."""
+    counts: list[dict[str, int]] = []
+    for number in range(MAX_COUNTED):
+        counts.append(_counts(made))
+        if machine.ledger.captures or (number >= MAX_CALLS - 2 and counts[-1] == counts[-2]):
             break
         call()
     for _ in range(2):
         call()
+
+
+def _counts(made: Instance | None) -> dict[str, int]:
+    """The whole numbers that an object holds."""
+    held = made.attributes.items() if made is not None else ()
+    return {name: value for name, value in held if type(value) is int}
 
 
 def call_freely(machine: Machine, closure: Closure, given: Arguments, frame: Frame) -> Object:
@@ -310,8 +323,11 @@ class Ran(NamedTuple):
 
 
 def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Ran:
-    """Run a program once for every way through what nobody knows, each time with new objects."""
-    plans, steps, has_begun = Plans(), 0, False
+    """Run a program once for every way through what nobody knows, each time with new objects.
+
+    Where no way leads behind the making of its object, conditions in other files are tried both ways as well.
+    """
+    plans, steps, has_begun, is_wide = Plans(), 0, False, False
     for _ in range(MAX_RUNS):
         plan = plans.next()
         if plan is None or steps > MAX_STEPS_IN_ALL:
@@ -320,6 +336,7 @@ def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledge
         ledger = Ledger()
         listen(ledger)
         machine = Machine(interpreter, ledger, decisions)
+        machine.is_wide = is_wide
         try:
             program.run(machine)
         except (Leave, Stopped, RecursionError):
@@ -328,4 +345,6 @@ def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledge
         plans.ran(decisions)
         steps += machine.steps
         has_begun |= machine.has_begun
+        if not (plans.waiting or has_begun or is_wide) and machine.is_making:
+            plans, is_wide = Plans(), True
     return Ran(steps, has_begun)

@@ -8,13 +8,14 @@ from graphlint.static.life.objects import PLAIN, ClassRef, Container, Object, Ou
 
 
 class Question(Symbol):
-    """The answer to a comparison that nobody knows."""
+    """The answer to a comparison that nobody knows; `is_counted` if no number in it is spelt out."""
 
-    __slots__ = ("asked",)
+    __slots__ = ("asked", "is_counted")
 
-    def __init__(self, asked: tuple[object, ...]) -> None:
+    def __init__(self, asked: tuple[object, ...], is_counted: bool = False) -> None:
         super().__init__()
         self.asked = asked
+        self.is_counted = is_counted
 
 
 class Opposite(Symbol):

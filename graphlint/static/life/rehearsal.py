@@ -16,6 +16,7 @@ from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
 from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.anew import Anew
 from graphlint.static.life.backward import Backward
 from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
@@ -29,6 +30,7 @@ from graphlint.static.life.empty import Empty
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.foreign import Foreign
+from graphlint.static.life.forks import Forks
 from graphlint.static.life.generators import Generators
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
@@ -42,6 +44,7 @@ from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
+from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import Threads
@@ -170,11 +173,13 @@ class Rehearsal:
         life = self.interpreter.lexicon.life
         replays = life["replays"]
         streams = Streams(self._tell, life)
+        silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
             Inputs(self._tell, life["unfilled"]),
             Holders(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
+            Anew(self._tell),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
             Gradients(self._tell, self.interpreter.lexicon.is_trained, life["inferring"]),
@@ -182,7 +187,9 @@ class Rehearsal:
             Growth(self._tell, replays),
             streams,
             Backward(self._tell, streams),
-            WarmUps(self._tell, streams, life["inferring"], life["gradients"], self.interpreter.names.qualified_name),
+            Forks(self._tell, streams),
+            silence,
+            WarmUps(self._tell, streams, silence, life["gradients"]),
             Pools(self._tell, streams),
             Examples(self._tell),
             Empty(self._tell),
@@ -194,7 +201,7 @@ class Rehearsal:
             Callables(self._tell, self.makers),
             FirstCalls(self._tell, self.knowledge),
             Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
-            Soft(self._tell, self.interpreter.entries),
+            Soft(self._tell, self.interpreter.entries, silence),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
             Pinned(self._tell, streams, life["uploads"]),

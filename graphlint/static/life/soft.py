@@ -10,6 +10,7 @@ from graphlint.rulebook.entries import Entries
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Tensor, Thing
 from graphlint.static.life.record import Call
+from graphlint.static.life.silence import Silence
 from graphlint.static.life.tensors import has_gradient, tensors_of
 
 MARKS = frozenset({"cudagraph_mark_step_begin", "mark_step_begin"})
@@ -21,20 +22,12 @@ class Soft(Listener):
 
     tell: Tell
     entries: Entries
+    silence: Silence
     outputs: dict[Thing, Made] = field(default_factory=dict)  # of the latest call of each callable
     kept: list[tuple[Made, Container, Thing, Place]] = field(default_factory=list)
     loops: dict[Made, tuple[Place, int]] = field(default_factory=dict)  # where calls are repeated, and how often
-    silenced: list[Object] = field(default_factory=list)
     marked: set[Thing] = field(default_factory=set)  # tensors whose address is promised to stay
     is_stepped: bool = False  # a step is marked, or a backward pass ends it
-
-    def surrounded(self, manager: Object, place: Place) -> None:
-        call = self.ledger.origin(manager)
-        if call is not None and call.last in ("no_grad", "inference_mode"):
-            self.silenced.append(manager)
-
-    def exited(self, manager: Object, place: Place) -> None:
-        self.silenced = [one for one in self.silenced if one is not manager]
 
     def answered(self, call: Call) -> None:
         self.is_stepped = self.is_stepped or call.last in MARKS
@@ -57,7 +50,8 @@ class Soft(Listener):
                 self.kept.remove((known, container, value, where))
         self.outputs = {one: made for one, made in self.outputs.items() if made is not module}
         self.outputs |= dict.fromkeys(tensors_of(result), module)
-        if self.ledger.loops and not self.silenced and any(has_gradient(one, ()) for one in tensors_of(result)):
+        is_trained = self.ledger.loops and not self.silence.is_silent
+        if is_trained and any(has_gradient(one, ()) for one in tensors_of(result)):
             _, number = self.loops.get(module, (place, 0))
             self.loops[module] = self.ledger.loops[-1].place, number + 1
 

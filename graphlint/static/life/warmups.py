@@ -9,7 +9,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Thing
-from graphlint.static.life.process import Resolve
+from graphlint.static.life.silence import Silence
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk, words_in
@@ -19,29 +19,19 @@ from graphlint.static.syntax.traversal import calls_in, walk, words_in
 class WarmUps(Listener):
     """Follows one run, as far as it calls what comes from outside of the program: models, mostly.
 
-    What is `inferring` lets no gradients be computed, and pieces of names that are about `gradients` speak of them.
+    Pieces of names that are about `gradients` speak of them.
     """
 
     tell: Tell
     streams: Streams
-    inferring: frozenset[str]
+    silence: Silence
     gradients: frozenset[str]
-    resolve: Resolve
     eager: dict[Thing, list[Place]] = field(default_factory=dict)  # calls outside of captures
     tied: dict[Thing, Place] = field(default_factory=dict)  # those on the stream of the caller, with gradients
     captured: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)
     served: set[Place] = field(default_factory=set)  # of these, whose results went to who called
     told: list[tuple[Place, Capture]] = field(default_factory=list)
     cold: dict[Capture, Frame] = field(default_factory=dict)  # whose callees nothing has called, by what was called
-    silenced: list[Object] = field(default_factory=list)  # managers without gradients
-
-    def surrounded(self, manager: Object, place: Place) -> None:
-        call = self.ledger.origin(manager)
-        if call is not None and call.name in self.inferring:
-            self.silenced.append(manager)
-
-    def exited(self, manager: Object, place: Place) -> None:
-        self.silenced = [one for one in self.silenced if one is not manager]
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         if type(callee) is not Thing or not given:
@@ -51,8 +41,7 @@ class WarmUps(Listener):
             self.captured.setdefault(capture, {}).setdefault(callee, place)
             return
         self.eager.setdefault(callee, []).append(place)
-        is_silent = self.silenced or any(map(self._is_silent, self.ledger.frames))
-        if not is_silent and self.streams.now in (DEFAULT, CALLERS):
+        if not self.silence.is_silent and self.streams.now in (DEFAULT, CALLERS):
             self.tied[callee] = place
 
     def finished(self) -> None:
@@ -63,11 +52,6 @@ class WarmUps(Listener):
         self.served |= {
             one.made for one in tensors_in(value) if one.made is not None and one.made in self.tied.values()
         }
-
-    def _is_silent(self, frame: Frame) -> bool:
-        """Whether a function runs without gradients, by what it is decorated with."""
-        decorators = frame.function.code.decorators
-        return any(self.resolve(one, frame.function.module) in self.inferring for one in decorators)
 
     def ended(self, capture: Capture) -> None:
         called = self.captured.pop(capture, {})

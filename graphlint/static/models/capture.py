@@ -213,6 +213,10 @@ class Capture:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
         opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         opened.warms_up = True
+        if callables == UNKNOWN and not samples:
+            taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
+            called = ir.Call(node.mark, next(taken, node.func), ())
+            self.evaluator.unresolved(called, frame, Arguments((), (), UNKNOWN, UNKNOWN))
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:

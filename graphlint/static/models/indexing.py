@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from graphlint.rule import Item, ItemRead, ItemWrite
+from graphlint.rule import Confidence, Item, ItemRead, ItemWrite
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
-from graphlint.values import NONE, UNKNOWN, Const, Host, Sequence, Tensor, Unknown, Value, members
+from graphlint.values import NONE, UNKNOWN, Const, Host, Place, Sequence, Tensor, Unknown, Value, members
 from graphlint.values.queries import is_number
 
 _ELLIPSIS = Const(...)
 _SLICE = Host("slice")
+_ANSWER = Host("bool")
 
 
 def load(evaluator: Evaluator, value: Value, node: ir.Subscript, index: Value, frame: Frame) -> Value:
     """`value[index]` of a tensor, or of something that is not known."""
-    items = _items(node.index, index)
+    items = _items(value, node.index, index)
     if frame.in_region:
         evaluator.observe(frame, node, ItemRead(value, _named(items)))
     return _rest(value, items) if isinstance(value, Tensor) else UNKNOWN
@@ -24,7 +25,7 @@ def load(evaluator: Evaluator, value: Value, node: ir.Subscript, index: Value, f
 def store(evaluator: Evaluator, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
     """`value[index] = stored`."""
     if frame.in_region:
-        evaluator.observe(frame, target, ItemWrite(value, _named(_items(target.index, index)), stored))
+        evaluator.observe(frame, target, ItemWrite(value, _named(_items(value, target.index, index)), stored))
 
 
 def _named(items: list[tuple[ir.Expr, Value]]) -> tuple[Item, ...]:
@@ -36,13 +37,19 @@ def _last_name(node: ir.Expr) -> str | None:
     return node.id if isinstance(node, ir.Name) else node.attr if isinstance(node, ir.Attribute) else None
 
 
-def _items(node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:
+def _items(value: Value, node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:
     """Each part of an index, with its own expression where the index is written as a tuple."""
     if not isinstance(index, Sequence) or index.kind != "tuple" or index.elements is None:
-        return [(node, index)]
+        return [(node, _mask(value, index))]
     if isinstance(node, ir.Display) and len(node.elements) == len(index.elements):
         return list(zip(node.elements, index.elements, strict=True))
     return [(node, element) for element in index.elements]
+
+
+def _mask(value: Value, index: Value) -> Value:
+    """What a tensor is indexed with: where that answers a question, what was asked about was a tensor as well."""
+    is_placed = isinstance(value, Tensor) and value.place is Place.DEVICE
+    return Tensor(Place.DEVICE, None, "bool", Confidence.MEDIUM) if is_placed and index == _ANSWER else index
 
 
 def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:

@@ -35,7 +35,8 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     asked = [name for name, value in given.items() if _may_be_tensor(value) and is_asked(evaluator, function, name)]
     given |= {name: union((given[name], Host("float"))) for name in asked}  # or a number: else it would not be asked
     keywords = tuple((name, on_device(value)) for name, value in given.items())
-    return Arguments(() if receiver is None else (receiver,), keywords, None, UNKNOWN)
+    star = UNKNOWN if any(parameter.kind == "*" for parameter in function.code.parameters) else None
+    return Arguments(() if receiver is None else (receiver,), keywords, star, UNKNOWN)
 
 
 def _may_be_tensor(value: Value) -> bool:

@@ -338,8 +338,8 @@ def _moved(call: Application) -> Value:
     for name, values in call.facts.bound.items():
         for value in values if name not in _NEITHER_DEVICE_NOR_DTYPE else ():
             dtype = dtype_name(value, call.lexicon) or dtype
-            if names_device(value):
-                named = place_of_device(value)
+            if names_device(value) or (value == UNKNOWN and not call.in_region):  # what prepares moves it there
+                named = place_of_device(value) or Place.ANYWHERE
     return _placed(call, named, dtype, always_fresh=False)
 
 

@@ -1,0 +1,62 @@
+"""Whether a side stream that reads what the caller's stream has written waits for that first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphlint.rule import OutsideDependency
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import Capture, Container, Made, Object, Place, Thing
+from graphlint.static.life.order import Stream
+from graphlint.static.life.record import Call
+from graphlint.static.life.streams import CALLERS, Streams
+
+
+@dataclass
+class Forks(Listener):
+    """Follows one run, up to a capture: who joins a stream to that of the caller wants it to be forked from there, too.
+
+    What a function is given was written there; `streams` says which one is current.
+    """
+
+    tell: Tell
+    streams: Streams
+    chosen: dict[Stream, Place] = field(default_factory=dict)  # where side streams were made current first
+    ordered: set[Stream] = field(default_factory=set)  # that have waited for something
+    early: dict[Stream, Place] = field(default_factory=dict)  # that read what was given before they waited
+    joined: list[Place] = field(default_factory=list)
+    is_synchronized: bool = False  # the host has waited for the device
+
+    def surrounded(self, manager: Object, place: Place) -> None:
+        if self.streams.current:
+            self.chosen.setdefault(self.streams.current[-1], place)
+
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        if any(thing.root.argument is not None and thing.root.made is None for thing in things):
+            self._read()
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        if any(isinstance(value, Container) and value.is_open for value in given):  # `*args` of a caller
+            self._read()
+
+    def _read(self) -> None:
+        """Note that the current stream reads what the function was given."""
+        stream = self.streams.now
+        is_early = isinstance(stream, Made) and stream in self.chosen and stream not in self.ordered
+        if is_early and self.ledger.capture is None and not self.is_synchronized:
+            self.early.setdefault(stream, self.chosen[stream])
+
+    def answered(self, call: Call) -> None:
+        stream = self.streams.stream(call.owner) if call.owner is not None else None
+        if call.last == "synchronize":
+            self.is_synchronized = True
+        elif call.last in ("wait_stream", "wait_event") and stream is not None:
+            other = self.streams.stream(call.given.get(0, "stream"))
+            if stream is CALLERS and other in self.early:
+                self.joined.append(self.early.pop(other))
+            self.ordered.add(stream)
+
+    def began(self, capture: Capture) -> None:
+        for place in self.joined:
+            self.tell(OutsideDependency("fork"), place, capture)
+        self.joined.clear()
