@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from graphlint.static.domain.program import Bound, Class, Function, ModuleValue, PackageValue
-from graphlint.static.index.module import ClassDefinition, Module, Segment
+from graphlint.static.index.module import Module, Segment
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -35,6 +35,7 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
+from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
     Opposite,
     Question,
@@ -47,14 +48,14 @@ from graphlint.values import Const, External, ExternalObject, Value
 class Access:
     """What names, attributes and items are, in one run."""
 
-    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
+    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:
         self.interpreter = interpreter
         self.ledger = ledger
         self.decisions = decisions
+        self.player = player
         self.steps = 0
         self.has_begun = False  # whether the object that a program is about has been made
         self.home: Module | None = None  # the file whose conditions are tried both ways
-        self.player: ClassDefinition | None = None  # whose methods are called back on what nobody knows
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[object, bool] = {}  # of questions and symbols
@@ -349,8 +350,7 @@ class Access:
         capture = self.ledger.capture
         is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
-        is_home = place.function.module is self.home
-        is_home = is_home or (self.player is not None and place.function.module is self.player.module)
+        is_home = place.function.module is self.home or self.player.is_from(place.function.module)
         return self.decisions.decide(place, likely, is_home and not is_inside)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
