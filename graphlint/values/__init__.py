@@ -42,18 +42,16 @@ class Composite(Value):
     height: int
     _hash: int | None
 
-    def _settle(self, parts: Collection[Value], nests: bool = True, **known: object) -> None:
-        """Note the parts of a value that is being made, and what else is known of it."""
-        height = max([part.height for part in parts], default=0) + nests
-        known |= {"size": 1 + sum([part.size for part in parts]), "height": height, "_hash": None}
-        for name, one in known.items():
-            object.__setattr__(self, name, one)
+    def _settle(self, parts: Collection[Value], nests: bool = True) -> None:
+        """Note the parts of a value that is being made."""
+        self.height = max([part.height for part in parts], default=0) + nests
+        self.size, self._hash = 1 + sum([part.size for part in parts]), None
 
     def _remember(self, *fields: object) -> int:
         """The hash of these."""
         if self._hash is None:
-            object.__setattr__(self, "_hash", hash(fields))
-        return self._hash  # type: ignore[return-value]
+            self._hash = hash(fields)
+        return self._hash
 
 
 class Place(enum.Enum):
@@ -88,14 +86,14 @@ TRUE = Const(True)
 FALSE = Const(False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Host(Value):
     """A host value that is no tensor; `kind` is int, float, bool, str, array, dtype or object."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class DeviceName(Value):
     """A `torch.device`: the device, the host, or unknown."""
 
@@ -123,14 +121,14 @@ class Tensor(Value):
         return self.dtype in ("bool", "uint8")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class External(Value):
     """Something outside the project, by its qualified name: a module, function, class or constant."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class ExternalObject(Value):
     """An instance of an external class, with the arguments that made it, by parameter name or position.
 
@@ -148,7 +146,7 @@ class ExternalObject(Value):
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sequence(Composite):
     """A list, tuple, set, iterator, module-list or sequential.
 
@@ -165,7 +163,8 @@ class Sequence(Composite):
         self._settle((*self.first, self.element), bool(self.first) or self.elements == () or self.element != UNKNOWN)
         if self.size > MAX_SIZE:
             element = union(map(_emptied, (*self.first, *([self.element] if self.elements is None else []))))
-            self._settle((element,), elements=None, element=element, prefix=())
+            self._settle((element,))
+            self.elements, self.element, self.prefix = None, element, ()
 
     def __hash__(self) -> int:
         return self._remember(self.kind, self.elements, self.element, self.prefix)
@@ -183,7 +182,7 @@ class Sequence(Composite):
         return union(self.elements)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Mapping(Composite):
     """A dict: known keys, and what any other key may hold (None: there are no others)."""
 
@@ -196,7 +195,8 @@ class Mapping(Composite):
         self._settle((*(key for key, _ in self.items), *held), bool(self.items) or self.other != UNKNOWN)
         if self.size > MAX_SIZE:
             other = union(map(_emptied, held))
-            self._settle((other,), items=(), other=other)
+            self._settle((other,))
+            self.items, self.other = (), other
 
     def __hash__(self) -> int:
         return self._remember(self.items, self.other)
@@ -204,14 +204,13 @@ class Mapping(Composite):
     @property
     def any_value(self) -> Value:
         """Something that stands for every value; registries are long, and asked again and again."""
-        known = self._any_value
-        if known is None:
-            known = union([*(value for _, value in self.items), *(() if self.other is None else (self.other,))])
-            object.__setattr__(self, "_any_value", known)
-        return known
+        if self._any_value is None:
+            held = (value for _, value in self.items)
+            self._any_value = union([*held, *(() if self.other is None else (self.other,))])
+        return self._any_value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Union(Composite):
     """One of several; which comes first means nothing, but stays the same from run to run."""
 
@@ -219,7 +218,8 @@ class Union(Composite):
     _all: frozenset[Value] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._settle(self.members, nests=False, _all=frozenset(self.members))
+        self._settle(self.members, nests=False)
+        self._all = frozenset(self.members)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Union) and self._all == other._all

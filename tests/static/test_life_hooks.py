@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from analysis import analyse
 
 from graphlint.finding import Confidence
+from graphlint.static.life import programs
+from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.machine import Machine
+from graphlint.static.life.players import Run
+from graphlint.static.life.programs import Program
 
 RUNNER = """
 import torch
@@ -145,3 +151,51 @@ def test_what_is_called_by_any_other_name_stays_unknown(tmp_path: Path) -> None:
     body = FILL.replace("{fill}", "buffers['lengths'] = lengths")
     program = textwrap.dedent(RUNNER + body).replace("cudagraph_", "")
     assert not analyse(tmp_path, program).shown
+
+
+PLAYED = """
+import torch
+
+class Runner:
+    def __init__(self, model, buffers):
+        self.model, self.buffers = model, buffers
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.outputs = self.model(self.buffers)
+
+    def run(self, x):
+        {asked}
+        self.buffers.copy_(x)
+        self.graph.replay()
+        return self.outputs.clone()
+
+    def describe(self, x):
+        return self.model.cudagraph_key(x)
+
+class First:
+    def cudagraph_key(self, x):
+        return x.shape[0]
+
+class Second:
+    def cudagraph_key(self, x):
+        return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "players"), [("pass", {None}), ("self.model.cudagraph_key(x)", {None, "First", "Second"})]
+)
+def test_a_run_that_asks_nothing_of_a_class_is_not_repeated_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, players: set[str | None]
+) -> None:
+    """With another class in the same place it would be the same; one that calls a method of it may be another."""
+    ran: set[str | None] = set()
+    run = programs._run
+
+    def noted(machine: Machine, program: Program, listen: Callable[[Ledger], None]) -> Run:
+        ran.add(program.player.name if program.player is not None else None)
+        return run(machine, program, listen)
+
+    monkeypatch.setattr(programs, "_run", noted)
+    analyse(tmp_path, PLAYED.replace("{asked}", asked))
+    assert players == ran

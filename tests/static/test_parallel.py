@@ -15,6 +15,7 @@ from graphlint.static.index import parallel
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life import programs, rehearsal
 from graphlint.static.life.ledger import Ledger
+from graphlint.static.life.players import Runs
 from graphlint.static.life.programs import Program, Ran
 
 PROGRAM = """
@@ -119,10 +120,10 @@ def test_what_no_object_is_made_of_is_rehearsed_once(tmp_path: Path, monkeypatch
     """Where no run comes through a constructor, another method has nothing to add; where one does, each is called."""
     ran: list[str] = []
 
-    def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Ran:
+    def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None], runs: Runs) -> Ran:
         owner = program.run.keywords.get("owner")
         ran.append(f"{owner.name}.{program.run.keywords['name']}" if owner is not None else "other")
-        return programs.rehearse(interpreter, program, listen)
+        return programs.rehearse(interpreter, program, listen, runs)
 
     monkeypatch.setattr(rehearsal, "rehearse", rehearse)
     analyse(tmp_path, REPLAYED)

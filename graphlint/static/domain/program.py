@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graphlint.finding import Span
@@ -33,7 +33,7 @@ class PackageValue(Value):
     name: str
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(slots=True)
 class Function(Value):
     """A function: code, where its segment begins, and the values that it closes over."""
 
@@ -45,6 +45,12 @@ class Function(Value):
     first_line: int
     owner: ClassDefinition | None = None
     closure: tuple[tuple[str, Value], ...] = ()
+    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        if self._hash is None:  # it is asked for again and again
+            self._hash = hash((self.code, self.module, self.first_line, self.closure))
+        return self._hash
 
     @property
     def is_nested(self) -> bool:

@@ -46,22 +46,31 @@ class Modes:
     def is_never_given(self, name: str) -> bool:
         """Whether the source gives an attribute None, and nothing else, neither as a field nor by its name."""
         if name not in self.empty:
-            project = self.interpreter.project
-            paths = sorted({*project.storing(name), *project.owning(name)})
-            parts = [part for path in paths for part, _ in stores(project.module_at(path), name)]
-            codes = dict.fromkeys(part.definition.code if part.definition is not None else None for part in parts)
-            given = [value for code in codes if code is not None for value in _values(code, name)]
             named = HoldsAny([name], rf"(?<![\w.]){name}\s*[:=](?!=)|[\"']{name}[\"']")
-            is_empty = bool(given) and len(given) == len(parts) and all(value is None for value in given)
-            self.empty[name] = is_empty and not any(True for _ in project.answering(named))
+            others = self.interpreter.project.answering(named)
+            self.empty[name] = self._is_given_none(name) and next(others, None) is None
         return self.empty[name]
+
+    def _is_given_none(self, name: str) -> bool:
+        """Whether every assignment to an attribute gives it None; who finds another one looks no further."""
+        project, parts, codes = self.interpreter.project, 0, dict[ir.Code, int]()
+        for path in sorted({*project.storing(name), *project.owning(name)}):
+            for part, _ in stores(project.module_at(path), name):
+                code = part.definition.code if part.definition is not None else None
+                if code is not None and code not in codes:
+                    given = [*_values(code, name)]
+                    if any(value is not None for value in given):
+                        return False
+                    codes[code] = len(given)
+                parts += 1
+        return 0 < sum(codes.values()) == parts
 
     def _is_flag(self, name: str) -> bool:
         """Whether the objects of some class are made with true or false under that name."""
         if name not in self.flags:
             project = self.interpreter.project
             parts = (part for path in project.owning(name) for part, _ in stores(project.module_at(path), name))
-            codes = {part.definition and part.definition.code for part in parts}
+            codes = (part.definition and part.definition.code for part in parts)
             made = (value for code in codes if code and code.name == "__init__" for value in _values(code, name))
             self.flags[name] = any(isinstance(value, bool) for value in made)
         return self.flags[name]

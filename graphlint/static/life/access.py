@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, ModuleValue, PackageValue
-from graphlint.static.index.module import ClassDefinition, Module, Segment
+from graphlint.static.index.module import Module, Segment
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -38,6 +38,7 @@ from graphlint.static.life.objects import (
     things_in,
     wrapper,
 )
+from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
     Opposite,
     Question,
@@ -50,15 +51,15 @@ from graphlint.values import Const, External, ExternalObject, Value
 class Access:
     """What names, attributes and items are, in one run."""
 
-    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
+    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:
         self.interpreter = interpreter
         self.ledger = ledger
         self.decisions = decisions
+        self.player = player
         self.steps = 0
         self.is_making, self.has_begun = False, False  # whether the object that a program is about is made, or was
         self.is_wide = False  # whether conditions are tried both ways wherever they stand, while it is made
         self.home: Module | None = None  # the file whose conditions are tried both ways
-        self.player: ClassDefinition | None = None  # whose methods are called back on what nobody knows
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
         self.outcomes: dict[object, bool] = {}  # of questions and symbols
@@ -386,8 +387,7 @@ class Access:
         capture = self.ledger.capture
         is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
-        is_home = place.function.module is self.home
-        is_home = is_home or (self.player is not None and place.function.module is self.player.module)
+        is_home = place.function.module is self.home or self.player.is_from(place.function.module)
         is_free = is_home or (self.is_wide and self.is_making)
         return self.decisions.decide(place, likely, is_free and not is_inside)
 

@@ -149,8 +149,8 @@ class Calls(Builtins):
 
         What has a method that is called back for graphs may be of the class that is tried for such objects.
         """
-        if owner.presumed is None and self.player is not None and is_hook(self.interpreter, name):
-            owner.presumed = self.player if self.interpreter.classes.find(self.player, name) is not None else None
+        if owner.presumed is None and is_hook(self.interpreter, name):
+            owner.presumed = self.player.having(name)
         found = self.interpreter.classes.find(owner.presumed, name) if owner.presumed is not None else None
         if found is None or owner.presumed is None or name == "forward":
             return None
@@ -255,7 +255,7 @@ class Calls(Builtins):
         """Something unknown for each parameter that has no default; flags that have one are tried both ways."""
         made = Arguments()
         code = function.code
-        made.is_open = self.player is not None and any(p.kind == "**" for p in code.parameters)
+        made.is_open = any(p.kind == "**" for p in code.parameters) and self.player.is_any()
         for parameter in [p for p in code.parameters if p.kind in ("positional", "keyword")][skip:]:
             default = parameter.default
             if default is None:

@@ -23,6 +23,7 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
 )
+from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
     Opposite,
     Question,
@@ -46,8 +47,8 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 class Expressions(Access):
     """Evaluates the expressions of one run."""
 
-    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
-        super().__init__(interpreter, ledger, decisions)
+    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:
+        super().__init__(interpreter, ledger, decisions, player)
         self._expressions: dict[type, Callable[[Any, Frame], Object]] = {
             ir.Literal: lambda node, frame: node.value if isinstance(node.value, PLAIN) else Symbol(),
             ir.Name: self._name,

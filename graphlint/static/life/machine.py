@@ -26,14 +26,15 @@ from graphlint.static.life.frames import (
 )
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, MethodOf, Object, Outside, Place, Thing
+from graphlint.static.life.players import Player
 from graphlint.static.syntax import ir
 
 
 class Machine(Calls):
     """One run of a program."""
 
-    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions) -> None:
-        super().__init__(interpreter, ledger, decisions)
+    def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:
+        super().__init__(interpreter, ledger, decisions, player)
         self._statements: dict[type, Callable[[Any, Frame], None]] = {
             ir.Assign: self._assign,
             ir.AugAssign: self._augmented,

@@ -40,6 +40,7 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
+from graphlint.static.life.players import Player, Run, Runs
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -60,6 +61,7 @@ class Program(NamedTuple):
 
     subject: object
     run: partial[None]  # which is given the machine
+    player: ClassDefinition | None = None  # whose methods are called back on what nobody knows
 
 
 @dataclass
@@ -101,8 +103,9 @@ class Programs:
             called = [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
         players = (None, *self.hooks.players(owner))
         for name in called or [""]:
+            run = partial(self.of_class, owner=owner, name=name)
             for player in players:
-                yield Program((owner, player), partial(self.of_class, owner=owner, name=name, player=player))
+                yield Program((owner, player), run, player)
         inner = (name for name in owner.methods if self._captures(owner, name))
         for name in dict.fromkeys(entrance_of(owner, one) for one in inner if entrance_of(owner, one) != one):
             yield Program((owner, None), partial(self.of_entrance, owner=owner, name=name))
@@ -171,11 +174,8 @@ class Programs:
             self._call(machine, made, names[1], frame)
             machine.ledger.replay(capture.graph, place)
 
-    def of_class(
-        self, machine: Machine, owner: ClassDefinition, name: str, player: ClassDefinition | None = None
-    ) -> None:
+    def of_class(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, capture, and call a method that replays twice; what has to be enabled is."""
-        machine.player = player
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is None:
@@ -322,29 +322,38 @@ class Ran(NamedTuple):
     has_begun: bool
 
 
-def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None]) -> Ran:
+def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None], runs: Runs) -> Ran:
     """Run a program once for every way through what nobody knows, each time with new objects.
 
-    Where no way leads behind the making of its object, conditions in other files are tried both ways as well.
+    Those that another player came through in the same way are known. Where no way leads behind the making of its
+    object, conditions in other files are tried both ways as well.
     """
-    plans, steps, has_begun, is_wide = Plans(), 0, False, False
+    plans, planned, steps, has_begun, is_wide = Plans(), 0, 0, False, False
     for _ in range(MAX_RUNS):
         plan = plans.next()
-        if plan is None or steps > MAX_STEPS_IN_ALL:
+        if plan is None or planned > MAX_STEPS_IN_ALL:
             break
-        decisions = Decisions(plan.outcomes)
-        ledger = Ledger()
-        listen(ledger)
-        machine = Machine(interpreter, ledger, decisions)
-        machine.is_wide = is_wide
-        try:
-            program.run(machine)
-        except (Leave, Stopped, RecursionError):
-            ledger.is_cut = True
-        ledger.finish()
-        plans.ran(decisions)
-        steps += machine.steps
-        has_begun |= machine.has_begun
-        if not (plans.waiting or has_begun or is_wide) and machine.is_making:
+        player = Player(program.player, interpreter.classes)
+        run = runs.find(plan, is_wide, player)
+        if run is None:
+            machine = Machine(interpreter, Ledger(), Decisions(plan.outcomes), player)
+            machine.is_wide = is_wide
+            run = _run(machine, program, listen)
+            runs.add(plan, is_wide, run)
+            steps += run.steps
+        plans.ran(run.decisions)
+        planned += run.steps
+        has_begun |= run.has_begun
+        if not (plans.waiting or has_begun or is_wide) and run.is_making:
             plans, is_wide = Plans(), True
     return Ran(steps, has_begun)
+
+
+def _run(machine: Machine, program: Program, listen: Callable[[Ledger], None]) -> Run:
+    listen(machine.ledger)
+    try:
+        program.run(machine)
+    except (Leave, Stopped, RecursionError):
+        machine.ledger.is_cut = True
+    machine.ledger.finish()
+    return Run(machine.decisions, machine.steps, machine.is_making, machine.has_begun, machine.player.asked)

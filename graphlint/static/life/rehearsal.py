@@ -41,6 +41,7 @@ from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.pinned import Pinned
+from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
@@ -79,6 +80,7 @@ class Rehearsal:
     found: dict[tuple[str, object], Told] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
     stuck: set[object] = field(default_factory=set)  # of which no run came behind the making of its object
+    runs: defaultdict[object, Runs] = field(default_factory=lambda: defaultdict(Runs))
     steps: int = 0
     turn: int = 0
 
@@ -119,7 +121,7 @@ class Rehearsal:
         for self.turn, program in programs:
             if program.subject in self.stuck:
                 continue  # another one, which would run the same
-            ran = rehearse(self.interpreter, program, listen)
+            ran = rehearse(self.interpreter, program, listen, self.runs[program.run])
             self.steps += ran.steps
             self.stuck |= {program.subject} if not ran.has_begun else set()
             gc.collect()

@@ -26,6 +26,7 @@ _MAY_RETRY = re.compile(_RETRIED)
 _DEEPER = re.compile(rf"[(\[{{]|{_OPERATOR}")
 _BRANCH = re.compile(r"^([ \t]*)(el)?if\b", re.MULTILINE)
 _PIECES = "([{,.:;=<>+-*/%@&|^\n"
+_MARKS = (*"([{-+*/%@&|^~.", "not", "and", "or", "if", "await", "lambda", "for")  # of which all operators have one
 _STAYS = ("lambda", "for")  # go on behind a comma
 
 
@@ -36,18 +37,19 @@ def is_too_long(text: str) -> bool:
 
 def too_deep(text: str) -> tuple[str, int] | None:
     """What is too much of a text, and at which of its lines, from 0; None: nothing is."""
-    deeper = len(_DEEPER.findall(text))
-    if deeper + text.count(",") + text.count("\n") > MAX_PIECES:
+    # Plain searches come first, since they are fast; `del` stands in `model` as well.
+    if len(text) > MAX_PIECES and len(_DEEPER.findall(text)) + text.count(",") + text.count("\n") > MAX_PIECES:
         return f"holds more than {MAX_PIECES:,} elements, operators and lines in one statement", 0
     branches: Counter[str] = Counter()
     for found in _BRANCH.finditer(text) if text.count("elif") > MAX_BRANCHES else ():
         branches[found[1]] = branches[found[1]] + 1 if found[2] else 0
         if branches[found[1]] > MAX_BRANCHES:
             return f"has more than {MAX_BRANCHES} branches of one `if`", text.count("\n", 0, found.start())
-    # Plain searches come first, since they are fast; `del` stands in `model` as well.
-    is_retried = deeper > MAX_RETRIED and ("del" in text or ("case" in text and "match" in text))
+    brackets = sum(map(text.count, "([{"))
+    is_retried = brackets > MAX_RETRIED and ("del" in text or ("case" in text and "match" in text))
     is_retried = is_retried and _MAY_RETRY.search(text) is not None
-    return _nested(text) if deeper > MAX_BRACKETS or is_retried else None
+    may_nest = brackets > MAX_BRACKETS or is_retried or sum(map(text.count, _MARKS)) > MAX_DEPTH
+    return _nested(text) if may_nest else None
 
 
 def _nested(text: str) -> tuple[str, int] | None:
