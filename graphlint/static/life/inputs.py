@@ -106,7 +106,7 @@ class Inputs(Listener):
             if (
                 known is None
                 or not is_tensor(known)
-                or not (known.root in capture.reads or known.root in capture.writes or capture.in_part.get(known.root))
+                or not (known.root in capture.reads or capture.in_part.get(known.root))
                 or known.root.made_in is not None
             ):
                 continue  # what another graph computes goes by the name of the latest one

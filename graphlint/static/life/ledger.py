@@ -285,7 +285,7 @@ class Ledger:
             if root not in capture.writes and (root in capture.reads or root in sources):
                 capture.accumulates.setdefault(root, place)
             capture.writes.setdefault(root, place)
-            if not target.is_whole:
+            if place.picks or not target.is_whole:
                 capture.in_part.setdefault(root, False)
 
     def tested(self, place: Place, outcome: bool, is_known: bool) -> None:

@@ -19,6 +19,8 @@ Object: TypeAlias = Any  # a plain Python value, or one of the classes below
 PLAIN = (bool, int, float, str, bytes, type(None))  # what is known of the host is the value itself
 MAX_REACH = 400  # objects that one leads to; behind that, nothing is said of what it holds
 
+_PICKING = ("index_", "masked_", "put_", "scatter_")  # how the names of methods begin that write to places
+
 
 class Place(NamedTuple):
     """A node of a function, and the calls on the way there from where the run began; each statement makes one."""
@@ -46,6 +48,12 @@ class Place(NamedTuple):
     @property
     def text(self) -> str:
         return self.function.source(self.node)
+
+    @property
+    def picks(self) -> bool:
+        """Whether a method is called that writes to the places alone that it is given, by its name."""
+        func = self.node.func if isinstance(self.node, ir.Call) else None
+        return isinstance(func, ir.Attribute) and func.attr.startswith(_PICKING)
 
 
 @dataclass(slots=True, eq=False)
