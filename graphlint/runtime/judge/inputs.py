@@ -112,10 +112,11 @@ class Inputs:
         rests = [rest for key, one in known.items() if (rest := self._check_rest(capture, key, one)).extents]
         self._replayed[id(capture)] = Replayed(offered, is_fed, left_out=left_out, unfed=unfed, rests=rests, seed=seed)
         self._copies = {key: one for key, one in self._copies.items() if not one[0].expired()}
-        for external in capture.externals:
-            for other, _ in self._inputs.get(external, {}).values():
-                if other is not capture and capture.externals[external].is_written:
-                    self._inputs[external][id(other)][1].written.add(_ALL)
+        written = {key for key, external in capture.externals.items() if external.is_written}
+        for key in (written | capture.internals.keys()) & self._inputs.keys():
+            for other, one in self._inputs[key].values():
+                if other is not capture:
+                    one.written.add(_ALL)
 
     def left_out(self, capture: Capture) -> Stack:
         """The line that wrote to an input for an earlier replay, where the last one got another input anew."""

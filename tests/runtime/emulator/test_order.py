@@ -173,3 +173,29 @@ def test_work_that_is_captured_for_each_replay_is_told_in_a_note(tmp_path: Path)
     """It is right, and no graph saves anything."""
     _, report = verified(tmp_path, MANY(asks="True", requests=4, sizes=1))
     assert ["GL707"] == [one.code for one in report.findings]
+
+
+STAGES = """
+second, features = torch.cuda.CUDAGraph(), torch.zeros(4, device="cuda")
+with torch.cuda.graph(graph):
+    between = x * 2
+with torch.cuda.graph(second, pool=graph.pool()):
+    y = between + 1
+
+def serve(request):
+    x.copy_(request)
+    {first}
+    features = between.clone()
+    second.replay()
+    return features, y.clone()
+
+for number in range(3):
+    serve(torch.full((4,), float(number), device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(("first", "found"), [("graph.replay()", set()), ("pass", {"GL512"})])
+def test_what_another_graph_computes_is_a_new_input(tmp_path: Path, first: str, found: set[str]) -> None:
+    """Its replay writes to the memory that it has made."""
+    codes, _ = verified(tmp_path, STAGES.format(first=first))
+    assert found == codes & {"GL512"}
