@@ -11,6 +11,7 @@ from typing import Any
 
 from graphlint.rulebook.operations import TENSOR
 from graphlint.rulebook.operators import OPERATORS
+from graphlint.static.index.parts import calls_any
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.expressions import Expressions
 from graphlint.static.life.objects import (
@@ -137,16 +138,16 @@ class Operations(Expressions):
             return self.made(name, given, place)
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
         if returns == "factory":
-            made.place = self._device(given.keywords.get("device"))
+            made.place = self._device(given.keywords.get("device"), place)
             made.sizes = sizes_asked(self.interpreter.catalogue.find(name), given)
             made.pinned = given.keywords.get("pin_memory") is True
             made.is_leaf = given.keywords.get("requires_grad") is True
         return made
 
-    def _device(self, device: Object) -> str | None:
-        """Whether data lies on the host, to judge by what was asked for."""
+    def _device(self, device: Object, place: Place) -> str | None:
+        """Whether data lies on the host, to judge by what was asked for; a file may choose another device for all."""
         if device is None:
-            return "host"
+            return None if calls_any(place.function.module, self.interpreter.tensors.setters) else "host"
         return None if not isinstance(device, str) else "host" if device.startswith("cpu") else "device"
 
     # Tensors
