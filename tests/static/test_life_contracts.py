@@ -132,6 +132,11 @@ graph.replay()
     [
         ("", "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=17)  # expect: GL402"),
         ("n = lengths.max().item()", "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=n)  # expect: GL402"),
+        ("n = torch.zeros(8)", "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=n)  # expect: GL402"),
+        (
+            "torch.set_default_device('cuda'); n = torch.zeros(8)",
+            "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=n)",
+        ),
         ("", "flash_attn_with_kvcache(q, cache, cache, cache_seqlens=lengths)"),
         ("", "flash_attn_with_kvcache(q, cache, cache)"),
         ("", "deep_gemm.fp8_gemm_nt(q, cache, q)  # expect: GL609"),
@@ -145,7 +150,18 @@ graph.replay()
         ("linear = bnb.nn.Linear4bit(64, 64); linear.cuda()", "linear(q)"),
     ],
     ids=[
-        *("a number", "one that was read", "a tensor", "nothing", "cold", "warm", "a factor", "a tensor of it"),
+        *(
+            "a number",
+            "one that was read",
+            "a host tensor",
+            "a tensor of the default device",
+            "a tensor",
+            "nothing",
+            "cold",
+            "warm",
+            "a factor",
+            "a tensor of it",
+        ),
         *("cold tuning", "warm tuning", "a cold handle", "a warm handle", "no handle"),
     ],
 )
