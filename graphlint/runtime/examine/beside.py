@@ -43,7 +43,7 @@ class Run:
 class Beside:
     """The block of a capture, run from the state that a replay finds; `forget` lets go of what its graph has made.
 
-    Memory `of_pool` is what graphs of its pool have made, over which each of them may write.
+    Memory `of_graphs` is what graphs have made, or what is copied to before they are replayed.
     It `matters` whether the host has another value, if it `has_doubts` about one, and `ignores_autocast` says that the
     block would heed another one than it was captured in.
     """
@@ -55,14 +55,14 @@ class Beside:
         stream: torch.cuda.Stream,
         forget: Callable[[], None],
         *,
-        of_pool: Set[int],
+        of_graphs: Set[int],
         has_doubts: bool,
     ) -> None:
         self.rerun = rerun
         self.capture = capture
         self._stream = stream
         self._forget = forget
-        self._of_pool = of_pool - {key for key, one in capture.externals.items() if one.is_written}
+        self._of_graphs = of_graphs - {key for key, one in capture.externals.items() if one.is_written}
         self._given = rerun.given()
         torch.cuda.synchronize()
         self._state: State = reachable_from((*rerun.roots(self._given, {}), *_written(capture)))
@@ -145,7 +145,7 @@ class Beside:
         found: Values = {}
         if not self.rerun.does_more:
             state = reachable_from(self.rerun.roots(self._given, {}))
-            own = {name for name, one in state.tensors.items() if storage_key(one) in self._of_pool}
+            own = {name for name, one in state.tensors.items() if storage_key(one) in self._of_graphs}
             found = {name: one for name, one in kept(state, self._before.held()).items() if name not in own}
         found |= self._results()
         return {name: value for name, value in found.items() if name in self.run.values}

@@ -127,13 +127,25 @@ class Reruns:
         with self._skipping(capture), self.watch.ignoring():
             self._stream = self._stream or torch.cuda.Stream()
             forget = functools.partial(self.reporting.training.forget, capture)
-            of_pool = {key for one in self.watch.captures if one.pool == capture.pool for key in one.internals}
-            beside = Beside(rerun, capture, self._stream, forget, of_pool=of_pool, has_doubts=has_doubts)
+            own = self._of_graphs(capture)
+            beside = Beside(rerun, capture, self._stream, forget, of_graphs=own, has_doubts=has_doubts)
             self._beside[id(capture)] = beside
             if beside.matters:
                 self.reporting.tell_doubts(capture)
             if beside.ignores_autocast:
                 self.reporting.autocast_ignored(capture)
+
+    def _of_graphs(self, capture: Capture) -> set[int]:
+        """Memory in which graphs alone have a say: what those of a pool have made, over which each of them may write.
+
+        So is what other graphs read and make, where the block asks for a capture: if there is none, it may replay them.
+        """
+        others = [one for one in self.watch.captures if one is not capture and capture.asked]
+        read = {key for one in others for key, external in one.externals.items() if not external.is_written}
+        made = {
+            key for one in self.watch.captures if one in others or one.pool == capture.pool for key in one.internals
+        }
+        return made | read - capture.externals.keys()
 
     def _replayed(self, capture: Capture) -> None:
         beside = self._beside.pop(id(capture), None)

@@ -480,3 +480,31 @@ def test_a_graphed_callable_is_compared_forward_and_backward(tmp_path: Path, pro
     """With the module as it is now, on the inputs that torch has copied for the graph."""
     found, report = verified(tmp_path, program)
     assert found == codes and report.targets[0].measured["compared"] == 4 and report.targets[0].unseen == ""
+
+
+NESTED = """
+whole, batch = torch.cuda.CUDAGraph(), torch.full((4,), 2.0, device="cuda")
+with torch.cuda.graph(graph):
+    y = x * 2
+
+def double(value):
+    if torch.cuda.is_current_stream_capturing():
+        return {captured}
+    x.copy_(value)
+    graph.replay()
+    return y.clone()
+
+with torch.cuda.graph(whole):
+    z = double(batch) + 1
+batch.fill_(3.0)
+whole.replay()
+"""
+
+
+@pytest.mark.parametrize(("captured", "found"), [("value * 2", set()), ("value * 3", {"GL405"})])
+def test_a_graph_that_is_replayed_in_eager_mode_alone_leaves_nothing_to_compare(
+    tmp_path: Path, captured: str, found: set[str]
+) -> None:
+    """Its memory is its own: what counts is what the way of the capture gives."""
+    codes, _ = verified(tmp_path, NESTED.format(captured=captured))
+    assert found == codes
