@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import StateBorn
+from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Made, Object, Place, Symbol, Thing, things_in
 from graphlint.static.life.record import Call
@@ -74,8 +75,11 @@ class Births(Listener):
 
     def _is_first(self, made: Thing, capture: Capture) -> bool:
         """Whether nobody else can have used an object that this run has made: what made it has not returned."""
-        if self.ledger.decided or made.made is None:
+        if self.ledger.decided or made.made is None or (isinstance(made, Made) and made.given.get("enabled") is False):
             return False
+        maker, began = made.made.function, self.ledger.frames[0].function
+        if maker.qualname == MODULE_CODE.name and maker.module is not began.module:
+            return False  # what the file that makes it goes on to do is not run
         makers = [frame for frame in self.ledger.frames if frame.function.code is made.made.function.code]
         return self.ledger.is_whole or any(frame.way == made.made.way for frame in makers)
 
