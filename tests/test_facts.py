@@ -102,7 +102,6 @@ ALLOWED = {
 # Words that happen to name something of torch as well, with what they mean.
 OTHERS = {
     "inference_mode": "a context manager that rehearsals follow by its last name",
-    "no_grad": "a context manager that rehearsals follow by its last name",
     "*": "an argument with a star",
     "@": "an operator",
     "": "nothing",

@@ -5,20 +5,24 @@ What it is handed to by a call may keep it: whether something does, the heap tel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Set
 
+from graphlint.static.domain.program import Bound, Instance
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, names_in, walk
+from graphlint.values import Value
+from graphlint.values.queries import parts_of
 
 _GATHERED = ("dict", "enumerate", "iter", "list", "reversed", "set", "tuple", "zip")  # calls that give what they hold
 _KEPT = ("add", "append", "appendleft", "extend", "insert", "partial", "register", "setdefault", "update")
 
 
 @remembered
-def may_escape(call: ir.Call, code: ir.Code) -> bool:
+def may_escape(call: ir.Call, code: ir.Code, replays: re.Pattern[str]) -> bool:
     """Whether a function returns what a call in it makes, gives it to an object or a container, makes it global, or has
-    it when a graph is replayed.
+    it when a graph is replayed, by the name of a method.
     """
     names = _names_of(call, code)
     if names is None:
@@ -30,13 +34,20 @@ def may_escape(call: ir.Call, code: ir.Code) -> bool:
                 given.append(value)
             case ir.Scope(names=declared) if names.intersection(declared):
                 return True
-            case ir.Call(func=ir.Attribute(attr="replay")):
+            case ir.Call(func=ir.Attribute(attr=name)) if replays.match(name):
                 return True
             case ir.Call(func=func, arguments=arguments) if _keeps(func):
                 given += [argument.value for argument in arguments]
             case ir.Call(arguments=arguments) if any(argument.value is call for argument in arguments):
                 return True
     return any(value is not None and _holds(value, call, names) for value in given)
+
+
+def has(value: Value, instance: Instance) -> bool:
+    """Whether a value is an object, a method of it, or a container of either."""
+    if isinstance(value, Bound):
+        value = value.receiver
+    return value is instance or any(has(part, instance) for part in parts_of(value))
 
 
 def _names_of(call: ir.Call, code: ir.Code) -> frozenset[str] | None:
@@ -70,9 +81,7 @@ def _bound(code: ir.Code) -> Iterator[tuple[ir.Expr, ir.Expr]]:
 def _named(target: ir.Expr) -> set[str] | None:
     """The names that a target stands for; None if it is part of an object."""
     match target:
-        case ir.Name(id=name):
-            return {name}
-        case ir.Subscript(value=ir.Name(id=name)):
+        case ir.Name(id=name) | ir.Subscript(value=ir.Name(id=name)):
             return {name}
         case ir.Display(elements=elements):
             named = [_named(one) for one in elements]
@@ -80,7 +89,7 @@ def _named(target: ir.Expr) -> set[str] | None:
     return None
 
 
-def _holds(value: ir.Expr, call: ir.Call, names: set[str] | frozenset[str]) -> bool:
+def _holds(value: ir.Expr, call: ir.Call, names: Set[str]) -> bool:
     """Whether a value is what the call makes, a container of it, or a function that closes over it."""
     if value is call:
         return True

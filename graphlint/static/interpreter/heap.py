@@ -13,12 +13,13 @@ from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, parts_with, rebound_in, stores
-from graphlint.static.interpreter.escapes import may_escape
+from graphlint.static.interpreter.escapes import has, may_escape
 from graphlint.static.interpreter.modes import Modes
 from graphlint.static.interpreter.names import MODULE_CODE, loosened
 from graphlint.static.interpreter.recent import Recent
 from graphlint.static.models import results
 from graphlint.static.syntax import ir
+from graphlint.static.writes.states import CAPTURES
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -34,7 +35,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import host_tensor, parts_of
+from graphlint.values.queries import host_tensor
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -233,16 +234,17 @@ class Heap:
     def is_dropped(self, instance: Instance) -> bool:
         """Whether a function has made an object for its capture, and drops it then, and no other object has it.
 
-        A script drops nothing.
+        A script drops nothing, and what replays has its objects until then.
         """
         call, code = self.recent.made.get(instance) or (None, None)
-        if call is None or code is None or code is MODULE_CODE or may_escape(call, code):
+        replays = self.interpreter.lexicon.host_state["replays"]
+        if call is None or code is None or code is MODULE_CODE or may_escape(call, code, replays):
             return False
         openers = (place.function.code for place in self.interpreter.traces.openers.values())
-        if "captur" not in code.name and not any(opener is code for opener in openers):
+        if CAPTURES not in code.name and not any(opener is code for opener in openers):
             return False
         held = (value for attributes in self.objects.values() for value in attributes.values())
-        return not any(_has(value, instance) for value in held)
+        return not any(has(value, instance) for value in held)
 
     def joined(self, key: tuple[Instance, str], value: Value) -> Value:
         """A value assigned on one of two paths, with what the attribute holds on the other."""
@@ -376,13 +378,6 @@ class Heap:
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
                         if self.objects[instance].get(name, NONE) != NONE:
                             return
-
-
-def _has(value: Value, instance: Instance) -> bool:
-    """Whether a value is an object, a method of it, or a container of either."""
-    if isinstance(value, Bound):
-        value = value.receiver
-    return value is instance or any(_has(part, instance) for part in parts_of(value))
 
 
 def _says(text: str, spelling: str) -> bool:

@@ -273,10 +273,3 @@ class Builtins(Captures):
             case _:
                 return Symbol()
         return None
-
-
-def _length(value: Object) -> Object:
-    """How long a container is, or a tensor, if that is known."""
-    if isinstance(value, Container) and not value.is_open:
-        return len(value.values())
-    return value.sizes[0] if isinstance(value, Tensor) and value.sizes else Symbol()

@@ -24,6 +24,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.record import Call
 from graphlint.static.life.samples import told_of_samples
+from graphlint.static.life.silence import Silence
 from graphlint.static.life.tensors import has_gradient, history, modules_in, tensors_of
 from graphlint.static.syntax import ir
 
@@ -53,6 +54,7 @@ class Callables(Listener):
 
     tell: Tell
     makers: frozenset[str]
+    silence: Silence
     graphed: dict[Thing, Graphed] = field(default_factory=dict)
     outputs: dict[Thing, tuple[Graphed, int]] = field(default_factory=dict)  # with the number of the call
     training: dict[Thing, bool] = field(default_factory=dict)
@@ -60,7 +62,6 @@ class Callables(Listener):
     wanting: set[Thing] = field(default_factory=set)  # tensors that were asked to require a gradient
     trainable: dict[Thing, Place] = field(default_factory=dict)  # modules with a buffer that does
     casts: list[tuple[Object, Call, Place]] = field(default_factory=list)  # that are in force
-    silenced: list[Object] = field(default_factory=list)  # managers without gradients
     warm: set[Thing] = field(default_factory=set)  # modules that have been called
 
     # What is around
@@ -69,12 +70,9 @@ class Callables(Listener):
         call = self.ledger.origin(manager)
         if call is not None and call.last == "autocast":
             self.casts.append((manager, call, place))
-        elif call is not None and call.last in ("no_grad", "inference_mode"):
-            self.silenced.append(manager)
 
     def exited(self, manager: Object, place: Place) -> None:
         self.casts = [one for one in self.casts if one[0] is not manager]
-        self.silenced = [one for one in self.silenced if one is not manager]
 
     def answered(self, call: Call) -> None:
         owner = call.owner
@@ -184,7 +182,7 @@ class Callables(Listener):
         if isinstance(place.node, ir.Call) and any(one.keyword for one in place.node.arguments):
             self.tell(GraphedMisuse("keyword"), place, known.region)
         known.calls.append(place)
-        if self.silenced:
+        if self.silence.managers:
             return
         known.waiting.add(len(known.calls))
         for one in tensors_of(result):

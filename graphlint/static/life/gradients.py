@@ -9,6 +9,7 @@ from graphlint.rule import GradientDropped, GradientFound, InputReplaced
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Instance, Made, Object, Place, Tensor, Thing, things_in
 from graphlint.static.life.record import Call
+from graphlint.static.life.silence import Silence
 from graphlint.static.life.tensors import is_detached, tensors_of
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
@@ -35,7 +36,7 @@ class Gradients(Listener):
 
     tell: Tell
     is_trained: Callable[[str], bool]  # whether a class outside of the project is one of modules with parameters
-    inferring: frozenset[str]  # what lets no gradients be computed
+    silence: Silence
     held: set[Thing] = field(default_factory=set)  # owners whose parameters have a gradient
     zeroed: set[Thing] = field(default_factory=set)  # of these, whose gradients were zeroed in place
     found: dict[Capture, _Found] = field(default_factory=dict)
@@ -44,19 +45,10 @@ class Gradients(Listener):
     computed: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a region computes
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
     models: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
-    silenced: list[Object] = field(default_factory=list)  # managers without gradients
-    constant: set[Thing] = field(default_factory=set)  # what modules gave in these: no gradient goes further
-
-    def surrounded(self, manager: Object, place: Place) -> None:
-        call = self.ledger.origin(manager)
-        if call is not None and call.name in self.inferring:
-            self.silenced.append(manager)
-
-    def exited(self, manager: Object, place: Place) -> None:
-        self.silenced = [one for one in self.silenced if one is not manager]
+    constant: set[Thing] = field(default_factory=set)  # what modules gave in silent blocks: no gradient goes further
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
-        if self.silenced:
+        if self.silence.managers:
             self.constant.update(tensors_of(result))
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:

@@ -108,9 +108,7 @@ class Outputs(Listener):
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
         for thing in tensors_in(value):
             capture = self._written_by(thing)
-            if capture is None:
-                continue
-            if capture.replays and capture.graph in things_in(value):
+            if capture is None or capture.graph in things_in(value):
                 continue  # who gets the graph knows whose outputs these are
             if capture.replays:
                 self.handed.append((capture, thing, place))
@@ -122,7 +120,6 @@ class Outputs(Listener):
                 self._output_of(thing) is not None
                 and self._is_empty(capture)
                 and calls_method(frame.function.code, self.replays)
-                and capture.graph not in things_in(value)
             ):
                 self.given_early.setdefault(thing, place)
                 self.tell(OutputRead(isinstance(thing.root, Tensor), is_returned=True), place, capture)

@@ -15,12 +15,12 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.syntax.trees import tree_of
+from graphlint.static.writes.states import CAPTURES
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
 MAX_PLACES = 3
-_CAPTURES = "captur"  # in the names of what a program does for captures alone, as are those of hooks
 _FILLING, _EMPTYING = {"append", "add"}, {"pop", "popleft", "remove", "clear"}
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
@@ -56,7 +56,7 @@ class Changes:
         words = {word for one in place.assumed for word in words_in(one.test)} | {place.function.code.name}
         if self._is_opener(place):
             words |= set(place.function.qualname.split("."))
-        marks = (_CAPTURES, *self.traces.evaluator.lexicon.life["hooks"])
+        marks = (CAPTURES, *self.traces.evaluator.lexicon.life["hooks"])
         if any(part in word.lower() for word in words for part in marks):
             return True
         stores = self.writers.of(change.state)

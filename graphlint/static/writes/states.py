@@ -14,6 +14,8 @@ from graphlint.values import NONE, Const, Host, Mapping, Sequence, Tensor, Unkno
 from graphlint.values import Place as Side
 from graphlint.values.queries import device_tensor, is_number, tensors_in
 
+CAPTURES = "captur"  # in the names of what a program does for captures alone, as are those of hooks
+
 
 def states(evaluator: Evaluator, target: ir.Expr, frame: Frame) -> Iterator[State]:
     """The state that an expression stands for, if that was there before the region."""
