@@ -162,7 +162,8 @@ class Sequence(Composite):
     def __post_init__(self) -> None:
         self._settle((*self.first, self.element), bool(self.first) or self.elements == () or self.element != UNKNOWN)
         if self.size > MAX_SIZE:
-            element = union(map(_emptied, (*self.first, *([self.element] if self.elements is None else []))))
+            held = (*self.first, *([self.element] if self.elements is None else []))
+            element = union(limit_depth(value, 0) for value in held)
             self._settle((element,))
             self.elements, self.element, self.prefix = None, element, ()
 
@@ -184,29 +185,29 @@ class Sequence(Composite):
 
 @dataclass(slots=True)
 class Mapping(Composite):
-    """A dict: known keys, and what any other key may hold (None: there are no others)."""
+    """A dict: known keys, some of them `optional`, and what any other key may hold (None: there are no others)."""
 
     items: tuple[tuple[Value, Value], ...] = ()
     other: Value | None = None
+    optional: frozenset[Value] = frozenset()
     _any_value: Value | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         held = [value for _, value in self.items] + ([] if self.other is None else [self.other])
         self._settle((*(key for key, _ in self.items), *held), bool(self.items) or self.other != UNKNOWN)
         if self.size > MAX_SIZE:
-            other = union(map(_emptied, held))
+            other = union(limit_depth(value, 0) for value in held)
             self._settle((other,))
-            self.items, self.other = (), other
+            self.items, self.other, self.optional = (), other, frozenset()
 
     def __hash__(self) -> int:
-        return self._remember(self.items, self.other)
+        return self._remember(self.items, self.other, self.optional)
 
     @property
     def any_value(self) -> Value:
         """Something that stands for every value; registries are long, and asked again and again."""
         if self._any_value is None:
-            held = (value for _, value in self.items)
-            self._any_value = union([*held, *(() if self.other is None else (self.other,))])
+            self._any_value = union([*(held for _, held in self.items), *(() if self.other is None else (self.other,))])
         return self._any_value
 
 
@@ -230,12 +231,13 @@ class Union(Composite):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Arguments:
-    """The arguments of a call."""
+    """The arguments of a call; keywords that are `optional` come from a dict that may not have them."""
 
     positional: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
     star: Value | None = None
     double_star: Value | None = None
+    optional: frozenset[str] = frozenset()
 
     def prepend(self, value: Value) -> Arguments:
         return replace(self, positional=(value, *self.positional))
@@ -359,22 +361,20 @@ def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:
     items = dict(left.items)
     for key, value in right.items:
         items[key] = join(items[key], value) if key in items else value
+    optional = left.optional | right.optional
     for mapping in (left, right):
+        missing = items.keys() - dict(mapping.items).keys()
+        optional |= missing
         if mapping.other is not None:  # under a key that is not known there it may hold another number
-            items |= {key: _of_kind(items[key]) for key in items.keys() - dict(mapping.items).keys()}
+            items |= {key: _of_kind(items[key]) for key in missing}
     other = left.other if right.other is None else right.other if left.other is None else join(left.other, right.other)
-    return Mapping(tuple(items.items()), other)
+    return Mapping(tuple(items.items()), other, optional)
 
 
 def _of_kind(value: Value) -> Value:
     """Another number of the same kind; what is no number stays."""
     is_number = isinstance(value, Const) and value.kind in (int, float)
     return Host(value.kind.__name__) if isinstance(value, Const) and is_number else value
-
-
-def _emptied(value: Value) -> Value:
-    """A value without what it holds."""
-    return limit_depth(value, 0)
 
 
 def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
@@ -394,7 +394,7 @@ def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:
         if len(value.items) > MAX_ELEMENTS:
             return Mapping((), limit_depth(value.any_value, depth - 1))
         items = tuple((key, limit_depth(v, depth - 1)) for key, v in value.items)
-        return Mapping(items, None if value.other is None else limit_depth(value.other, depth - 1))
+        return Mapping(items, None if value.other is None else limit_depth(value.other, depth - 1), value.optional)
     if isinstance(value, Union) and any(isinstance(m, (Sequence, Mapping)) for m in value.members):
         return union(limit_depth(m, depth) for m in value.members)
     return value

@@ -6,6 +6,7 @@ Long, because what is called can be of many kinds, and each of them is called in
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
@@ -351,4 +352,4 @@ def _merged(partial: Partial, arguments: Arguments) -> Arguments:
     """The arguments that a partial was made with, and those that it is called with."""
     keywords = dict(partial.keywords) | dict(arguments.keywords)
     positional = partial.arguments + arguments.positional
-    return Arguments(positional, tuple(keywords.items()), arguments.star, arguments.double_star)
+    return replace(arguments, positional=positional, keywords=tuple(keywords.items()))

@@ -10,7 +10,7 @@ from graphlint.static.domain.program import CONTENT, Class, Instance
 from graphlint.static.interpreter import narrowing
 from graphlint.static.interpreter.modes import in_force
 from graphlint.static.models import texts
-from graphlint.static.models.containers import put
+from graphlint.static.models.containers import updated, with_item
 from graphlint.static.syntax import ir
 from graphlint.values import (
     MAX_DEPTH,
@@ -84,20 +84,16 @@ class Expressions:
         return Sequence(node.kind, None, union(elements), prefix if node.kind in ("list", "tuple") else ())
 
     def _dict(self, node: ir.DictDisplay, frame: Frame) -> Value:
-        items: dict[Value, Value] = {}
-        other: Value | None = None
+        made = Mapping()
         for key, item in node.items:
             value = limit_depth(self.eval(item, frame), MAX_DEPTH - 1)
             if key is not None:
-                other = put(items, other, self.eval(key, frame), value)
+                made = with_item(made, self.eval(key, frame), value)
                 continue
             for member in members(value):
-                if isinstance(member, Mapping):
-                    other = member.other if other is None else union((other, member.any_value))
-                    items |= dict(member.items)
-                elif member != NONE:
-                    other = UNKNOWN
-        return Mapping(tuple(items.items()), other)
+                if member != NONE:
+                    made = updated(made, member if isinstance(member, Mapping) else Mapping((), UNKNOWN))
+        return made
 
     def _slice(self, node: ir.Slice, frame: Frame) -> Value:
         for bound in node.bounds:
@@ -233,6 +229,7 @@ class Expressions:
         keywords: dict[str, Value] = {}
         star: Value | None = None
         double_star: Value | None = None
+        optional: set[str] = set()
         for argument in node.arguments:
             value = self.eval(argument.value, frame)
             if argument.star == "*":
@@ -248,6 +245,7 @@ class Expressions:
                         for key, held in member.items:
                             if isinstance(key, Const) and isinstance(key.value, str):
                                 keywords[key.value] = held
+                                optional |= {key.value} if key in member.optional else set()
                         rest = member.other
                     else:
                         rest = None if member == NONE else UNKNOWN
@@ -259,7 +257,7 @@ class Expressions:
                 star = union((star, value))
             else:
                 positional.append(value)
-        return Arguments(tuple(positional), tuple(keywords.items()), star, double_star)
+        return Arguments(tuple(positional), tuple(keywords.items()), star, double_star, frozenset(optional))
 
 
 def _is_constant(value: Value) -> bool:

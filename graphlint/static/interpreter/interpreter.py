@@ -369,5 +369,5 @@ def widen(value: Value) -> Value:
         return Sequence(value.kind, tuple(map(widen, value.elements)))
     if isinstance(value, Mapping):
         items = tuple((key, widen(held)) for key, held in value.items)
-        return Mapping(items, None if value.other is None else widen(value.other))
+        return Mapping(items, None if value.other is None else widen(value.other), value.optional)
     return value

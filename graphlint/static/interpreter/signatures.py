@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Env
 from graphlint.static.domain.program import Function, Instance
+from graphlint.static.models.containers import by_name
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
@@ -50,11 +52,13 @@ class Signatures:
                     bound[name] = Sequence("tuple", tuple(positional))
                 positional = []
             elif parameter.kind == "**":
-                bound[name] = Mapping(tuple((Const(k), v) for k, v in keywords.items()), arguments.double_star)
+                bound[name] = by_name(replace(arguments, keywords=tuple(keywords.items())))
             elif parameter.kind == "positional" and positional:
                 bound[name] = self.refine(positional.pop(0), parameter, function)
             elif name in keywords:
                 bound[name] = self.refine(keywords.pop(name), parameter, function)
+                if name in arguments.optional and parameter.default is not None:
+                    bound[name] = union((bound[name], self.default(parameter, function)))
             else:
                 bound[name] = self._left_out(parameter, arguments, function)
         return bound
@@ -71,7 +75,7 @@ class Signatures:
         wanted = {p.name for p in parameters if p.kind in ("positional", "keyword") and p.default is None}
         return (
             ("*" in kinds or len(arguments.positional) <= len(positional))
-            and ("**" in kinds or keywords <= {parameter.name for parameter in parameters})
+            and ("**" in kinds or keywords - arguments.optional <= {parameter.name for parameter in parameters})
             and wanted <= given
         )
 

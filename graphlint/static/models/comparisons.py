@@ -136,7 +136,8 @@ class Comparisons:
             answer = True if True in answers else False if answers <= {False} else None
         elif isinstance(right, Mapping) and isinstance(left, (Const, Class, External)):
             held = left in dict(right.items)
-            answer = True if held else False if right.other is None else None
+            is_open = left in right.optional if held else right.other is not None
+            answer = None if is_open else held
         return Host("bool") if answer is None else Const(answer is (sign == "in"))
 
     def _same_member(self, left: Value, right: Value) -> bool | None:

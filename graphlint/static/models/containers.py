@@ -142,10 +142,10 @@ class Containers:
             found = item(receiver, values[0], missing=default)
             if name == "setdefault" and len(values) == 2:
                 self._grow(node, frame, values[1])
-                self._replace(with_item(receiver, values[0], values[1]), node, frame)
+                self._replace(with_item(receiver, values[0], found), node, frame)
             if name == "pop":
                 items = tuple(item for item in receiver.items if item[0] != values[0])
-                self._replace(Mapping(items, receiver.other), node, frame)
+                self._replace(Mapping(items, receiver.other, receiver.optional - {values[0]}), node, frame)
             return found
         if name in ("keys", "__iter__"):
             keys = tuple(key for key, _ in receiver.items)
@@ -166,17 +166,9 @@ class Containers:
         return NONE
 
     def _update(self, receiver: Mapping, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        items, other = dict(receiver.items), receiver.other
-        for value in arguments.positional:
-            if isinstance(value, Mapping):
-                items.update(dict(value.items))
-                other = value.other if other is None else other if value.other is None else union((other, value.other))
-            else:
-                other = UNKNOWN
-        items.update({Const(key): value for key, value in arguments.keywords})
-        if arguments.double_star is not None:
-            other = arguments.double_star if other is None else union((other, arguments.double_star))
-        return self._replace(Mapping(tuple(items.items()), other), node, frame)
+        for value in (*arguments.positional, by_name(arguments)):
+            receiver = updated(receiver, value if isinstance(value, Mapping) else Mapping((), UNKNOWN))
+        return self._replace(receiver, node, frame)
 
     @staticmethod
     def _with(receiver: Sequence, added: Value) -> Value:
@@ -209,7 +201,29 @@ def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:
     """The mapping after `mapping[key] = value`."""
     items = dict(mapping.items)
     other = put(items, mapping.other, key, value)
-    return Mapping(tuple(items.items()), other)
+    optional = mapping.optional - {key}
+    if isinstance(key, Union):  # which of these keys it was, nobody knows
+        optional |= items.keys() - dict(mapping.items).keys()
+    return Mapping(tuple(items.items()), other, optional)
+
+
+def updated(mapping: Mapping, given: Mapping) -> Mapping:
+    """The mapping after `mapping.update(given)`."""
+    before = dict(mapping.items)
+    items = dict(before)
+    for key, value in given.items:
+        items[key] = join(before[key], value) if key in given.optional and key in before else value
+    certain = dict(given.items).keys() - given.optional
+    optional = (mapping.optional | (given.optional - before.keys())) - certain
+    others = [one.other for one in (mapping, given) if one.other is not None]
+    return Mapping(tuple(items.items()), union(others) if others else None, optional)
+
+
+def by_name(arguments: Arguments) -> Mapping:
+    """What a function is handed by name, as the dict that it gets of it."""
+    items = tuple((Const(name), value) for name, value in arguments.keywords)
+    optional = frozenset(Const(name) for name, _ in arguments.keywords if name in arguments.optional)
+    return Mapping(items, arguments.double_star, optional)
 
 
 def put(items: dict[Value, Value], other: Value | None, key: Value, value: Value) -> Value | None:
@@ -251,6 +265,8 @@ def _mapped(value: Mapping, index: Value, missing: list[Value]) -> Value:
     found = [held[key] for key in keys if key in held]
     if len(found) < len(keys):
         found += [value.other] if value.other is not None else missing
+    elif not value.optional.isdisjoint(keys):
+        found += missing
     if not all(isinstance(key, (Const, External, Class)) for key in keys):
         found.append(value.any_value)
     return union(found) if found else UNKNOWN

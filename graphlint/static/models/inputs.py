@@ -51,7 +51,7 @@ def on_device(value: Value) -> Value:
         return Sequence(value.kind, tuple(on_device(element) for element in value.elements))
     if isinstance(value, Mapping):
         items = tuple((key, on_device(held)) for key, held in value.items)
-        return Mapping(items, None if value.other is None else on_device(value.other))
+        return Mapping(items, None if value.other is None else on_device(value.other), value.optional)
     placed: list[Value] = []
     for member in members(value):
         if isinstance(member, Tensor) and member.place is Place.ANYWHERE:

@@ -9,6 +9,7 @@ from graphlint.finding import Confidence
 from graphlint.rule import HostRead, Truth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.models.containers import by_name, updated
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
@@ -174,9 +175,5 @@ class Iterables:
             pairs = [e.elements for e in first.elements if isinstance(e, Sequence) and e.elements is not None]
             if all(len(pair) == 2 for pair in pairs) and len(pairs) == len(first.elements):
                 first = Mapping(tuple((pair[0], pair[1]) for pair in pairs))
-        items = list(first.items) if isinstance(first, Mapping) else []
-        other = first.other if isinstance(first, Mapping) else None if first is None else UNKNOWN
-        items += [(Const(key), value) for key, value in arguments.keywords]
-        if arguments.double_star is not None:
-            other = arguments.double_star if other is None else union((other, arguments.double_star))
-        return Mapping(tuple(dict(items).items()), other)
+        begun = first if isinstance(first, Mapping) else Mapping((), None if first is None else UNKNOWN)
+        return updated(begun, by_name(arguments))

@@ -9,6 +9,7 @@ from typing import Any
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.models import texts
+from graphlint.static.models.containers import updated
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -81,7 +82,7 @@ class Operators:
         if isinstance(left, Sequence) and sign in ("+", "*"):
             return self._concatenated(sign, left, right)
         if isinstance(left, Mapping) and isinstance(right, Mapping) and sign == "|":
-            return Mapping(tuple((dict(left.items) | dict(right.items)).items()), left.other or right.other)
+            return updated(left, right)
         kinds = [_host_kind(value) for value in (left, right)]
         if None not in kinds:
             if "array" in kinds:

@@ -178,7 +178,7 @@ def accepts(taken: Header, given: Arguments, bound: int = 1) -> bool:
         return False
     names = {name for name, _ in given.keywords}
     free = {*positional[count:], *taken.keywords}
-    if not names <= free and (not taken.double_star or names & {*taken.positional}):
+    if not names - given.optional <= free and (not taken.double_star or names & {*taken.positional}):
         return False
     is_open = given.star is not None or given.double_star is not None
     return is_open or not (taken.required & free) - names
