@@ -348,11 +348,53 @@ def test_what_a_library_offers_is_declared(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_library_that_exports_nothing_offers_what_is_public(tmp_path: Path) -> None:
-    """Its modules are imported one by one."""
+    """Its modules are imported one by one; so are those of a package that exports nothing beside one that does."""
     program = LIBRARY.replace(
         "from kernels.ops import masked as masked, scaled, named, as_array, create_state, Wrapper\n", ""
     )
-    assert "kernels.ops:inner" in survey(write(tmp_path, program)).exports
+    other = "# file: kernels/more/__init__.py\nfrom kernels.more.parts import part\n# file: kernels/more/parts.py\n"
+    other += "import torch\n\ndef part(x: torch.Tensor):\n    return x\n\ndef own(x: torch.Tensor):\n    return x\n"
+    offered = survey(write(tmp_path, program + other)).exports
+    assert {"kernels.ops:inner", "kernels.more.parts:part"} <= {*offered} and "kernels.more.parts:own" not in offered
+
+
+LAYERS = """
+# file: layers/__init__.py
+from layers.parts import Attention, Block, _Hidden, Config
+# file: layers/parts.py
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention, self.inner = Attention(), Inner()
+
+    def forward(self, x: torch.Tensor):
+        return self.inner(self.attention(x))
+
+class Inner(nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x
+
+class _Hidden(nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x
+
+class Config:
+    def forward(self, x: torch.Tensor):
+        return x
+"""
+
+
+def test_the_modules_that_a_library_offers_are_captured_by_others(tmp_path: Path) -> None:
+    """Also one that is a part of another one; what its package does not import is none of them."""
+    offered = survey(write(tmp_path, LAYERS)).exports
+    assert ("layers.parts:Attention.forward", "layers.parts:Block.forward") == offered
 
 
 @pytest.mark.parametrize("more", [CAPTURE.replace("from serve.model import Gate", "from gate import Gate"), None])

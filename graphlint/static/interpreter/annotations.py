@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.static.domain.program import Class
+from graphlint.static.domain.program import Class, Instance
 from graphlint.static.index.module import Module
 from graphlint.static.models import results
 from graphlint.static.syntax import ir
@@ -23,12 +23,14 @@ from graphlint.values import (
     Tensor,
     Union,
     Value,
+    members,
     union,
 )
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
+PROMISED_CALLABLE = "typing.Callable"  # the class of what is promised to give objects of the project when it is called
 _SCALARS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "bytes": "str", "complex": "float"}
 _SEQUENCES = {"list": "list", "List": "list", "tuple": "tuple", "Tuple": "tuple", "set": "set", "Sequence": "list",
               "Iterable": "list", "Iterator": "iterator", "Generator": "iterator"}  # fmt: skip
@@ -131,7 +133,11 @@ class Annotations:
             return Mapping((), self.promised(arguments[-1], module))
         if name == "Literal":
             return UNKNOWN
-        if name in ("type", "Type", "Callable", "Unpack"):
+        if name in ("type", "Type", "Callable"):  # the last word is what a call gives
+            made = self.promised(arguments[-1], module)
+            is_object = any(isinstance(member, Instance) for member in members(made))
+            return ExternalObject(PROMISED_CALLABLE, (("result", made),)) if is_object else UNKNOWN
+        if name == "Unpack":
             return UNKNOWN
         found = self.promised(node.value, module)
         if found != UNKNOWN:

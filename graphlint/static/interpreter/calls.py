@@ -24,6 +24,7 @@ from graphlint.static.domain.program import (
     Partial,
     Super,
 )
+from graphlint.static.interpreter.annotations import PROMISED_CALLABLE
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
@@ -326,6 +327,9 @@ class Calls:
     ) -> Value:
         if target.cls == "functools.lru_cache":
             return self.interpreter.decorators.call_cached(target, arguments, node, frame)
+        if target.cls == PROMISED_CALLABLE:
+            self.unresolved(node, frame, arguments)
+            return target.argument("result") or UNKNOWN
         operation = self.interpreter.catalogue.call(target.cls)
         if operation is not None:
             return self.interpreter.tensors.apply(operation, target, arguments, node, frame)

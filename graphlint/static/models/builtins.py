@@ -13,7 +13,7 @@ from graphlint.rulebook.lexicon import Lexicon, package_of
 from graphlint.rulebook.operators import OPERATORS, without_overload
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Class, Function, Partial, Super
+from graphlint.static.domain.program import Bound, Class, Function, Partial, Super
 from graphlint.static.models import texts
 from graphlint.static.models.iterables import Iterables
 from graphlint.static.models.reflection import Reflection, type_of
@@ -141,7 +141,10 @@ class Builtins:
         return Sequence(kind, arguments.positional)
 
     def made_by_unknown(self, name: str, arguments: Arguments) -> Value:
-        """What a call of an external name gives: an object of that class if it is spelled as one."""
+        """What a call of an external name gives: an object of that class if it is spelled as one.
+
+        What is given a function alone is taken for a decorator, which gives it back.
+        """
         member = name.rpartition(".")[2]
         if package_of(name) in _HOST_MODULES or package_of(name) in self.evaluator.lexicon.libraries["host"]:
             return Host("object")
@@ -149,7 +152,8 @@ class Builtins:
             keywords: list[tuple[str | int, Value]] = list(enumerate(arguments.positional))
             is_open = arguments.star is not None or arguments.double_star is not None
             return ExternalObject(name, (*keywords, *arguments.keywords), is_open)
-        return UNKNOWN
+        alone = arguments.positional[0] if len(arguments.positional) == 1 else UNKNOWN
+        return alone if isinstance(alone, (Function, Bound, Partial)) else UNKNOWN
 
     # Built-in functions
 

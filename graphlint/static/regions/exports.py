@@ -24,42 +24,44 @@ _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) -> tuple[str, ...]:
     """What may be captured by those who use these files, as `module:qualname`.
 
-    What exports nothing may be a library of modules that are imported one by one, unless it captures by itself.
+    The modules of a package that exports nothing may be there to be imported one by one, unless the library captures
+    by itself.
     """
     modules = [interpreter.project.module_at(path) for path in files]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
-    packages = [module for module in public if module.is_package]
-    found = dict.fromkeys(_operators(interpreter, packages))
-    if not found and not captures:
-        imported = [one for one in public if not interpreter.project.ask(one.path, _SCRIPT)]
-        found = dict.fromkeys(_operators(interpreter, imported))
+    offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
+    found = dict.fromkeys(one for package in offered.values() for one in package)
+    for module in () if captures else public:
+        package = module.name.rpartition(".")[0]
+        if not module.is_package and not offered.get(package) and not interpreter.project.ask(module.path, _SCRIPT):
+            found.update(dict.fromkeys(_operators(interpreter, module)))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     return tuple(found)
 
 
-def _operators(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
-    """The functions that take tensors, and the `run` of classes, among what modules define or import in public.
+def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
+    """The functions that take tensors and the `run` of classes that a module defines or, if it is a package, imports in
+    public, and what calling a model does that a package offers.
 
     What sets something up by its name does so in front of captures.
     """
-    setup = interpreter.lexicon.phases["setup"]
-    for module in modules:
-        for name in [
-            *module.index.functions,
-            *module.index.classes,
-            *(module.index.imports if module.is_package else ()),
-        ]:
-            found = None if name.startswith("_") else _origin(interpreter, module, name)
-            if (
-                isinstance(found, Definition)
-                and not setup.match(found.name)
-                and _takes_tensors(interpreter, found, None)
-            ):
+    index, setup = module.index, interpreter.lexicon.phases["setup"]
+    for name in [*index.functions, *index.classes, *(index.imports if module.is_package else ())]:
+        found = None if name.startswith("_") else _origin(interpreter, module, name)
+        if isinstance(found, Definition):
+            if not setup.match(found.name) and _takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
-            elif isinstance(found, ClassDefinition):
-                runs = found.methods.get(RUN)
-                if runs and _takes_tensors(interpreter, runs[-1], found):
-                    yield f"{found.module.name}:{found.qualname}.{RUN}"
+        elif found is not None:
+            method = RUN if RUN in found.methods or not module.is_package else _called(interpreter, found)
+            runs = found.methods.get(method)
+            if runs and _takes_tensors(interpreter, runs[-1], found):
+                yield f"{found.module.name}:{found.qualname}.{method}"
+
+
+def _called(interpreter: Interpreter, cls: ClassDefinition) -> str:
+    """What calling an object of a class runs, if that is a model."""
+    called = tuple(interpreter.lexicon.modules["called"])
+    return "forward" if any(base.endswith(called) for base in interpreter.classes.external_bases(cls)) else RUN
 
 
 def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:

@@ -39,6 +39,8 @@ class Search:
     done: set[Definition | Module] = field(default_factory=set)
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
     passing_on: set[str] = field(default_factory=set)  # names in the files that were run first
+    handing: set[str] = field(default_factory=set)  # functions that give what they get to what captures it
+    kept: set[str] = field(default_factory=set)  # attributes in which objects keep what passes a region on
 
     @cached_property
     def words(self) -> Words:
@@ -127,10 +129,10 @@ class Search:
         if words.used_in(statements):
             self._run_module(module)
         if chosen:
-            called = Words(_any_of({_called_as(definition) for definition in chosen}))
+            called = Words(_any_of({_called_as(definition) for definition in chosen} | self.kept))
             for definition in functions:
                 if definition not in self.done and called.used_in(module.source_of(definition.segment)):
-                    self._run_definition(definition, index.classes, called)
+                    helpers |= self._run_definition(definition, index.classes, called)
             if called.used_in(statements):
                 self._run_module(module)
         return helpers
@@ -197,13 +199,17 @@ class Search:
                 self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
         if self._passes_on(context, function, before):
             helpers.add(_called_as(definition))
+        if self._hands_on(function):
+            self.handing.add(_called_as(definition))
+            helpers.add(_called_as(definition))
         if owner is not None and receiver is not None and self._runs_what_it_holds(receiver, context, before):
             helpers.add(owner.name)
             self.methods.setdefault(owner.name, set()).add(definition.name)
         if definition.name == "__init__" and receiver is not None:
-            held = (m for value in self.interpreter.heap.attributes(receiver).values() for m in members(value))
-            if any(self.interpreter.capture.is_manager(value) for value in held):
+            held = self.interpreter.heap.attributes(receiver)
+            if any(self.interpreter.capture.is_manager(m) for value in held.values() for m in members(value)):
                 helpers.add(_called_as(definition))
+            self.kept.update(name for name, value in held.items() if _is_one_of(value, words))
         return helpers
 
     def _misses_entry(self, function: Function) -> bool:
@@ -240,10 +246,9 @@ class Search:
     def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
         """Whether a method captures something that was handed to the constructor, and that only its users know."""
         contexts = (reached for region in self._opened(context, before) for reached, _ in reachable(region.context))
-        unresolved = [found for reached in contexts for found in reached.unresolved.values()]
-        held = self.interpreter.heap.attributes(receiver) if unresolved else {}
-        callees = (found.callee for found in unresolved if receiver in members(found.owner))
-        return any(isinstance(c, ir.Attribute) and held.get(c.attr) == UNKNOWN for c in callees)
+        names = {_held(found.callee) for reached in contexts for found in reached.unresolved.values()} - {None}
+        held = self.interpreter.heap.attributes(receiver) if names else {}
+        return any(value == UNKNOWN for name, value in held.items() if name in names)
 
     def _passes_on(self, context: Context, function: Function, before: int) -> bool:
         """Whether the callers of a function hold a region that it opens, or decide what runs inside."""
@@ -251,12 +256,16 @@ class Search:
             return True
         if any(self.interpreter.capture.is_manager(m) for m in members(context.result)):
             return True
-        parameters = {p.name for p in function.code.parameters} - {"self", "cls"}
-        return any(
-            _root(found.callee) in parameters
-            for region in self._opened(context, before)
-            for found in region.context.unresolved.values()
-        )
+        parameters = _handed_in(function)
+        unresolved = [u for region in self._opened(context, before) for u in region.context.unresolved.values()]
+        return any(not parameters.isdisjoint(_origins(found.callee, function.code)) for found in unresolved)
+
+    def _hands_on(self, function: Function) -> bool:
+        """Whether a function gives what it was given to an object that captures it."""
+        handing = self.handing | self.methods.keys()
+        calls = (part for part in walk(function.code.body) if isinstance(part, ir.Call)) if handing else ()
+        given = (argument.value for call in calls if _last(call.func) in handing for argument in call.arguments)
+        return any(not _handed_in(function).isdisjoint(_origins(one, function.code)) for one in given)
 
 
 def _aliases(module: Module, words: set[str]) -> Iterator[str]:
@@ -280,6 +289,49 @@ def _root(callee: ir.Expr) -> str | None:
         else:
             return None
     return callee.id
+
+
+def _held(callee: ir.Expr) -> str | None:
+    """What an object holds that is called, or that a callee is reached through: `model` of `self.model.layers[0]`."""
+    name = None
+    while isinstance(callee, (ir.Attribute, ir.Subscript)):
+        name = callee.attr if isinstance(callee, ir.Attribute) else None
+        callee = callee.value
+    return name if isinstance(callee, ir.Name) and callee.id == "self" else None
+
+
+def _last(callee: ir.Expr) -> str:
+    return callee.attr if isinstance(callee, ir.Attribute) else callee.id if isinstance(callee, ir.Name) else ""
+
+
+def _origins(value: ir.Expr, code: ir.Code) -> set[str]:
+    """The names that a value begins with, and those that the locals among them were made of."""
+    made_of: dict[str, set[str]] = {}
+    for part in walk(code.body):
+        if isinstance(part, ir.Assign) and part.value is not None:
+            given = part.value.arguments if isinstance(part.value, ir.Call) else ()
+            parts = [part.value, *(argument.value for argument in given)]
+            roots = {root for one in parts if (root := _root(one)) is not None}
+            for target in part.targets:
+                if isinstance(target, ir.Name):
+                    made_of.setdefault(target.id, set()).update(roots)
+    found: set[str] = set()
+    pending = [root] if (root := _root(value)) is not None else []
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += made_of.get(name, ())
+    return found
+
+
+def _handed_in(function: Function) -> set[str]:
+    return {parameter.name for parameter in function.code.parameters} - {"self", "cls"}
+
+
+def _is_one_of(value: Value, words: Words) -> bool:
+    """Whether a value is an object of a class that is called by one of these words."""
+    return any(isinstance(m, Instance) and words.pattern.fullmatch(m.cls.name) is not None for m in members(value))
 
 
 def _raw(value: Value) -> list[Function]:

@@ -49,15 +49,16 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     used = {name for held in parts.values() for name in held}
     found: dict[str, int] = {}
     packages: set[str] = set()
-    for cls in models:
-        entry = f"{cls.module.name}:{cls.qualname}.forward"
+    entries = {cls: f"{cls.module.name}:{cls.qualname}.forward" for cls in models}
+    for cls, entry in entries.items():
         if cls.name not in used and entry not in reached.functions and not is_test(cls.module.name):
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
-    ordered = sorted(found, key=lambda entry: (-found[entry], entry))
     captures = any(not is_test(interpreter.project.module_at(Path(region.path)).name) for region in reached.regions)
     offered = tuple(one for one in exported(interpreter, files, captures) if one not in reached.functions)
+    ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
+    operators = [one for one in offered if one not in entries.values()]
     is_given = any(hole.hops <= MAX_HOPS for hole in find_holes(interpreter.regions.values()))
     return Survey(
         len(files),
@@ -66,7 +67,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         tuple(sorted(packages - known)),
         propose_targets(interpreter, files, found),
         offered,
-        is_given and len(found) > len(offered),
+        is_given and len(found) > len(operators),
     )
 
 
