@@ -72,6 +72,7 @@ from graphlint.static.life.rehearsal import Rehearsal, Told
 from graphlint.static.life.witness import Witness
 from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import declare
+from graphlint.static.regions.elsewhere import keep_checked
 from graphlint.static.regions.holes import tell_holes
 from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around
@@ -118,6 +119,7 @@ def check(
     targets = (pattern for target in config.targets for pattern in (target.at, *target.runs))
     for pattern in (*config.regions, *config.assume, *targets):
         project.expect(pattern.removeprefix("not ").strip().partition(":")[0])
+    config, elsewhere = keep_checked(config, project)
     assume(interpreter, config.assume)
     for path in paths:
         if reads.is_file(path):
@@ -134,7 +136,7 @@ def check(
         seconds=time.perf_counter() - started,
     )
     statistics = tuple(Counter(reached.unresolved.values()).most_common())
-    notices = tuple(tell_unjudged(interpreter, files, reached, problems))
+    notices = (*elsewhere, *tell_unjudged(interpreter, files, reached, problems))
     return Report("static", findings, summary, statistics, holes=tuple(reached.holes.values()), notices=notices)
 
 
