@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from graphlint.targets import Target
 
 NAMED = 5  # regions in a comment
-DECLARED = 10  # models that are proposed
+FEW = 10  # models that code which captures by itself may keep for others
+DECLARED = 25  # models that are proposed
 
 
 def propose(survey: Survey, folder: Path) -> str:
-    """The table with its reasons; the first models are declared where the code opens no region, else remarks."""
+    """The table with its reasons; the first models are declared, or remarks where the code captures what it runs."""
     return "\n".join(["[tool.graphlint]", *_lines(survey, folder)]) + "\n"
 
 
@@ -65,7 +66,8 @@ def _regions(survey: Survey) -> Iterator[str]:
     if not models and not survey.exports:
         yield '# What a framework captures is declared by its name: regions = ["serve.model:Decoder.forward"]'
         return
-    model = "# " if survey.regions else ""
+    captures = survey.regions and (survey.engine or survey.targets or len(survey.models) <= FEW)
+    model = "# " if captures else ""
     export = "# " if survey.engine else ""
     mark = model if not survey.exports else export if not models else model and export
     if models:

@@ -106,6 +106,7 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
     """The steps of optimizers, and both passes of autograd functions."""
     classes, lexicon = interpreter.classes, interpreter.lexicon
     optimizers = lexicon.modules["optimizers"]
+    called = tuple(name.rpartition(".")[2] for name in optimizers)
     applied = {name for name, does in lexicon.callables.items() if does == "applied"}
     marks = HoldsAny(sorted({name.rpartition(".")[2] for name in (*optimizers, *applied)}))
     for module in modules:
@@ -114,7 +115,7 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
         for cls in module.index.classes.values():
             bases = classes.external_bases(cls)
             names: Iterable[str] = ()
-            if any(base in optimizers for base in bases):
+            if any(base in optimizers for base in bases) or cls.name.endswith(called):
                 names = sorted(lexicon.modules["steps"])
             elif any(base in applied for base in bases):
                 names = PASSES

@@ -58,7 +58,6 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     captures = any(not is_test(interpreter.project.module_at(Path(region.path)).name) for region in reached.regions)
     offered = tuple(one for one in exported(interpreter, files, captures) if one not in reached.functions)
     ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
-    operators = [one for one in offered if one not in entries.values()]
     is_given = any(hole.hops <= MAX_HOPS for hole in find_holes(interpreter.regions.values()))
     return Survey(
         len(files),
@@ -67,7 +66,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         tuple(sorted(packages - known)),
         propose_targets(interpreter, files, found),
         offered,
-        is_given and len(found) > len(operators),
+        is_given and len(found) > len(offered),
     )
 
 
