@@ -66,7 +66,8 @@ def _regions(survey: Survey) -> Iterator[str]:
     if not models and not survey.exports:
         yield '# What a framework captures is declared by its name: regions = ["serve.model:Decoder.forward"]'
         return
-    captures = survey.regions and (survey.engine or survey.targets or len(survey.models) <= FEW)
+    is_told = any(not set(target.runs).isdisjoint(survey.models) for target in survey.targets)
+    captures = survey.regions and (survey.engine or is_told or len(survey.models) <= FEW)
     model = "# " if captures else ""
     export = "# " if survey.engine else ""
     mark = model if not survey.exports else export if not models else model and export

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import takewhile
@@ -39,6 +40,12 @@ class Project:
         except OSError as problem:
             self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
         return question(b"")
+
+    @cached_property
+    def ambiguous(self) -> frozenset[str]:
+        """The names that several of the files are modules by, such as scripts of one name in several folders."""
+        counted = Counter(map(self.roots.name_of, self.files))
+        return frozenset(name for name, count in counted.items() if count > 1)
 
     def answering(self, question: Question[bool]) -> Iterator[Path]:
         """The checked files that answer a question with yes."""

@@ -8,9 +8,11 @@ from pathlib import Path
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.parts import called, segments_with
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.regions.holes import is_test
+from graphlint.static.regions.proposals import has_its_name
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import UNKNOWN, External, Tensor, members
@@ -24,19 +26,28 @@ _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) -> tuple[str, ...]:
     """What may be captured by those who use these files, as `module:qualname`.
 
-    The modules of a package that exports nothing may be there to be imported one by one, unless the library captures
-    by itself.
+    The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
+    unless the library captures by itself.
     """
-    modules = [interpreter.project.module_at(path) for path in files]
+    found_in = (interpreter.project.module_at(path) for path in files)
+    modules = [module for module in found_in if has_its_name(interpreter, module)]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
     found = dict.fromkeys(one for package in offered.values() for one in package)
     for module in () if captures else public:
         package = module.name.rpartition(".")[0]
         if not module.is_package and not offered.get(package) and not interpreter.project.ask(module.path, _SCRIPT):
-            found.update(dict.fromkeys(_operators(interpreter, module)))
+            offering = (one for one in _operators(interpreter, module) if not _is_called(interpreter, one))
+            found.update(dict.fromkeys(offering))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     return tuple(found)
+
+
+def _is_called(interpreter: Interpreter, entry: str) -> bool:
+    """Whether something by the name of a function is called in the files, tests left out."""
+    name = entry.rpartition(":")[2]
+    modules = (module for module in interpreter.project.calling(name) if not is_test(module.name))
+    return any(True for module in modules for _ in segments_with(module, name, called))
 
 
 def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:

@@ -6,6 +6,7 @@ handed in, a method of an object that comes from a registry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,6 +22,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, members
 
+_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?")
 MOST_COUNTED = 100  # classes that are looked at to tell how many fit; a report does not wait for more
 MAX_HOPS = 2  # calls between a region and a hole that is told of; deeper ones are unresolved calls like any other
 CALLED = ("forward", "__call__")  # what calling an object runs
@@ -185,4 +187,5 @@ def accepts(taken: Header, given: Arguments, bound: int = 1) -> bool:
 
 
 def is_test(module: str) -> bool:
-    return any(part in ("test", "tests", "conftest") or part.startswith("test_") for part in module.split("."))
+    """Whether a module is one of tests by its name, or by that of a folder: `tests`, `test_model`, `op_tests`."""
+    return any(_TEST.fullmatch(part) for part in module.split("."))

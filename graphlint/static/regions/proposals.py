@@ -30,7 +30,8 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
         if hole.hops > MAX_HOPS or telling(interpreter, hole):
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
-        if is_test(at.partition(":")[0]):  # what a test captures, it has made itself
+        module = interpreter.project.module_at(Path(hole.context.path))
+        if is_test(module.name) or not has_its_name(interpreter, module):  # what a test captures, it has made itself
             continue
         if at.endswith(f":{MODULE_CODE.name}"):  # what a script runs has no name that a target could stand for
             continue
@@ -39,12 +40,23 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
         fitting = [
             (cls, method)
             for cls, method in candidates.fitting(hole)
-            if _has_its_name(interpreter, cls.module) and (_is_public(cls) or at.startswith(f"{cls.module.name}:"))
+            if has_its_name(interpreter, cls.module) and (_is_public(cls) or at.startswith(f"{cls.module.name}:"))
         ]
         runs = tuple(_patterns(_told(hole, fitting, whole, interpreter.lexicon.modules), fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
     return tuple(found.values())
+
+
+def runs_anything(interpreter: Interpreter) -> bool:
+    """Whether a region runs what it is given, which is called a model or a function and no more."""
+    words = interpreter.lexicon.modules
+    holes = (hole for hole in find_holes(interpreter.regions.values()) if hole.hops <= MAX_HOPS)
+    return any(not _words_of(hole).isdisjoint(words["general"] | words["functions"]) for hole in holes)
+
+
+def _words_of(hole: Hole) -> set[str]:
+    return {word.lower() for name in hole.names if name != "self" for word in WORD.findall(name)}
 
 
 def _told(
@@ -57,7 +69,7 @@ def _told(
 
     What is called by the name of a function may be anything that is handed in.
     """
-    said = {word.lower() for name in hole.names if name != "self" for word in WORD.findall(name)} - words["general"]
+    said = _words_of(hole) - words["general"]
     if said & words["functions"]:
         return []
     if not said:
@@ -95,9 +107,9 @@ def _endings(name: str) -> Iterator[str]:
     yield from ("".join(words[start:]) for start in range(1, len(words)))
 
 
-def _has_its_name(interpreter: Interpreter, module: Module) -> bool:
-    """Whether the name of a module is that of no other file, which a target would stand for."""
-    return interpreter.project.module(module.name) is module
+def has_its_name(interpreter: Interpreter, module: Module) -> bool:
+    """Whether the name of a module is that of no other file, which what is declared would stand for."""
+    return module.name not in interpreter.project.ambiguous
 
 
 def _is_public(cls: ClassDefinition) -> bool:

@@ -14,8 +14,8 @@ from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
-from graphlint.static.regions.holes import MAX_HOPS, find_holes, is_test
-from graphlint.static.regions.proposals import propose_targets
+from graphlint.static.regions.holes import is_test
+from graphlint.static.regions.proposals import has_its_name, propose_targets, runs_anything
 from graphlint.targets import Target
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -51,14 +51,14 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     packages: set[str] = set()
     entries = {cls: f"{cls.module.name}:{cls.qualname}.forward" for cls in models}
     for cls, entry in entries.items():
-        if cls.name not in used and entry not in reached.functions and not is_test(cls.module.name):
+        is_free = cls.name not in used and entry not in reached.functions
+        if is_free and not is_test(cls.module.name) and has_its_name(interpreter, cls.module):
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     captures = any(not is_test(interpreter.project.module_at(Path(region.path)).name) for region in reached.regions)
     offered = tuple(one for one in exported(interpreter, files, captures) if one not in reached.functions)
     ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
-    is_given = any(hole.hops <= MAX_HOPS for hole in find_holes(interpreter.regions.values()))
     return Survey(
         len(files),
         tuple(sorted(reached.regions)),
@@ -66,7 +66,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         tuple(sorted(packages - known)),
         propose_targets(interpreter, files, found),
         offered,
-        is_given and len(found) > len(offered),
+        len(found) > len(offered) and runs_anything(interpreter),
     )
 
 
