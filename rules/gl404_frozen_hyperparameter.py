@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, OptimizerStep
+from graphlint.rule import Confidence, Hit, HyperparameterRead, OptimizerStep
 
 _MAX_PLACES = 3
 
 
-def detect(event: OptimizerStep) -> Iterator[Hit]:
+def detect(event: OptimizerStep | HyperparameterRead) -> Iterator[Hit]:
+    if isinstance(event, HyperparameterRead):
+        replayed = f"every replay keeps that of the capture, whatever a schedule does to `{event.name}`"
+        yield Hit(Confidence.MEDIUM, f"`{{operation}}` is a number, and {replayed}")
+        return
     names = " and ".join(f"`{name}`" for name in event.changed)
     places = " and ".join(event.written[:_MAX_PLACES])
     message = f"`{{operation}}` takes {names} by value, and {places} changes it: every replay keeps that of the capture"

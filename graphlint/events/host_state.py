@@ -119,6 +119,13 @@ class OptimizerStep(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class HyperparameterRead(Event):
+    """The step of an optimizer of the project takes a number by its name out of a group, where schedules write it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureBranch(Event):
     """A branch asks whether a capture is under way, and its way leaves out what the other one computes.
 

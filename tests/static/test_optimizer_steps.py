@@ -330,3 +330,55 @@ def test_a_rate_in_a_tensor_is_read_where_it_lies(tmp_path: Path, where: str, ma
     mark = "" if where else "  # expect: GL404"
     analysis = analyse(tmp_path, RATE.format(where=where, made=made, change=change, mark=mark))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL404"]
+
+
+OWN = """
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+class Descent(Optimizer):
+    def __init__(self, params, {rate}):
+        super().__init__(params, dict(lr=lr))
+        {set}
+
+    def changes(self):
+        for group in self.param_groups:
+            rate = torch.tensor({read})
+            yield from ((p, p.grad * -rate) for p in group["params"])
+
+    def step(self):
+        for p, change in self.changes():
+            p.add_(change)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "read", "set_", "found"),
+    [
+        ("lr: float = 0.1", 'group["lr"]', "pass", [(13, "GL404")]),
+        ("lr=0.1", 'group["lr"]', "pass", [(13, "GL404")]),
+        ("lr: float", "group['lr'] * 2", "pass", [(13, "GL404")]),
+        ("lr: float | Tensor = 0.1", 'group["lr"]', "pass", []),
+        ("lr: Tensor", 'group["lr"]', "pass", []),
+        ("lr", 'group["lr"]', "pass", []),
+        ("lr: float = 0.1", 'group["momentum"]', "pass", []),
+        ("lr: float = 0.1", 'group["lr"]', "self.param_groups[0]['lr'] = torch.tensor(lr, device='cuda')", []),
+    ],
+)
+def test_an_optimizer_of_the_program_takes_its_rate_out_of_a_group(
+    tmp_path: Path, rate: str, read: str, set_: str, found: list[tuple[int, str]]
+) -> None:
+    """Who captures its step may well have a schedule; what may be a tensor is not known to be frozen."""
+    program = OWN.format(rate=rate, read=read, set=set_)
+    analysis = analyse(tmp_path, program, regions=("main:Descent.step",))
+    assert found == [(line, code) for _, line, code in analysis.shown if code == "GL404"]
+
+
+def test_a_rate_that_is_read_outside_of_a_region_is_not_frozen(tmp_path: Path) -> None:
+    """The step is taken in front of the capture, and nothing else reads the group."""
+    program = OWN.format(rate="lr: float = 0.1", read='group["lr"]', set="pass")
+    program += (
+        "\n\ndef main(x):\n    Descent([x]).step()\n    with torch.cuda.graph(torch.cuda.CUDAGraph()):\n        x + 1\n"
+    )
+    assert [] == analyse(tmp_path, program).shown

@@ -54,6 +54,7 @@ class Items:
                     results.append(item(member, index) if bounds is None else self._sliced(member, bounds, frame))
                 case Mapping():
                     registries.note_unnamed(self.interpreter, member, index, frame)
+                    self.interpreter.optimizers.taken(node, member, index, frame)
                     results.append(item(member, index))
                 case _ if member != NONE:
                     results.append(item(member, index))

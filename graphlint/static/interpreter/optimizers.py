@@ -1,16 +1,18 @@
-"""The step of an optimizer of the project in, what it counts on the host out: replay does not count."""
+"""The step of an optimizer of the project in, what it counts and takes from its groups on the host out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.rule import HostCount
+from graphlint.rule import HostCount, HyperparameterRead
 from graphlint.static.domain.contexts import Context, Counted, Frame
 from graphlint.static.domain.program import Function
 from graphlint.static.facts.counts import starts_as_number
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
-from graphlint.values import Unknown, Value
+from graphlint.static.writes.hyperparameters import RATE, sets_itself
+from graphlint.values import UNKNOWN, Const, Host, Mapping, Unknown, Value, members
 from graphlint.values.queries import is_number
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Optimizers:
-    """Knows which optimizers keep a step count on the host."""
+    """Knows which optimizers keep a step count, or their learning rate, on the host."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -46,11 +48,32 @@ class Optimizers:
             frame.assumed = before
         self.steps.add(context)
 
+    def taken(self, node: ir.Subscript, group: Mapping, key: Value, frame: Frame) -> None:
+        """An item is read: of a group, it is what schedules change, and a number as far as the constructor says."""
+        owner = frame.function.owner
+        if not frame.in_region or key != Const(RATE) or owner is None or Const("params") not in dict(group.items):
+            return
+        if self._is_optimizer(owner) and self._takes_number(owner) and not sets_itself(owner.module, RATE):
+            self.interpreter.observe(frame, node, HyperparameterRead(RATE))
+
+    def _takes_number(self, cls: ClassDefinition) -> bool:
+        """Whether the constructor of an optimizer promises that its learning rate is a number."""
+        found = self.interpreter.classes.method(cls, "__init__")
+        functions = [one for one in members(found) if isinstance(one, Function)] if found is not None else []
+        for function in functions:
+            for parameter in function.code.parameters:
+                if parameter.name == RATE:
+                    promised = self.interpreter.signatures.refine(UNKNOWN, parameter, function)
+                    default = parameter.default.value if isinstance(parameter.default, ir.Literal) else None
+                    return promised == Host("float") or (promised == UNKNOWN and isinstance(default, float))
+        return False
+
+    def _is_optimizer(self, owner: ClassDefinition) -> bool:
+        return not self.classes.isdisjoint(self.interpreter.classes.external_bases(owner))
+
     def _is_step(self, function: Function) -> bool:
         owner = function.owner
-        if owner is None or function.code.name not in self.stepping:
-            return False
-        return not self.classes.isdisjoint(self.interpreter.classes.external_bases(owner))
+        return owner is not None and function.code.name in self.stepping and self._is_optimizer(owner)
 
     def _counted(self, start: Context) -> Iterator[Counted]:
         """What a step counts, and what is part of it."""

@@ -19,7 +19,7 @@ from graphlint.static.writes.traces import Traces
 from graphlint.values import UNKNOWN, Const, ExternalObject, Mapping, Sequence, Tensor, members
 from graphlint.values import Place as Side
 
-_RATE = "lr"
+RATE = "lr"
 _SWEPT = "momentum"
 _CYCLES = "cycle_momentum"  # the argument of schedulers that turns it off
 
@@ -63,8 +63,8 @@ class Steps:
         rates = {name for _, segment in parts for name in _given_as_rate(module.source_of(segment))}
         for definition, segment in parts:
             source, before = module.source_of(segment), segment.first - 1
-            filled = (store for store in stores_in(source) if store.name in rates or store.key == _RATE)
-            for key, store in (*_assigned_in(source), *((_RATE, store) for store in filled if _fills(store))):
+            filled = (store for store in stores_in(source) if store.name in rates or store.key == RATE)
+            for key, store in (*_assigned_in(source), *((RATE, store) for store in filled if _fills(store))):
                 if _switch(store) is not None:  # is set once, and follows no schedule
                     continue
                 spans = tuple((first + before, last + before) for first, last in store.loops)
@@ -74,7 +74,7 @@ class Steps:
             for name, call in _calls_in(source):
                 if self.schedules.is_made(name, call, module):
                     place = f"{module.path.name}:{call.lineno + before}"
-                    yield _Changed(_RATE, place, When.SURELY)
+                    yield _Changed(RATE, place, When.SURELY)
                     if self.lexicon.host_state["sweeps"].match(name) and not _keeps_momentum(call):
                         yield _Changed(_SWEPT, place, When.SURELY)
 
@@ -96,6 +96,11 @@ def with_values_of_groups(optimizer: ExternalObject, module: Module) -> External
     return replace(optimizer, arguments=(*switches, *named, *optimizer.arguments, *others))
 
 
+def sets_itself(module: Module, key: str) -> bool:
+    """Whether something in a module writes a value of groups: a tensor, it may be, which schedules fill."""
+    return any(name == key for name, _ in _assigned_to_groups(module))
+
+
 def _assigned_to_groups(module: Module) -> Iterator[tuple[str, Store]]:
     for segment in (*(one.segment for one in module.index.all_functions()), *module.index.statements):
         yield from _assigned_in(module.source_of(segment))
@@ -111,7 +116,7 @@ def _switch(store: Store) -> bool | None:
 
 def _is_missed(change: _Changed, optimizer: ExternalObject) -> bool:
     """Whether a captured step does not see a change: it reads numbers and tensors of the host once."""
-    given = optimizer.argument(change.key, 1 if change.key == _RATE else None)
+    given = optimizer.argument(change.key, 1 if change.key == RATE else None)
     tensors = [member for member in members(given) if isinstance(member, Tensor)] if given is not None else []
     return all(one.place is Side.HOST for one in tensors) if tensors else not change.fills
 
@@ -174,7 +179,7 @@ def _given_as_rate(source: str) -> Iterator[str]:
     for _, call in _calls_in(source):
         for keyword in call.keywords:
             match keyword.value:
-                case ast.Name(id=name) | ast.Attribute(attr=name) if keyword.arg == _RATE:
+                case ast.Name(id=name) | ast.Attribute(attr=name) if keyword.arg == RATE:
                     yield name
 
 
