@@ -40,6 +40,19 @@ USES = {
             send(x, target)
             return keep(x, row)[: rows[2]]  # expect: GL304
         """,
+    "a tuple that is taken apart into sizes, into bounds of slices, and into tensors": """
+        def step(x, block, slices, pair):
+            rows, _, columns = block
+            count = (x.shape[1] + columns - 1) // columns
+            if count * columns != x.shape[1]:
+                x = x.new_zeros((4, count * columns))
+            x = x.view(-1, count, columns)
+            first, last = slices[0]
+            query, key = pair
+            if query.sum() > 0:  # expect: GL301
+                return x[:, first : last + 1] + key
+            return x + query
+        """,
     "a size and the end of a slice": """
         def step(x, width, count):
             return x.reshape(-1, width)[:count]

@@ -81,7 +81,7 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     """Whether a parameter that nothing is promised of is used as a string, a number or a callable, and no tensor."""
     parts = list(walk(function.code.body))
     named = dict(_named_once(function.code))
-    names = {name, *(alias for alias, made in named.items() if _is(made, name))}
+    names = {name, *_parts(function.code, name), *(alias for alias, made in named.items() if _is(made, name))}
     if any(treats_as_tensor(evaluator, part, names, function.module) for part in parts):
         return False
     if any(_asks_as_tensor(evaluator, part, one) for part in parts for one in names):
@@ -162,6 +162,15 @@ def _items(code: ir.Code, name: str) -> Iterator[str]:
     for one in assignments_in(code):
         if isinstance(one.value, ir.Subscript) and _is(one.value.value, name):
             yield from (target.id for target in one.targets if isinstance(target, ir.Name))
+
+
+def _parts(code: ir.Code, name: str) -> Iterator[str]:
+    """The local names that another one, or an item of it, is taken apart into: `rows, columns = block`."""
+    for one in assignments_in(code):
+        value = one.value.value if isinstance(one.value, ir.Subscript) else one.value
+        for target in one.targets if _is(value, name) else ():
+            if isinstance(target, ir.Display):
+                yield from (part.id for part in target.elements if isinstance(part, ir.Name))
 
 
 def _treats_as_plain(
