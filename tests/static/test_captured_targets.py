@@ -310,13 +310,23 @@ class OnlyForCausalLM:
 def test_once_the_budget_is_used_up_a_function_is_run_for_few_kinds_of_arguments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also inside of one call: what is not run yet is, and what was run before gives what it gave."""
-    for budget, few, lines in ((4000, 1, {2, 6}), (0, 1, {2}), (0, 2, {2, 6})):
+    """Also inside of one call: what is not run yet is, and what was run before gives what it gave; so is each share."""
+    cases = ((4000, 500, 1, {2, 6}), (0, 500, 1, {2}), (4000, 0, 1, {2}), (0, 500, 2, {2, 6}))
+    for number, (budget, share, few, lines) in enumerate(cases):
         monkeypatch.setattr(targets, "BUDGET", budget)
+        monkeypatch.setattr(targets, "SHARE", share)
         monkeypatch.setattr(interpreter, "FEW_VARIANTS", few)
-        (tmp_path / f"{budget}{few}").mkdir()
-        found = in_table(tmp_path / f"{budget}{few}", program=KINDS).found
+        (tmp_path / str(number)).mkdir()
+        found = in_table(tmp_path / str(number), program=KINDS).found
         assert lines == {line for _, line, code in found if code == "GL101"}
+
+
+def test_the_second_of_an_engine_is_run_for_one_of_its_calls(tmp_path: Path) -> None:
+    """The first one is run for all; that the others were not is told."""
+    call = "            self.model(ids, scale=host)\n"
+    again = RUNNER.replace(call, f"{call}        with torch.cuda.graph(torch.cuda.CUDAGraph()):\n{call}")
+    (hole,) = in_table(tmp_path, program=again).report.holes
+    assert ("self.model", 2, 1, 1) == (hole.callee, hole.fitting, hole.followed, hole.left_out)
 
 
 def test_what_the_user_declares_has_no_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

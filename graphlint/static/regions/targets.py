@@ -24,7 +24,8 @@ from graphlint.targets import Target
 from graphlint.values import UNKNOWN, Arguments, Value, union
 
 MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run
-BUDGET = 4000  # contexts that the functions of known engines may take
+BUDGET = 12000  # contexts that the functions of known engines may take
+SHARE = 500  # of these each may take, before it is run for few kinds of arguments
 
 Find = Callable[[str], list[Named]]
 
@@ -77,14 +78,16 @@ class Targets:
         if not meant and limit is not None:
             return
         functions = [named for pattern in target.runs for named in find(pattern)]
-        for named in _spread(functions) if meant else ():
-            for hole in _fitting(named, meant, target.call is not None):
+        for place, named in enumerate(_spread(functions) if meant else ()):
+            for number, hole in enumerate(_fitting(named, meant, target.call is not None)):
                 self.done.add(target)
                 told = self.followed.setdefault(hole.span, Followed(hole))
-                if limit is not None and len(self.interpreter.contexts) > limit:
+                made = len(self.interpreter.contexts)
+                # What the first of an engine shows of its other calls holds for the rest of them.
+                if limit is not None and (made > limit or (place and number)):
                     told.left_out += named.entry not in told.run
                 else:
-                    self.interpreter.limit = MAX_CONTEXTS if limit is None else limit
+                    self.interpreter.limit = MAX_CONTEXTS if limit is None else min(limit, made + SHARE)
                     _call(self.interpreter, named, hole)
                     self.interpreter.limit = MAX_CONTEXTS
                     told.run.add(named.entry)
