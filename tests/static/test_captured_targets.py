@@ -325,7 +325,8 @@ def test_the_second_of_an_engine_is_run_for_one_of_its_calls(tmp_path: Path) -> 
     """The first one is run for all; that the others were not is told."""
     call = "            self.model(ids, scale=host)\n"
     again = RUNNER.replace(call, f"{call}        with torch.cuda.graph(torch.cuda.CUDAGraph()):\n{call}")
-    (hole,) = in_table(tmp_path, program=again).report.holes
+    spelt = TABLE.replace("[[target]]", '[[target]]\ncall = "self.model"', 1)
+    (hole,) = in_table(tmp_path, spelt, again).report.holes
     assert ("self.model", 2, 1, 1) == (hole.callee, hole.fitting, hole.followed, hole.left_out)
 
 
