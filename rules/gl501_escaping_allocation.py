@@ -1,6 +1,7 @@
 """A tensor that the region allocated is kept by something that outlives it.
 
-The function that opens the region is the one to keep its static outputs; whatever it calls is not.
+The function that opens the region is the one to keep its static outputs; whatever it calls is not. What is made of
+values of the host is uploaded there, which refuses the capture, so that no graph has it.
 """
 
 from __future__ import annotations
@@ -20,4 +21,5 @@ def detect(event: StateWrite | StateBorn) -> Iterator[Hit]:
         return
     fresh = fresh_tensor(event.value)
     if fresh is not None and not event.enlarges:
-        yield Hit(Confidence.LOW if event.is_passed_on else fresh.sure)
+        is_refused = fresh.literal and not fresh.pinned
+        yield Hit(Confidence.LOW if event.is_passed_on or is_refused else fresh.sure)

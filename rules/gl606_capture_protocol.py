@@ -27,4 +27,4 @@ _HELP = {
 
 
 def detect(event: CaptureMisused) -> Iterator[Hit]:
-    yield Hit(Confidence.HIGH, _SAID[event.how], _HELP[event.how])
+    yield Hit(Confidence.HIGH if event.is_sure else Confidence.LOW, _SAID[event.how], _HELP[event.how])

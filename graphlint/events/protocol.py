@@ -45,10 +45,11 @@ class CaptureMisused(Event):
 
     `how` is `default` (begun on the default stream), `nested`, `again` (into a graph that holds one), `replay` (inside
     of another capture), `stream` (ended on another one), `raise` (an exception passes the end of the capture by), or
-    `destroyed` (its process group is, while the graph lives).
+    `destroyed` (its process group is, while the graph lives). It `is_sure` where nothing unknown has decided it.
     """
 
     how: str
+    is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "functions", "general", "namespaces", "optimizers", "steps", "trained"),
     "methods": (
-        "children", "evaluates", "hooks", "moves", "named_children", "named_parameters", "parameters", "pre_hooks",
-        "registers", "registers_tensors", "states", "trains",
+        "children", "evaluates", "hooks", "makes", "moves", "named_children", "named_parameters", "parameters",
+        "pre_hooks", "registers", "registers_tensors", "states", "trains",
     ),
     "phases": ("openers", "prompt", "setup", "token"),
     "statuses": ("idle", "capturing"),

@@ -59,6 +59,12 @@ FORMS = {
         if self.room.numel() < x.numel():
             self.room = {MADE}
         return x * self.room[:4]""",
+    "rows for a number of them that may lie elsewhere": f"""
+        n = x.shape[0]
+        if n > self.n or self.table.device != x.device or self.table.dtype != x.dtype:
+            self.n, self.size = n, 16
+            self.table = {MADE}
+        return x * self.table[:4]""",
     "a table of an object": f"""
         if "a" not in self.parts:
             self.parts["a"] = {MADE}
@@ -125,6 +131,18 @@ def test_a_test_that_asks_for_something_else_as_well_is_not_settled_by_a_run(tmp
     body = f"if self.scale is None or x.sum() > 0:\n            self.scale = {MADE}\n        return x * self.scale[:4]"
     found = analyse(tmp_path, PROGRAM.format(body=body, before="layer(x)")).shown
     assert "GL501" in {code for _, _, code in found}
+
+
+@pytest.mark.parametrize(("asked", "is_told"), [("self.scale.dtype", False), ("self.other.dtype", True)])
+def test_what_else_is_asked_for_may_have_changed_since(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """What the branch makes is of the kind that it was asked for."""
+    body = f"""n = x.shape[0]
+        if self.scale is None or n > self.n or {asked} != x.dtype:
+            self.n = n
+            self.scale = {MADE}
+        return x * self.scale[:4]"""
+    found = analyse(tmp_path, PROGRAM.format(body=body, before="layer(x)")).shown
+    assert ("GL501" in {code for _, _, code in found}) is is_told
 
 
 _BESIDE = """

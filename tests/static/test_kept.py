@@ -100,6 +100,27 @@ def test_what_a_file_has_given_an_object_itself_is_that_of_another_one(tmp_path:
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL501"]
 
 
+@pytest.mark.parametrize("keep", ["self.mask = {}", 'self.register_buffer("mask", {})'], ids=["assigned", "registered"])
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("torch.full((4,), 2.0, device=x.device)", True),
+        ("torch.tensor([2.0, 2.0, 2.0, 2.0], device=x.device)", False),
+        ("torch.tensor(np.full(4, 2.0), device=x.device)", False),
+    ],
+    ids=["made there", "of a list", "of an array"],
+)
+def test_what_is_uploaded_is_kept_by_no_graph(tmp_path: Path, keep: str, made: str, is_told: bool) -> None:
+    """The upload refuses the capture, which is told."""
+    program = PROGRAM.replace("class Router:", "import numpy as np\n\nclass Router(torch.nn.Module):")
+    program = program.replace(
+        "__init__(self):\n        self.mask", "__init__(self):\n        super().__init__()\n        self.mask", 1
+    )
+    kept = f"if self.mask is None:\n            {keep.format(made)}"
+    told = {code for _, _, code in analyse(tmp_path, program.format(kept=kept, used="y", told="layer.mask")).shown}
+    assert told == ({"GL501"} if is_told else {"GL203"})
+
+
 DROPPED = """
 import torch
 from dataclasses import dataclass

@@ -223,3 +223,40 @@ def test_the_loss_of_a_warm_up_that_has_a_name_where_the_capture_begins_ties_it_
     """The region gives the name away, but only when its own forward pass has met the nodes that the loss has kept."""
     analysis = analyse(tmp_path, KEPT.format(between=between, mark=mark))
     assert analysis.shown == analysis.expected
+
+
+CAUGHT = """
+import torch
+
+class Runner:
+    def capture(self, model, x):
+        try:
+            self.x = x.clone()
+            self.graph = torch.cuda.CUDAGraph()
+            {}
+            return True
+        except RuntimeError:
+            return False{}
+
+    def replay(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y
+"""
+BY_HAND = """self.graph.capture_begin()
+            self.y = model(self.x)
+            self.graph.capture_end()"""
+
+
+@pytest.mark.parametrize(
+    ("captured", "mark"),
+    [
+        ("with torch.cuda.graph(self.graph): self.y = model(self.x)", ""),
+        (BY_HAND, "  # expect: GL606"),
+    ],
+    ids=["by a block", "by hand"],
+)
+def test_a_handler_leaves_a_capture_open_that_is_begun_by_hand(tmp_path: Path, captured: str, mark: str) -> None:
+    """A block ends it, whatever the methods around it are called."""
+    analysis = analyse(tmp_path, CAUGHT.format(captured, mark))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL606"]

@@ -85,6 +85,38 @@ def test_a_buffer_and_what_has_a_promised_address_may_be_written(tmp_path: Path,
     assert analysis.shown == analysis.expected
 
 
+CHOSEN = """
+import torch
+
+class Generator:
+    def __init__(self, model, kind=None, options={{"mode": "reduce-overhead"}}):
+        self.model, self.graph = model, None
+        {compiled}
+
+    def __call__(self, x):
+        if self.graph is None:
+            self.x = x.clone()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.model(self.x){mark}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+COMPILED = "self.model = torch.compile(model, mode='reduce-overhead')"
+
+
+@pytest.mark.parametrize(
+    ("compiled", "mark"),
+    [(COMPILED, "  # expect: GL606"), ("if kind == 'partial': self.model = torch.compile(model, **options)", "")],
+    ids=["always", "by a choice of the caller"],
+)
+def test_what_a_caller_may_choose_to_compile_is_a_hint_in_a_capture(tmp_path: Path, compiled: str, mark: str) -> None:
+    """Who captures it may choose options without graphs."""
+    analysis = analyse(tmp_path, CHOSEN.format(compiled=compiled, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL606"] == analysis.expected
+
+
 INSIDE = """
 import torch
 

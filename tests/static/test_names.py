@@ -27,6 +27,15 @@ AUTOGRAD = """
         def backward(ctx, gradient):
             return gradient * 2{backward}
     """
+MADE = """
+    import acme
+    class Reader(acme.Model):
+        def __call__(self, y):
+            return y.item()  # expect: GL101
+    class Other(acme.Model):
+        def __call__(self, y):
+            return y.tolist()
+    """
 READS = " + y.item()  # expect: GL101"
 MODULES = """
     import acme
@@ -56,6 +65,10 @@ CASES = {
     "a function that calls one of two branches": (
         'callables.branches = ["acme.choose"]',
         in_region("acme.choose(number, read, len, (x,))", READER),
+    ),
+    "a method that makes an object of the class that it is called on": (
+        'methods.makes = ["acquire"]',
+        in_region("READER(x)", MADE + "READER = Reader.acquire('weights')"),
     ),
     "a class of autograd functions": (
         'callables.applied = ["acme.Function"]',

@@ -54,6 +54,7 @@ COUNTED = {
             @torch.no_grad()
             def step(self, closure=None):
                 self.advance()
+                self.param_groups[0]["params"][0].mul_(self.count)
         """,
     "in the class that it is derived from": """
         class Base(Optimizer):
@@ -63,6 +64,7 @@ COUNTED = {
                     if not len(state):
                         state["step"] = 0
                     state["step"] += 1
+                    p.add_(p.grad, alpha=-1 / state.get("step"))
         class Own(Base):
             def step(self, closure=None):
                 return super().step(closure)
@@ -92,6 +94,25 @@ NOT_COUNTED = {
                     done += 1
                 return done
         """,
+    "a number under a key that nothing computes with": """
+        class Own(Optimizer):
+            def step(self, closure=None):
+                for p in self.param_groups[0]["params"]:
+                    state = self.state[p]
+                    if "step" not in state:
+                        state["step"] = 0
+                    state["step"] += 1
+                    p.add_(p.grad)
+        """,
+    "a number of the optimizer that nothing computes with": """
+        class Own(Optimizer):
+            def __init__(self, params, defaults):
+                super().__init__(params, defaults)
+                self.count = 0
+            def step(self, closure=None):
+                self.param_groups[0]["params"][0].mul_(2)
+                self.count += 1
+        """,
     "no optimizer": """
         class Own:
             def __init__(self, params, defaults):
@@ -104,9 +125,10 @@ NOT_COUNTED = {
 
 @pytest.mark.parametrize("optimizer", [pytest.param(text, id=name) for name, text in COUNTED.items()])
 def test_an_optimizer_that_counts_on_the_host_is_told_where_it_steps(tmp_path: Path, optimizer: str) -> None:
+    """What the count decides in the region is told besides."""
     program = HEAD + textwrap.dedent(optimizer) + MAIN + "  # expect: GL701\n"
     found = analyse(tmp_path, program)
-    assert found.found == found.expected
+    assert [one for one in found.found if one[2] == "GL701"] == found.expected
 
 
 @pytest.mark.parametrize("optimizer", [pytest.param(text, id=name) for name, text in NOT_COUNTED.items()])
@@ -122,6 +144,7 @@ class Inner(Optimizer):
         self.count = 0
     def step(self, closure=None):
         self.count += 1
+        self.param_groups[0]["params"][0].mul_(self.count)
 class Own(Optimizer):
     def __init__(self, params, defaults):
         self.inner = Inner(params, defaults)
@@ -130,7 +153,7 @@ class Own(Optimizer):
 {MAIN}
 """
     found = analyse(tmp_path, program)
-    assert found.found == found.expected
+    assert [one for one in found.found if one[2] == "GL701"] == found.expected
 
 
 STATE = """

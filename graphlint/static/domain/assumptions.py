@@ -74,8 +74,9 @@ class Assumption:
             case ir.Unary(operator="not"):
                 return self._lacks(test.operand, not outcome)
             case ir.Boolean(operator="or") if outcome:
-                lacking = [side for side in parts(test) if self._lacks(side, True)]
-                return bool(lacking) and all(s in lacking or self._asks_more(s, lacking) for s in parts(test))
+                sides = tuple(_alternatives(test))
+                lacking = [side for side in sides if self._lacks(side, True)]
+                return bool(lacking) and all(s in lacking or self._asks_more(s, lacking) for s in sides)
             case ir.Boolean():
                 return any(self._lacks(side, outcome) for side in parts(test))
             case ir.Compare(left=ir.Call(func=ir.Name(id="len")), comparisons=(("==", ir.Literal(value=0)),)):
@@ -93,10 +94,17 @@ class Assumption:
         return False
 
     def _asks_more(self, test: ir.Expr, lacking: list[ir.Expr]) -> bool:
-        """Whether a comparison asks if state still fits, once it is there: `or self.x.device != y.device`."""
-        kept = {self.function.source(one.left) for one in lacking if isinstance(one, ir.Compare)}
+        """Whether a comparison asks if state still fits, once it is there: `or self.x.device != y.device`, of what is
+        asked for beside it or what the branch behind it makes.
+        """
+        source = self.function.source
+        kept = {source(one.left) for one in lacking if isinstance(one, ir.Compare)}
+        made = (source(t) for one in walk(self._behind()) if isinstance(one, ir.Assign) for t in one.targets)
+        match test:
+            case ir.Compare(left=ir.Attribute(value=owner), comparisons=(("!=", _),)) if source(owner) in made:
+                return True
         return isinstance(test, ir.Compare) and any(
-            isinstance(part, (ir.Name, ir.Attribute)) and self.function.source(part) in kept for part in walk(test)
+            isinstance(part, (ir.Name, ir.Attribute)) and source(part) in kept for part in walk(test)
         )
 
     def _behind(self) -> ir.Block:
@@ -197,6 +205,15 @@ def parts(test: ir.Expr) -> tuple[ir.Expr, ...]:
         case ir.Unary(operator="not"):
             return (test.operand,)
     return ()
+
+
+def _alternatives(test: ir.Expr) -> Iterator[ir.Expr]:
+    """The tests of which one has to hold."""
+    if isinstance(test, ir.Boolean) and test.operator == "or":
+        yield from _alternatives(test.left)
+        yield from _alternatives(test.right)
+    else:
+        yield test
 
 
 def _within(test: ir.Expr) -> Iterator[ir.Expr]:

@@ -1,10 +1,15 @@
-"""A place where something is kept and a function in, whether it begins there as a number out."""
+"""A place where a count is kept in, whether it begins there as a number, and whether anything computes with it, out."""
 
 from __future__ import annotations
 
+import ast
+
+from graphlint.static.index.module import Module
+from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in
+from graphlint.static.syntax.trees import tree_of
 
 
 def starts_as_number(target: ir.Expr, code: ir.Code) -> bool:
@@ -12,6 +17,34 @@ def starts_as_number(target: ir.Expr, code: ir.Code) -> bool:
     match target:
         case ir.Subscript(index=ir.Literal(value=str(key))):
             return key in _numbered(code)
+    return False
+
+
+def is_read(target: ir.Expr, module: Module) -> bool:
+    """Whether a file reads what is counted at a place, and does not only count on: by its name, or by its key."""
+    match target:
+        case ir.Attribute(attr=word) | ir.Subscript(index=ir.Literal(value=str(word))):
+            kind = type(target)
+            return any(
+                _reads(module.source_of(segment), word, kind) for _, segment in segments_with(module, word, is_word)
+            )
+    return True
+
+
+@remembered
+def _reads(source: str, word: str, kind: type[ir.Expr]) -> bool:
+    """Whether a piece of source has an attribute of a name; or an item, for which it may be handed to a call as well:
+    `get("step", 0)`.
+    """
+    tree = tree_of(source)
+    for part in ast.walk(tree) if tree is not None else ():
+        match part:
+            case ast.Attribute(attr=name, ctx=ast.Load()) if kind is ir.Attribute and name == word:
+                return True
+            case ast.Subscript(slice=ast.Constant(value=key), ctx=ast.Load()) if kind is ir.Subscript and key == word:
+                return True
+            case ast.Call(args=[ast.Constant(value=key), *_]) if kind is ir.Subscript and key == word:
+                return True
     return False
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 _ABSTRACT = (ir.Raise, ir.Jump)
+_ANYTHING = Arguments((), (), UNKNOWN, UNKNOWN)
 
 
 class Methods:
@@ -86,6 +87,12 @@ class Methods:
                 target = interpreter.attributes.load(receiver, name, frame)
                 if isinstance(receiver, Class) and isinstance(target, Bound) and target.function == APPLY:
                     return self.apply(receiver.definition, arguments, node, frame)
+                if (
+                    isinstance(receiver, Class)
+                    and target == UNKNOWN
+                    and interpreter.lexicon.methods.get(name) == "makes"
+                ):
+                    return interpreter.instances.construct(receiver.definition, _ANYTHING, node, frame)
                 return interpreter.calls.call(target, arguments, node, frame)
         return interpreter.containers.call_method(receiver, name, arguments, node, frame)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.rule import HostCount, HyperparameterRead
 from graphlint.static.domain.contexts import Context, Counted, Frame
 from graphlint.static.domain.program import Function
-from graphlint.static.facts.counts import starts_as_number
+from graphlint.static.facts.counts import is_read, starts_as_number
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.writes.hyperparameters import RATE, sets_itself
@@ -29,10 +29,11 @@ class Optimizers:
         self.steps: set[Context] = set()  # what they count is told where they are called
 
     def note(self, node: ir.AugAssign, left: Value, right: Value, frame: Frame) -> None:
-        """A number that is added to what something keeps: `state["step"] += 1`."""
+        """A number that is added to what something keeps, and computed with: `state["step"] += 1`."""
         if not frame.in_region or not isinstance(node.target, (ir.Attribute, ir.Subscript)) or not is_number(right):
             return
-        if is_number(left) or (isinstance(left, Unknown) and starts_as_number(node.target, frame.function.code)):
+        starts = isinstance(left, Unknown) and starts_as_number(node.target, frame.function.code)
+        if (is_number(left) or starts) and is_read(node.target, frame.module):
             frame.sink.counts.setdefault(frame.span(node), Counted(frame.function.source(node), frame.assumptions))
 
     def stepped(self, function: Function, context: Context, node: ir.Call | None, frame: Frame) -> None:

@@ -39,7 +39,8 @@ class Protocol(Listener):
         elif self._holds_capture(capture.graph) and capture.graph is not capture.manager:
             self.tell(CaptureMisused("again"), capture.place, capture)
         self.reset.discard(capture.graph)
-        for place in self._handlers_that_leave(capture) if capture.manager is None else ():
+        is_begun_by_hand = capture.manager is None and capture.owner is not None
+        for place in self._handlers_that_leave(capture) if is_begun_by_hand else ():
             self.tell(CaptureMisused("raise"), place, capture)
 
     def _handlers_that_leave(self, capture: Capture) -> Iterator[Place]:

@@ -41,7 +41,8 @@ class Soft(Listener):
         if not isinstance(module, Made) or not self._graphs(module):
             return
         if self.ledger.capture is not None:
-            self.tell(CaptureMisused("replay"), place, self.ledger.capture)
+            is_sure = not self.ledger.decided  # another way may compile without graphs
+            self.tell(CaptureMisused("replay", is_sure), place, self.ledger.capture)
             return
         self._examine(module, given, place)
         for known, container, value, where in [one for one in self.kept if one[0] is module]:

@@ -328,4 +328,4 @@ def of_module(value: Value, is_new: bool) -> Tensor:
     given = next((member for member in members(value) if isinstance(member, Tensor)), Tensor())
     if is_new:
         return given
-    return Tensor(Place.DEVICE, given.ndim, given.dtype, Confidence.HIGH, fresh=given.fresh)
+    return Tensor(Place.DEVICE, given.ndim, given.dtype, Confidence.HIGH, fresh=given.fresh, literal=given.literal)
