@@ -387,6 +387,7 @@ class Descent(Optimizer):
         ("lr", 'group["lr"]', "pass", []),
         ("lr: float = 0.1", 'group["momentum"]', "pass", []),
         ("lr: float = 0.1", 'group["lr"]', "self.param_groups[0]['lr'] = torch.tensor(lr, device='cuda')", []),
+        ("lr: float = 0.1", 'group["lr"]', "self.param_groups[0]['lr'] = lr / 2", [(13, "GL404")]),
     ],
 )
 def test_an_optimizer_of_the_program_takes_its_rate_out_of_a_group(

@@ -11,7 +11,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.facts.counts import is_read, starts_as_number
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
-from graphlint.static.writes.hyperparameters import RATE, sets_itself
+from graphlint.static.writes.hyperparameters import RATE, replaces
 from graphlint.values import UNKNOWN, Const, Host, Mapping, Unknown, Value, members
 from graphlint.values.queries import is_number
 
@@ -54,7 +54,7 @@ class Optimizers:
         owner = frame.function.owner
         if not frame.in_region or key != Const(RATE) or owner is None or Const("params") not in dict(group.items):
             return
-        if self._is_optimizer(owner) and self._takes_number(owner) and not sets_itself(owner.module, RATE):
+        if self._is_optimizer(owner) and self._takes_number(owner) and not replaces(owner.module, RATE):
             self.interpreter.observe(frame, node, HyperparameterRead(RATE))
 
     def _takes_number(self, cls: ClassDefinition) -> bool:

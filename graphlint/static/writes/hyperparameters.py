@@ -96,9 +96,9 @@ def with_values_of_groups(optimizer: ExternalObject, module: Module) -> External
     return replace(optimizer, arguments=(*switches, *named, *optimizer.arguments, *others))
 
 
-def sets_itself(module: Module, key: str) -> bool:
-    """Whether something in a module writes a value of groups: a tensor, it may be, which schedules fill."""
-    return any(name == key for name, _ in _assigned_to_groups(module))
+def replaces(module: Module, key: str) -> bool:
+    """Whether a module puts what a call gives into groups: a tensor, it may be, which schedules fill."""
+    return any(name == key and isinstance(store.value, ast.Call) for name, store in _assigned_to_groups(module))
 
 
 def _assigned_to_groups(module: Module) -> Iterator[tuple[str, Store]]:
