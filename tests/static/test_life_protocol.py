@@ -260,3 +260,42 @@ def test_a_handler_leaves_a_capture_open_that_is_begun_by_hand(tmp_path: Path, c
     """A block ends it, whatever the methods around it are called."""
     analysis = analyse(tmp_path, CAUGHT.format(captured, mark))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL606"]
+
+
+LOOP = """
+import torch
+from cuda import cudart
+
+class Decoder:
+    def __init__(self):
+        self.mask = torch.ones(4, device="cuda")
+        self.step, self.out = torch.ones(4, device="cuda"), torch.ones(4, device="cuda")
+
+    def capture(self, body, stream):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.step = self.mask * 2
+            {begin}
+            self.out.add_(1)
+            cudart.cudaStreamEndCapture(stream)
+            {inside}
+        {behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "behind", "mark"),
+    [
+        ("self.out = self.step + self.out", "pass", ""),
+        ("pass", "print(self.step.sum())", "  # expect: GL509"),
+    ],
+)
+def test_the_end_of_the_body_of_a_loop_is_not_that_of_its_graph(
+    tmp_path: Path, inside: str, behind: str, mark: str
+) -> None:
+    """A block ends what it begins: what stands behind the body is captured as well, and only what stands behind both
+    reads what no replay has computed.
+    """
+    begin = "cudart.cudaStreamBeginCaptureToGraph(stream, body, None, None, 0, 1)"
+    analysis = analyse(tmp_path, LOOP.format(begin=begin, inside=inside, behind=behind + mark))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL509"]

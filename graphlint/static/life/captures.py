@@ -46,7 +46,8 @@ class Captures(Operations):
                 return Thing(place) if owner is None else None  # whether it began
             case "end":
                 capture = self.ledger.capture
-                self.ledger.end()
+                if capture is None or capture.manager is None:  # else it ends one inside, of the body of a loop
+                    self.ledger.end()
                 return None if owner is not None or capture is None else Thing(place, source=(capture.graph,))
             case "decorator":
                 return given.get(0)
