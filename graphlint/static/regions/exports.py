@@ -63,16 +63,16 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
             if not setup.match(found.name) and _takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
         elif found is not None:
-            method = RUN if RUN in found.methods or not module.is_package else _called(interpreter, found)
-            runs = found.methods.get(method)
+            runs = found.methods.get(RUN)
             if runs and _takes_tensors(interpreter, runs[-1], found):
-                yield f"{found.module.name}:{found.qualname}.{method}"
+                yield f"{found.module.name}:{found.qualname}.{RUN}"
+            elif "forward" in found.methods and module.is_package and _is_model(interpreter, found):
+                yield f"{found.module.name}:{found.qualname}.forward"
 
 
-def _called(interpreter: Interpreter, cls: ClassDefinition) -> str:
-    """What calling an object of a class runs, if that is a model."""
+def _is_model(interpreter: Interpreter, cls: ClassDefinition) -> bool:
     called = tuple(interpreter.lexicon.modules["called"])
-    return "forward" if any(base.endswith(called) for base in interpreter.classes.external_bases(cls)) else RUN
+    return any(base.endswith(called) for base in interpreter.classes.external_bases(cls))
 
 
 def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
