@@ -157,9 +157,10 @@ def test_a_name_in_torch_is_one_of_the_catalogue(section: str) -> None:
 
 
 def test_methods_of_modules_are_those_of_the_catalogue() -> None:
-    """What a method does to a module is said of one that every module has."""
+    """What a method does to a module is said of one that every module has; those that make one are of libraries."""
     (base,) = LEXICON.modules["base"]
-    assert [name for name in LEXICON.methods if CATALOGUE.find(f"{base}.{name}") is None] == []
+    told = [name for name, does in LEXICON.methods.items() if does != "makes"]
+    assert [name for name in told if CATALOGUE.find(f"{base}.{name}") is None] == []
 
 
 def test_modules_that_hold_parameters_are_known_by_their_names() -> None:

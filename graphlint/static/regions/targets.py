@@ -25,7 +25,7 @@ from graphlint.values import UNKNOWN, Arguments, Value, union
 
 MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run
 BUDGET = 12000  # contexts that the functions of known engines may take
-SHARE = 500  # of these each may take, before it is run for few kinds of arguments
+SHARE = 1500  # of these each may take, before it is run for few kinds of arguments
 
 Find = Callable[[str], list[Named]]
 
