@@ -236,3 +236,42 @@ def main():
 def assert_as_expected(folder: Path, program: str) -> None:
     run = analyse(folder, program)
     assert run.expected == run.found
+
+
+WARMED = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scales = {{}}
+
+    def scale(self, kind):
+        {fill}
+        return self.scales[kind]
+
+    def forward(self, x):
+        return x * self.scale("half")
+
+def main(net, sizes):
+    net = Net().cuda()
+    x = torch.ones(4, device="cuda")
+    for size in {sizes}:
+        net(x)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        net(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "if kind not in self.scales: self.scales[kind] = torch.tensor([0.5], device='cuda')",
+        "if self.scales.get(kind) is None: self.scales[kind] = torch.tensor([0.5], device='cuda')",
+    ],
+)
+@pytest.mark.parametrize(("sizes", "found"), [("sizes", []), ("()", ["GL203"])])
+def test_what_a_run_before_may_have_filled_is_filled(tmp_path: Path, fill: str, sizes: str, found: list[str]) -> None:
+    """That it may never run is not believed of a loop; one that surely does not run fills nothing."""
+    codes = {code for _, _, code in analyse(tmp_path, WARMED.format(fill=fill, sizes=sizes)).shown}
+    assert found == sorted(codes & {"GL203"})

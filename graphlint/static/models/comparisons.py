@@ -136,9 +136,13 @@ class Comparisons:
             answer = True if True in answers else False if answers <= {False} else None
         elif isinstance(right, Mapping) and isinstance(left, (Const, Class, External)):
             held = left in dict(right.items)
-            is_open = left in right.optional if held else right.other is not None
-            answer = None if is_open else held
+            # What outlives the region has been filled before, by the runs that warm it up.
+            is_filled = held and (left not in right.optional or self._outlives(node.comparisons[-1][1], frame))
+            answer = True if is_filled else None if held or right.other is not None else False
         return Host("bool") if answer is None else Const(answer is (sign == "in"))
+
+    def _outlives(self, container: ir.Expr, frame: Frame) -> bool:
+        return frame.in_region and self.evaluator.outlives_region(container, frame)
 
     def _same_member(self, left: Value, right: Value) -> bool | None:
         match left, right:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from graphlint.rule import Growth
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
@@ -139,6 +141,11 @@ class Containers:
         values = arguments.positional
         if name in ("get", "pop", "setdefault", "__getitem__") and values:
             default = list(values[1:2]) or ([NONE] if name == "get" else [])
+            holder = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
+            if holder is not None and frame.in_region and self.evaluator.outlives_region(holder, frame):
+                receiver = replace(
+                    receiver, optional=frozenset()
+                )  # has been filled before, by the runs that warm it up
             found = item(receiver, values[0], missing=default)
             if name == "setdefault" and len(values) == 2:
                 self._grow(node, frame, values[1])
