@@ -116,9 +116,6 @@ def check(
     interpreter = _interpreter(files, rulebook, rulebook.detectors, memory)
     project = interpreter.project
     _follow(project, config.follow_installed)
-    targets = (pattern for target in config.targets for pattern in (target.at, *target.runs))
-    for pattern in (*config.regions, *config.assume, *targets):
-        project.expect(pattern.removeprefix("not ").strip().partition(":")[0])
     config, elsewhere = keep_checked(config, project)
     assume(interpreter, config.assume)
     for path in paths:

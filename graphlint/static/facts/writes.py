@@ -9,6 +9,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.index.parts import parts_with, spelling
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import last_name
 from graphlint.values import Value
 
 Operand: TypeAlias = "tuple[ir.Expr | None, Value]"
@@ -51,7 +52,7 @@ def sides(node: ir.Node, left: Value, right: Value) -> list[Operand]:
 def is_written_to(operands: tuple[ir.Expr | None, ...], frame: Frame, project: Project, position: int) -> bool:
     """Whether code that shares the name of the operand at a position changes, in place, what has that name."""
     operand = operands[position]
-    name = operand.id if isinstance(operand, ir.Name) else operand.attr if isinstance(operand, ir.Attribute) else None
+    name = last_name(operand)
     return name is not None and any(
         spelling(target) == spelt
         for module, spelt in project.sharing(frame.module, name, isinstance(operand, ir.Attribute))

@@ -11,6 +11,7 @@ from graphlint.static.index.module import Module
 from graphlint.static.models import results
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
+from graphlint.static.syntax.traversal import last_name
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -118,7 +119,7 @@ class Annotations:
         return ExternalObject(qualified, is_open=True) if catalogue.is_class(qualified) else UNKNOWN
 
     def _generic(self, node: ir.Subscript, module: Module) -> Value:
-        name = node.value.attr if isinstance(node.value, ir.Attribute) else getattr(node.value, "id", "")
+        name = last_name(node.value)
         index = node.index
         arguments = index.elements if isinstance(index, ir.Display) and index.kind == "tuple" else (index,)
         if name in _TRANSPARENT:

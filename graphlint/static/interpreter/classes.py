@@ -85,6 +85,11 @@ class Classes:
     def is_a(self, cls: ClassDefinition, name: str) -> bool:
         return any(name in (base, base.rpartition(".")[2]) for base in self.external_bases(cls))
 
+    def is_model(self, cls: ClassDefinition) -> bool:
+        """Whether a class derives from a module or model of some package."""
+        called = tuple(self.interpreter.lexicon.modules["called"])
+        return any(base.endswith(called) for base in self.external_bases(cls))
+
     def maker(self, cls: ClassDefinition) -> Value | None:
         """The `__call__` of the metaclass, if it is one of the project that has its own."""
         for base in self.order(cls):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Set
 from graphlint.static.domain.program import Bound, Instance
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, last_name, names_in, walk
 from graphlint.values import Value
 from graphlint.values.queries import parts_of
 
@@ -119,5 +119,5 @@ def _is_gathered(func: ir.Expr) -> bool:
 
 def _keeps(func: ir.Expr) -> bool:
     """Whether what is called keeps what it is given: a class, by its name, or a method that adds to something."""
-    name = func.attr if isinstance(func, ir.Attribute) else func.id if isinstance(func, ir.Name) else ""
+    name = last_name(func) or ""
     return name in _KEPT or name.lstrip("_")[:1].isupper()

@@ -10,9 +10,11 @@ from graphlint.rule import Truth
 from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import ACCELERATOR, Class, Function
+from graphlint.static.models.containers import as_found
 from graphlint.static.models.operators import folded
 from graphlint.static.models.tensors import Tensors
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import last_name
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -71,7 +73,7 @@ class Comparisons:
         """What a comparison with a status of streams comes to in a capture: theirs is that they are captured."""
         if frame.mode is Mode.CAPTURE and sign in _SAME:
             statuses = self.evaluator.lexicon.statuses
-            names = {side.attr if isinstance(side, ir.Attribute) else getattr(side, "id", "") for side in (left, right)}
+            names = {last_name(left), last_name(right)}
             for kind, holds in (("capturing", True), ("idle", False)):
                 if not names.isdisjoint(statuses[kind]):
                     return holds is _SAME[sign]
@@ -135,14 +137,11 @@ class Comparisons:
             answers = {self.same(left, element) for element in right.elements}
             answer = True if True in answers else False if answers <= {False} else None
         elif isinstance(right, Mapping) and isinstance(left, (Const, Class, External)):
+            right = as_found(self.evaluator, right, node.comparisons[-1][1], frame)
             held = left in dict(right.items)
-            # What outlives the region has been filled before, by the runs that warm it up.
-            is_filled = held and (left not in right.optional or self._outlives(node.comparisons[-1][1], frame))
-            answer = True if is_filled else None if held or right.other is not None else False
+            is_open = left in right.optional if held else right.other is not None
+            answer = None if is_open else held
         return Host("bool") if answer is None else Const(answer is (sign == "in"))
-
-    def _outlives(self, container: ir.Expr, frame: Frame) -> bool:
-        return frame.in_region and self.evaluator.outlives_region(container, frame)
 
     def _same_member(self, left: Value, right: Value) -> bool | None:
         match left, right:

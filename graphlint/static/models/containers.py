@@ -141,11 +141,8 @@ class Containers:
         values = arguments.positional
         if name in ("get", "pop", "setdefault", "__getitem__") and values:
             default = list(values[1:2]) or ([NONE] if name == "get" else [])
-            holder = node.func.value if node is not None and isinstance(node.func, ir.Attribute) else None
-            if holder is not None and frame.in_region and self.evaluator.outlives_region(holder, frame):
-                receiver = replace(
-                    receiver, optional=frozenset()
-                )  # has been filled before, by the runs that warm it up
+            if node is not None and isinstance(node.func, ir.Attribute):
+                receiver = as_found(self.evaluator, receiver, node.func.value, frame)
             found = item(receiver, values[0], missing=default)
             if name == "setdefault" and len(values) == 2:
                 self._grow(node, frame, values[1])
@@ -202,6 +199,12 @@ class Containers:
             holder = holder.value
         if fresh_tensor(added) is not None and self.evaluator.outlives_region(holder, frame):
             self.evaluator.observe(frame, node, Growth(added))
+
+
+def as_found(evaluator: Evaluator, mapping: Mapping, holder: ir.Expr, frame: Frame) -> Mapping:
+    """A mapping as a region finds it: what outlives the region has been filled before, by the runs that warm it up."""
+    is_filled = bool(mapping.optional) and frame.in_region and evaluator.outlives_region(holder, frame)
+    return replace(mapping, optional=frozenset()) if is_filled else mapping
 
 
 def with_item(mapping: Mapping, key: Value, value: Value) -> Mapping:

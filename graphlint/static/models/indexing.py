@@ -6,6 +6,7 @@ from graphlint.rule import Confidence, Item, ItemRead, ItemWrite
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import last_name
 from graphlint.values import NONE, UNKNOWN, Const, Host, Place, Sequence, Tensor, Unknown, Value, members
 from graphlint.values.queries import is_number
 
@@ -30,11 +31,7 @@ def store(evaluator: Evaluator, value: Value, target: ir.Subscript, index: Value
 
 def _named(items: list[tuple[ir.Expr, Value]]) -> tuple[Item, ...]:
     """The parts of an index with the last names of their expressions."""
-    return tuple(Item(value, _last_name(node)) for node, value in items)
-
-
-def _last_name(node: ir.Expr) -> str | None:
-    return node.id if isinstance(node, ir.Name) else node.attr if isinstance(node, ir.Attribute) else None
+    return tuple(Item(value, last_name(node)) for node, value in items)
 
 
 def _items(value: Value, node: ir.Expr, index: Value) -> list[tuple[ir.Expr, Value]]:

@@ -12,7 +12,6 @@ from graphlint.static.index.parts import called, segments_with
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.regions.holes import is_test
-from graphlint.static.regions.proposals import has_its_name
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import UNKNOWN, External, Tensor, members
@@ -30,7 +29,7 @@ def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) ->
     unless the library captures by itself.
     """
     found_in = (interpreter.project.module_at(path) for path in files)
-    modules = [module for module in found_in if has_its_name(interpreter, module)]
+    modules = [module for module in found_in if module.name not in interpreter.project.ambiguous]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
     found = dict.fromkeys(one for package in offered.values() for one in package)
@@ -66,13 +65,8 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
             runs = found.methods.get(RUN)
             if runs and _takes_tensors(interpreter, runs[-1], found):
                 yield f"{found.module.name}:{found.qualname}.{RUN}"
-            elif "forward" in found.methods and module.is_package and _is_model(interpreter, found):
+            elif "forward" in found.methods and module.is_package and interpreter.classes.is_model(found):
                 yield f"{found.module.name}:{found.qualname}.forward"
-
-
-def _is_model(interpreter: Interpreter, cls: ClassDefinition) -> bool:
-    called = tuple(interpreter.lexicon.modules["called"])
-    return any(base.endswith(called) for base in interpreter.classes.external_bases(cls))
 
 
 def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
@@ -117,7 +111,7 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
     """The steps of optimizers, and both passes of autograd functions."""
     classes, lexicon = interpreter.classes, interpreter.lexicon
     optimizers = lexicon.modules["optimizers"]
-    called = tuple(name.rpartition(".")[2] for name in optimizers)
+    endings = tuple(name.rpartition(".")[2] for name in optimizers)
     applied = {name for name, does in lexicon.callables.items() if does == "applied"}
     marks = HoldsAny(sorted({name.rpartition(".")[2] for name in (*optimizers, *applied)}))
     for module in modules:
@@ -126,7 +120,7 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
         for cls in module.index.classes.values():
             bases = classes.external_bases(cls)
             names: Iterable[str] = ()
-            if any(base in optimizers for base in bases) or cls.name.endswith(called):
+            if any(base in optimizers for base in bases) or cls.name.endswith(endings):
                 names = sorted(lexicon.modules["steps"])
             elif any(base in applied for base in bases):
                 names = PASSES

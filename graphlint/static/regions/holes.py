@@ -145,12 +145,11 @@ class Candidates:
             found = [(cls, method) for cls, taken in self._defining(method) if accepts(taken, hole.made.arguments)]
             if found or hole.hops:  # what a region itself calls may well be held by an object that nobody knows
                 return found
-        called = tuple(self.interpreter.lexicon.modules["called"])
+        is_model = self.interpreter.classes.is_model
         return [
             (cls, "forward")
             for cls, taken in self._defining("forward")
-            if accepts(taken, hole.made.arguments)
-            and any(base.endswith(called) for base in self.interpreter.classes.external_bases(cls))
+            if accepts(taken, hole.made.arguments) and is_model(cls)
         ]
 
     def _defining(self, method: str) -> list[tuple[ClassDefinition, Header]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
-from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import WORD
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -24,14 +24,14 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
 
     Of modules, those that are `whole` models count, each with how many others it is built of.
     """
-    candidates = Candidates(interpreter, files)
+    candidates, ambiguous = Candidates(interpreter, files), interpreter.project.ambiguous
     found: dict[tuple[str, str | None], Target] = {}
     for hole in find_holes(interpreter.regions.values()):
         if hole.hops > MAX_HOPS or telling(interpreter, hole):
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
-        module = interpreter.project.module_at(Path(hole.context.path))
-        if is_test(module.name) or not has_its_name(interpreter, module):  # what a test captures, it has made itself
+        module = interpreter.project.module_at(Path(hole.context.path)).name
+        if is_test(module) or module in ambiguous:  # what a test captures, it has made itself
             continue
         if at.endswith(f":{MODULE_CODE.name}"):  # what a script runs has no name that a target could stand for
             continue
@@ -40,7 +40,7 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
         fitting = [
             (cls, method)
             for cls, method in candidates.fitting(hole)
-            if has_its_name(interpreter, cls.module) and (_is_public(cls) or at.startswith(f"{cls.module.name}:"))
+            if cls.module.name not in ambiguous and (_is_public(cls) or at.startswith(f"{cls.module.name}:"))
         ]
         runs = tuple(_patterns(_told(hole, fitting, whole, interpreter.lexicon.modules), fitting))
         if runs:
@@ -105,11 +105,6 @@ def _endings(name: str) -> Iterator[str]:
     """What the name of a class may share with others: its last words, the longest first."""
     words = WORD.findall(name)
     yield from ("".join(words[start:]) for start in range(1, len(words)))
-
-
-def has_its_name(interpreter: Interpreter, module: Module) -> bool:
-    """Whether the name of a module is that of no other file, which what is declared would stand for."""
-    return module.name not in interpreter.project.ambiguous
 
 
 def _is_public(cls: ClassDefinition) -> bool:

@@ -7,7 +7,7 @@ for in turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -21,7 +21,8 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
 from graphlint.static.regions.patterns import functions_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk, words_in
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, words_in
 from graphlint.static.syntax.words import Words
 from graphlint.values import UNKNOWN, External, Value, members
 
@@ -214,9 +215,12 @@ class Search:
 
     def _misses_entry(self, function: Function) -> bool:
         """Whether a function calls an entry where no region was found: behind a condition or a decorator."""
-        calls = [part for part in walk(function.code.body) if isinstance(part, ir.Call)]
         path = str(function.module.path)
-        places = {(path, function.first_line + c.pos[0]) for c in calls if self._is_entry(c, function.module)}
+        places = {
+            (path, function.first_line + c.pos[0])
+            for c in calls_in(function.code)
+            if self._is_entry(c, function.module)
+        }
         return not places <= self.interpreter.places_of_regions
 
     def _is_entry(self, call: ir.Call, module: Module) -> bool:
@@ -263,9 +267,10 @@ class Search:
     def _hands_on(self, function: Function) -> bool:
         """Whether a function gives what it was given to an object that captures it."""
         handing = self.handing | self.methods.keys()
-        calls = (part for part in walk(function.code.body) if isinstance(part, ir.Call)) if handing else ()
-        given = (argument.value for call in calls if _last(call.func) in handing for argument in call.arguments)
-        return any(not _handed_in(function).isdisjoint(_origins(one, function.code)) for one in given)
+        calls = (call for call in calls_in(function.code) if last_name(call.func) in handing) if handing else ()
+        parameters = _handed_in(function)
+        given = (argument.value for call in calls for argument in call.arguments)
+        return any(not parameters.isdisjoint(_origins(one, function.code)) for one in given)
 
 
 def _aliases(module: Module, words: set[str]) -> Iterator[str]:
@@ -300,28 +305,29 @@ def _held(callee: ir.Expr) -> str | None:
     return name if isinstance(callee, ir.Name) and callee.id == "self" else None
 
 
-def _last(callee: ir.Expr) -> str:
-    return callee.attr if isinstance(callee, ir.Attribute) else callee.id if isinstance(callee, ir.Name) else ""
-
-
 def _origins(value: ir.Expr, code: ir.Code) -> set[str]:
     """The names that a value begins with, and those that the locals among them were made of."""
-    made_of: dict[str, set[str]] = {}
-    for part in walk(code.body):
-        if isinstance(part, ir.Assign) and part.value is not None:
-            given = part.value.arguments if isinstance(part.value, ir.Call) else ()
-            parts = [part.value, *(argument.value for argument in given)]
-            roots = {root for one in parts if (root := _root(one)) is not None}
-            for target in part.targets:
-                if isinstance(target, ir.Name):
-                    made_of.setdefault(target.id, set()).update(roots)
-    found: set[str] = set()
+    made_of, found = _made_of(code), set[str]()
     pending = [root] if (root := _root(value)) is not None else []
     while pending:
         name = pending.pop()
         if name not in found:
             found.add(name)
             pending += made_of.get(name, ())
+    return found
+
+
+@remembered
+def _made_of(code: ir.Code) -> Mapping[str, set[str]]:
+    """The names that what is assigned to each local begins with; of a call, also what it is given."""
+    found: dict[str, set[str]] = {}
+    for one in assignments_in(code):
+        given = one.value.arguments if isinstance(one.value, ir.Call) else ()
+        parts = [part for part in (one.value, *(argument.value for argument in given)) if part is not None]
+        roots = {root for part in parts if (root := _root(part)) is not None}
+        for target in one.targets:
+            if isinstance(target, ir.Name):
+                found.setdefault(target.id, set()).update(roots)
     return found
 
 

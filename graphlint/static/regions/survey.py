@@ -15,7 +15,7 @@ from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
 from graphlint.static.regions.holes import is_test
-from graphlint.static.regions.proposals import has_its_name, propose_targets, runs_anything
+from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.targets import Target
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -49,10 +49,11 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     used = {name for held in parts.values() for name in held}
     found: dict[str, int] = {}
     packages: set[str] = set()
-    entries = {cls: f"{cls.module.name}:{cls.qualname}.forward" for cls in models}
-    for cls, entry in entries.items():
+    ambiguous = interpreter.project.ambiguous
+    for cls in models:
+        entry, module = f"{cls.module.name}:{cls.qualname}.forward", cls.module.name
         is_free = cls.name not in used and entry not in reached.functions
-        if is_free and not is_test(cls.module.name) and has_its_name(interpreter, cls.module):
+        if is_free and not is_test(module) and module not in ambiguous:
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
@@ -83,13 +84,11 @@ def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -
 
 def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDefinition]:
     """The classes that have a `forward` of their own and derive from a module or model of some package."""
-    called = tuple(interpreter.lexicon.modules["called"])
     for path in files:
         if not interpreter.project.ask(path, Holds(["def forward"])):
             continue
         for cls in interpreter.project.module_at(path).index.classes.values():
-            bases = interpreter.classes.external_bases(cls)
-            if "forward" in cls.methods and any(base.endswith(called) for base in bases):
+            if "forward" in cls.methods and interpreter.classes.is_model(cls):
                 yield cls
 
 

@@ -78,13 +78,13 @@ class Targets:
         if not meant and limit is not None:
             return
         functions = [named for pattern in target.runs for named in find(pattern)]
-        for place, named in enumerate(_spread(functions) if meant else ()):
-            for number, hole in enumerate(_fitting(named, meant, target.call is not None)):
+        for model, named in enumerate(_spread(functions) if meant else ()):
+            for call, hole in enumerate(_fitting(named, meant, target.call is not None)):
                 self.done.add(target)
                 told = self.followed.setdefault(hole.span, Followed(hole))
                 made = len(self.interpreter.contexts)
                 # What the first of an engine shows of its other calls holds for the rest of them.
-                if limit is not None and (made > limit or (place and number)):
+                if limit is not None and (made > limit or (model and call)):
                     told.left_out += named.entry not in told.run
                 else:
                     self.interpreter.limit = MAX_CONTEXTS if limit is None else min(limit, made + SHARE)

@@ -14,7 +14,7 @@ from graphlint.static.regions.survey import look_around
 from graphlint.suppression import MARKER, parse
 
 MOST_PARSED = 300  # files; to parse those that no region reaches takes longer than all else where there are many
-NAMED = 3  # of what `graphlint init` proposes
+NAMED = 3  # names in a notice
 
 
 def tell_unjudged(
@@ -49,13 +49,17 @@ def _no_region(interpreter: Interpreter, files: Sequence[Path]) -> str:
     """What was looked for, how to say what is captured, and what there is to say it of."""
     survey = look_around(interpreter, files)
     offered = [*survey.models, *survey.exports]
-    named = ", ".join(f"`{name}`" for name in offered[:NAMED])
-    more = f" and {len(offered) - NAMED} more" if len(offered) > NAMED else ""
-    proposed = f"; `graphlint init` would propose {named}{more}" if offered else ""
+    proposed = f"; `graphlint init` would propose {first_of(offered)}" if offered else ""
     return (
         f"no capture region was found, so nothing was judged; looked for {_spellings(interpreter.entries)}; "
         f"name what is captured elsewhere with `--region module:qualname`{proposed}"
     )
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    named = ", ".join(f"`{name}`" for name in names[:NAMED])
+    return f"{named} and {len(names) - NAMED} more" if len(names) > NAMED else named
 
 
 def _spellings(entries: Entries) -> str:

@@ -35,6 +35,11 @@ def assignments_in(code: ir.Code) -> tuple[ir.Assign, ...]:
     return tuple(part for part in walk(code.body) if isinstance(part, ir.Assign))
 
 
+def last_name(node: ir.Expr | None) -> str | None:
+    """The name that an expression ends in: `append` of `self.parts.append`."""
+    return node.attr if isinstance(node, ir.Attribute) else node.id if isinstance(node, ir.Name) else None
+
+
 def stands_before(one: ir.Node, other: ir.Node) -> bool:
     """Whether a node begins before another one of the same source does."""
     return one.pos[:2] < other.pos[:2]
