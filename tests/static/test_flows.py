@@ -605,3 +605,77 @@ def test_a_metaclass_that_makes_its_objects_is_followed(tmp_path: Path) -> None:
             return quiet.x.item()  # expect: GL101
         """
     assert_reported(tmp_path, program)
+
+
+BIASED = """
+import torch
+
+class Linear(torch.nn.Module):
+    def __init__(self, gives_bias=True):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(3, 3))
+        self.gives_bias = gives_bias
+
+    def forward(self, x):
+        return (x @ self.weight, None) if self.gives_bias else x @ self.weight
+
+def normed(x, weight):
+    x = x.to(torch.float32)
+    {last}
+    return weight * (x * torch.rsqrt(x.pow(2).mean() + 1e-6))
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = Linear()
+        self.weight = torch.nn.Parameter(torch.zeros(3))
+
+    def forward(self, x):
+        return normed(self.linear(x), self.weight)
+"""
+
+
+@pytest.mark.parametrize(("last", "codes"), [("pass", []), ("x.item()", ["GL101"])])
+def test_what_has_no_such_method_is_not_what_it_is_called_of(tmp_path: Path, last: str, codes: list[str]) -> None:
+    """A tuple cannot be cast, so it is no tuple that is scaled behind the cast; whatever it is may be read."""
+    found = analyse(tmp_path, BIASED.format(last=last), regions=("main:Model.forward",))
+    assert [code for _, _, code in found.found] == codes
+
+
+NAMED = """
+import torch
+
+class Base(torch.nn.Module):
+    def __init__(self, size, names):
+        super().__init__()
+        self.size = size
+        for name in names:
+            setattr(self, name, torch.nn.Parameter(torch.zeros(3)))
+
+    def put(self, name, value):
+        {put}
+
+    def prepare(self):
+        self.put("is_ready", True)
+
+class Layer(Base):
+    def forward(self, x):
+        if self.size > 1 and not self.is_ready:
+            x = x + 1
+        self.put("last", x)
+        self.put("rows", x.shape[0])
+        if self.rows > 3:
+            x = x + 1
+        if self.last.sum() > 3:  # reported
+            x = x + 1
+        return x * self.weight
+"""
+
+
+@pytest.mark.parametrize(
+    "put", ["self.__dict__[name] = value", "setattr(self, name, value)", "super().__setattr__(name, value)"]
+)
+def test_an_attribute_is_set_by_its_name(tmp_path: Path, put: str) -> None:
+    """It is what it was given under that name, in a method that nobody has called as well."""
+    found = analyse(tmp_path, NAMED.format(put=put), regions=("main:Layer.forward",))
+    assert [(line, code) for _, line, code in found.found] == [(25, "GL301")]

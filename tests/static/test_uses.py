@@ -40,6 +40,18 @@ USES = {
             send(x, target)
             return keep(x, row)[: rows[2]]  # expect: GL304
         """,
+    "what is reckoned with, and is a size in the end": """
+        def tiles(counts, experts, gates):
+            most = gates
+            if gates > experts:
+                most = experts - 1 - (experts - gates - 1) // 16
+            return counts + torch.ones(most, device=counts.device)
+        def step(x: torch.Tensor, chosen, loss):
+            tiles(x, 8, x.shape[0] * chosen)
+            total = x.shape[0] * loss
+            if total > 3:  # expect: GL301
+                return total
+        """,
     "a tuple that is taken apart into sizes, into bounds of slices, and into tensors": """
         def step(x, block, slices, pair):
             rows, _, columns = block

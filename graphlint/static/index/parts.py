@@ -25,6 +25,7 @@ _FILLED = re.compile(r"[\s\\)\]]*[\[\#]")
 _CALLED = re.compile(r"[\s\\)]*\(")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")  # of a name or a path, whichever way these are written
 _FAR = 200  # characters between a dot and the name behind it
+_READING = (".get(", ".pop(", "getattr(", "hasattr(", "delattr(")
 _ASKS_FOR_GRADIENT = "requires_grad_"  # the only method with such a name that leaves the values as they are
 
 
@@ -120,6 +121,13 @@ def parts_with(module: Module, name: str, fits: Fits = anywhere) -> Iterator[Par
 def is_word(text: str, at: int, end: int) -> bool:
     """Whether a name is a word of its own."""
     return not (_goes_on(text[at - 1 : at]) or _goes_on(text[end : end + 1]))
+
+
+def handed_by_name(text: str, at: int, end: int) -> bool:
+    """Whether a string may name an attribute that a call sets: `setattr(self, "size", 4)`, `put("size", 4)`."""
+    call = text[max(at - _FAR, 0) : at - 1].rstrip(" \t\n\\").removesuffix("self,").rstrip(" \t\n\\")
+    is_whole = text[at - 1 : at] == text[end : end + 1] and text[end : end + 1] in ("'", '"')
+    return is_whole and text[end + 1 : end + 2] == "," and call.endswith("(") and not call.endswith(_READING)
 
 
 def _goes_on(character: str) -> bool:

@@ -10,6 +10,7 @@ from graphlint.static.domain.program import Class, Instance
 from graphlint.static.facts import growth
 from graphlint.static.interpreter import choices, registries
 from graphlint.static.models.containers import with_item
+from graphlint.static.models.modules import named
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in
 from graphlint.static.writes.states import is_handed
@@ -132,6 +133,9 @@ class Assignment:
     def _store_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
         container = self.interpreter.eval(target.value, frame)
         index = self.interpreter.eval(target.index, frame)
+        if isinstance(target.value, ir.Attribute) and target.value.attr == "__dict__":
+            self._store_named(target.value.value, index, value, target, frame)
+            return
         if frame.in_region:
             self.interpreter.items.chosen(target, container, index, frame)
         for member in with_guesses(container):
@@ -148,6 +152,12 @@ class Assignment:
                 case Instance():
                     call = ir.Call(target.mark, target.value, ())
                     self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
+
+    def _store_named(self, owner: ir.Expr, name: Value, value: Value, target: ir.Expr, frame: Frame) -> None:
+        """Assign to an attribute whose name is a value: `self.__dict__[name] = value`."""
+        for member in members(self.interpreter.eval(owner, frame)):
+            if isinstance(member, Instance):
+                self.write(member, named(name), value, target, frame)
 
     def put_back(self, target: ir.Expr, new: Value, frame: Frame) -> None:
         """Store a changed container where the old one was read from."""

@@ -20,6 +20,7 @@ from graphlint.static.domain.program import (
 )
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
+from graphlint.static.models.containers import lacks
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in
 from graphlint.values import (
@@ -53,7 +54,8 @@ class Methods:
     def call(self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a method by name; each thing that the receiver can be answers for itself."""
         results: list[Value] = []
-        targets = [m for m in with_guesses(receiver) if m != NONE] or [receiver]
+        able = [m for m in with_guesses(receiver) if m != NONE and not lacks(m, name)]
+        targets = able or [NONE if receiver == NONE else UNKNOWN]
         if (sure := _likely(targets)) is not Confidence.HIGH:
             targets = [replace(m, sure=min(m.sure, sure)) if isinstance(m, Tensor) else m for m in targets]
         known = [m for m in targets if not isinstance(m, Unknown)]
@@ -206,6 +208,8 @@ class Methods:
             key = Arguments(arguments.positional[:1])
             found = self.call(instance, "__getitem__", key, node, frame)
             return union((found, *(arguments.positional[1:] or (NONE,))))
+        if name == "__setattr__":
+            return self.interpreter.calls.call_external_method(f"object.{name}", instance, arguments, node, frame)
         for base in bases:
             if self.interpreter.catalogue.find(f"{base}.{name}") is not None:
                 return self.interpreter.calls.call_external_method(f"{base}.{name}", instance, arguments, node, frame)

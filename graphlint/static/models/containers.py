@@ -38,6 +38,21 @@ _PURE = frozenset({
     "split", "rsplit", "partition", "rpartition", "replace", "lower", "upper", "strip", "lstrip", "rstrip",
     "startswith", "endswith", "removeprefix", "removesuffix", "title", "capitalize", "isdigit",
 })  # fmt: skip
+_OF_TUPLE = frozenset({*dir(tuple), "numel"})  # shapes are tuples
+_OF_TEXT = frozenset(dir(str))
+
+
+def lacks(value: Value, method: str) -> bool:
+    """Whether a tuple or a string has no method of that name, so that this is not what it is called of.
+
+    Lists stand for module lists and deques as well.
+    """
+    match value:
+        case Sequence(kind="tuple"):
+            return method not in _OF_TUPLE
+        case Const(value=str()):
+            return method not in _OF_TEXT
+    return False
 
 
 class Containers:

@@ -157,12 +157,18 @@ def gives_itself(evaluator: Evaluator, method: str) -> bool:
     return any(operation is not None and operation.returns == "self" for operation in found)
 
 
+def named(name: Value) -> str:
+    """The attribute that a value names."""
+    return name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
+
+
 def write_named(
     evaluator: Evaluator, receiver: Instance, name: Value, value: Value, node: ir.Call | None, frame: Frame
 ) -> None:
     """Set an attribute whose name is a value."""
-    key = name.value if isinstance(name, Const) and isinstance(name.value, str) else ANY
-    evaluator.write_attribute(receiver, key, value, ir.Literal(ir.NOWHERE, None) if node is None else node, frame)
+    evaluator.write_attribute(
+        receiver, named(name), value, ir.Literal(ir.NOWHERE, None) if node is None else node, frame
+    )
 
 
 def _is_made_in(code: ir.Code, name: str, moving: Collection[str]) -> bool:

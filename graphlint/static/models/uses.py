@@ -86,12 +86,13 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
         return False
     if any(_asks_as_tensor(evaluator, part, one) for part in parts for one in names):
         return False
+    names |= _reckoned(function.code, names)  # arithmetic makes no number of a tensor
     if any(_treats_as_plain(evaluator, part, one, named, function.module) for part in parts for one in names):
         return True
     if _is_measured(evaluator, parts, name):
         return True
     calls = [part for part in parts if isinstance(part, ir.Call)]
-    held = (name, *_items(function.code, name))
+    held = (*names, *_items(function.code, name))
     handed = [pair for call in calls for one in held for pair in _handed(evaluator, call, one, function)]
     return any(
         _is_promised_plain(evaluator, callee, taken)
@@ -155,6 +156,15 @@ def _named_once(code: ir.Code) -> Iterator[tuple[str, ir.Expr]]:
     ]
     times = Counter(name for name, _ in given)
     yield from ((name, made) for name, made in given if times[name] == 1 and isinstance(made, (ir.Name, ir.Display)))
+
+
+def _reckoned(code: ir.Code, names: Set[str]) -> set[str]:
+    """The local names that stand for these, or for what arithmetic makes of them, one after the other."""
+    found: set[str] = set()
+    for one in assignments_in(code):
+        if one.value is not None and any(_adds_up(one.value, name) for name in names | found):
+            found |= {target.id for target in one.targets if isinstance(target, ir.Name)}
+    return found
 
 
 def _items(code: ir.Code, name: str) -> Iterator[str]:
@@ -267,6 +277,11 @@ def _sizes(node: ir.Expr, named: Mapping[str, ir.Expr]) -> Iterator[ir.Expr]:
             yield node
 
 
+def _adds_up(node: ir.Expr, name: str) -> bool:
+    """Whether a node is a name, or arithmetic with it."""
+    return isinstance(node, (ir.Name, ir.Binary)) and any(_is(part, name) for part in _sizes(node, {}))
+
+
 def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:
     """The arguments of a call, each with whether an operation reads it on the host, as a size."""
     known = map(evaluator.catalogue.find, _called(evaluator, call, module))
@@ -292,13 +307,13 @@ def _handed(
     evaluator: Evaluator, call: ir.Call, name: str, function: Function
 ) -> Iterator[tuple[Function, ir.Parameter]]:
     """The functions of the project that a call hands a name to, each with the parameter that takes it."""
-    if not any(_is(argument.value, name) for argument in call.arguments):
+    if not any(_adds_up(argument.value, name) for argument in call.arguments):
         return
     for callee in members(evaluator.static_value(call.func, function.module)):
         if isinstance(callee, Function):
             named = {parameter.name: parameter for parameter in callee.code.parameters}
             for argument, parameter in zip_longest(call.arguments, callee.code.parameters):
-                if argument is None or argument.star or not _is(argument.value, name):
+                if argument is None or argument.star or not _adds_up(argument.value, name):
                     continue
                 taken = parameter if argument.keyword is None else named.get(argument.keyword)
                 if taken is not None:
