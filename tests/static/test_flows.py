@@ -679,3 +679,32 @@ def test_an_attribute_is_set_by_its_name(tmp_path: Path, put: str) -> None:
     """It is what it was given under that name, in a method that nobody has called as well."""
     found = analyse(tmp_path, NAMED.format(put=put), regions=("main:Layer.forward",))
     assert [(line, code) for _, line, code in found.found] == [(25, "GL301")]
+
+
+ROUNDS = """
+import torch
+
+def chosen(x, ids, flag):
+    if x.shape[0] == 1:
+        for one in {rows}:
+            if flag:
+                {left}
+            else:
+                return one + 1
+    return torch.arange(torch.max(x), device=x.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "left", "when"),
+    [
+        ("[x.view(-1)]", "return one", ["x.shape[0] != 1"]),
+        ("[x.view(-1)]", "break", []),
+        ("[x.view(-1)]", "continue", []),
+        ("ids", "return one", []),
+    ],
+)
+def test_a_loop_over_something_is_left_from_inside(tmp_path: Path, rows: str, left: str, when: list[str]) -> None:
+    """Where each way through its body returns; one that may have nothing to go over is left by itself."""
+    found = analyse(tmp_path, ROUNDS.format(rows=rows, left=left), regions=("main:chosen",))
+    assert [[c.text for c in f.when] for f in found.report.findings if f.code == "GL304"] == [when]

@@ -52,7 +52,7 @@ class Loops:
             self._store(node, element, frame)
             return True
 
-        return self._settle(node, frame, enter, lambda: False)
+        return self._settle(node, frame, enter, lambda comes_round: bool(elements) and not comes_round)
 
     @contextmanager
     def repeated(self, times: int, frame: Frame) -> Iterator[bool]:
@@ -107,13 +107,16 @@ class Loops:
                 frame.assume(node.test, True)
             return outcomes[-1] is not False
 
-        return self._settle(node, frame, enter, lambda: outcomes[0] is True)
+        return self._settle(node, frame, enter, lambda comes_round: outcomes[0] is True)
 
     def _settle(
-        self, node: ir.For | ir.While, frame: Frame, enter: Callable[[], bool], endless: Callable[[], bool]
+        self, node: ir.For | ir.While, frame: Frame, enter: Callable[[], bool], endless: Callable[[bool], bool]
     ) -> bool:
-        """Run a body until its environment settles."""
-        env, assumed = frame.env, frame.assumed
+        """Run a body until its environment settles.
+
+        `endless` says whether the loop is only left from inside of its body, given whether that comes to its end.
+        """
+        env, assumed, comes_round = frame.env, frame.assumed, False
         rounds = max(1, min(MAX_ROUNDS, MAX_RUNS // _runs(frame)))
         loop = Loop(rounds * _runs(frame))
         frame.loops.append(loop)
@@ -124,6 +127,7 @@ class Loops:
             loop.continues.clear()
             with self.interpreter.heap.recent.perhaps():
                 goes_on = self.interpreter.block(node.body, frame)
+            comes_round = comes_round or goes_on or bool(loop.continues)
             ends = [env, *([frame.env] if goes_on else []), *loop.continues]
             merged = {key: limit_depth(value) for key, value in self.interpreter.merge_all(ends).items()}
             if merged == env:
@@ -131,7 +135,7 @@ class Loops:
             env = merged
         frame.loops.pop()
         frame.env, frame.assumed = env, assumed
-        if endless():
+        if endless(comes_round):
             if not loop.breaks:
                 return False
             frame.env = self.interpreter.merge_all(loop.breaks)
