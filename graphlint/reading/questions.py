@@ -28,6 +28,8 @@ _OWN = re.compile(rb"self\.(\w+)[ \t]*(?::[^=\n]{1,500})?=(?!=)")
 _QUOTED = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 _METHOD = re.compile(rb"def (\w+)\(")
 _DEFINED = re.compile(rb"def ([^\s(\[]+)")
+_PART = re.compile(rb"\w+")
+_DECORATOR = re.compile(rb"^[ \t]*@(\w[\w.]*)", re.MULTILINE)
 
 
 class Question(Generic[Answer]):
@@ -113,18 +115,20 @@ class SyntaxMistake(Question[list[int]]):
 
 class Names(Question[frozenset[bytes]]):
     """The names that stand in a file in one role: `bases` of classes, attributes that it `stores` or `owns`, functions
-    that it `defines`, texts that it `says`.
+    that it `defines`, texts that it `says`, the parts of names that it `decorates` with.
 
     They are looked up one at a time, and who looks one up depends on no other.
     """
 
     def __init__(self, role: str) -> None:
         super().__init__(role)
-        self._pattern = {"bases": _BASE, "stores": _STORE, "owns": _OWN, "defines": _DEFINED, "says": _QUOTED}[role]
-        self._is_of_classes = role == "bases"
+        self._pattern = {
+            "bases": _BASE, "stores": _STORE, "owns": _OWN, "defines": _DEFINED, "says": _QUOTED, "decorates": _PART,
+        }[role]  # fmt: skip
+        self._within = {"bases": _CLASS_BASES, "decorates": _DECORATOR}.get(role)
 
     def __call__(self, text: bytes) -> frozenset[bytes]:
-        return frozenset(self._pattern.findall(b",".join(_CLASS_BASES.findall(text)) if self._is_of_classes else text))
+        return frozenset(self._pattern.findall(b",".join(self._within.findall(text)) if self._within else text))
 
 
 _KINDS = {kind.__name__: kind for kind in (Holds, HoldsAny, HoldsPair, Imports, Names, SyntaxMistake)}

@@ -127,6 +127,14 @@ class Project:
         """The files that define a function or a method of that name."""
         return self._defining.files(name)
 
+    def decorated(self, name: str) -> Iterator[Module]:
+        """The modules of the checked files in which a decorator has a name among its parts."""
+        return map(self.module_at, self._decorating.files(name))
+
+    @cached_property
+    def _decorating(self) -> _Named:
+        return _Named(self, Names("decorates"))
+
     @cached_property
     def _defining(self) -> _Named:
         return _Named(self, Names("defines"))

@@ -170,6 +170,8 @@ class Assignment:
                     if isinstance(member, Instance):
                         frame.env[(member, target.attr)] = new
                         self.interpreter.heap.write(member, target.attr, new)
+                    elif isinstance(member, Class) and not frame.in_region:
+                        self.interpreter.classes.put(member.definition, target.attr, new)
             case ir.Subscript(value=ir.Name() | ir.Attribute()):
                 outer = self.interpreter.eval(target.value, frame)
                 index = self.interpreter.eval(target.index, frame)

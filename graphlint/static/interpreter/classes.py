@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function
 from graphlint.static.index.module import ClassDefinition, Definition
+from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.values import (
@@ -18,6 +19,7 @@ from graphlint.values import (
     External,
     ExternalObject,
     Host,
+    Mapping,
     Tensor,
     Unknown,
     Value,
@@ -195,8 +197,16 @@ class Classes:
         key = (owner, name)
         if key not in self.attributes:
             self.attributes[key] = UNKNOWN
-            self.attributes[key] = self._evaluate_class_attribute(owner, name)
+            value = self.attributes[key] = self._evaluate_class_attribute(owner, name)
+            if isinstance(value, Mapping):
+                registries.fill_member(self.interpreter, owner, name)
         return self.attributes[key]
+
+    def put(self, cls: ClassDefinition, name: str, value: Value) -> None:
+        """What a member of a class holds from now on that is not a method."""
+        found = self.find(cls, name)
+        if found is not None and isinstance(found[0], ClassDefinition):
+            self.attributes[found[0], name] = value
 
     def _evaluate_class_attribute(self, owner: ClassDefinition, name: str) -> Value:
         if self.is_enum(owner) and name in owner.assignments:

@@ -113,8 +113,12 @@ class Decorators:
         """Run a class decorator of the project."""
         node = lower_expression(source)
         if node is not None:
-            decorator = self.interpreter.eval(node, frame)
-            self.interpreter.calls.call(decorator, Arguments((Class(cls),)), None, self._outside(frame))
+            self.run(self.interpreter.eval(node, frame), Arguments((Class(cls),)), cls)
+
+    def run(self, function: Value, arguments: Arguments, cls: ClassDefinition) -> None:
+        """Run what is run when a class is made."""
+        frame = self.interpreter.names.module_frame(cls.module, cls.segment.first)
+        self.interpreter.calls.call(function, arguments, None, self._outside(frame))
 
     def _outside(self, frame: Frame) -> Frame:
         """A frame for what runs before any capture, and only skims it."""

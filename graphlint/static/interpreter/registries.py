@@ -1,4 +1,6 @@
-"""A module-level dict in, the same dict with what the decorators of its module put into it out.
+"""A dict of a module or of a class, or an object with one, in; the same with what registers in it out.
+
+Those are the decorators of the project that are spelt with it, and what a class runs for each subclass.
 
 And a dict and a key in, what of it the program does not choose out.
 """
@@ -9,47 +11,106 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.program import Class, Function
-from graphlint.static.index.module import Definition, Module
+from graphlint.static.domain.program import Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import filled, parts_with, spelling
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.traversal import names_in
-from graphlint.values import Const, Mapping, Value, members
+from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Value, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
+_AT_BIRTH = "__init_subclass__"
 
-def fill(interpreter: Interpreter, module: Module, name: str, registry: Value) -> Value:
-    """Run the decorators of a module that store into one of its dicts."""
-    if not any(isinstance(member, Mapping) for member in members(registry)):
-        return registry
-    writers = _writers(module, name)
-    if not writers:
-        return registry
-    interpreter.names.globals[(module, name)] = registry
-    for cls in module.index.classes.values():
-        for source in cls.decorators:
-            if names_in(lower_expression(source)) & writers:
-                frame = interpreter.names.module_frame(module, cls.segment.first)
-                interpreter.decorators.run_on_class(source, cls, frame)
-    for definition in _functions(module):
-        if any(module.holds(definition.segment, writer) for writer in writers):
-            code = definition.code
-            if code is not None and names_in(code.decorators) & writers:
-                interpreter.names.definition(definition)
+
+def fill(interpreter: Interpreter, module: Module, name: str, held: Value) -> Value:
+    """Run what registers in a dict of a module, or in an object that it keeps under a name."""
+    kinds = {type(member) for member in members(held)}
+    roots = _writers(module, name) if Mapping in kinds else {name} if Instance in kinds else set()
+    if not roots:
+        return held
+    interpreter.names.globals[(module, name)] = held
+    _register(interpreter, module, roots, held)
     return interpreter.names.globals[(module, name)]
 
 
-def _writers(module: Module, name: str) -> set[str]:
-    """The functions of a module that store into one of its dicts, and those that use one of them."""
-    found = {
+def fill_member(interpreter: Interpreter, owner: ClassDefinition, name: str) -> None:
+    """Run what registers in a dict of a class, which a method of the class fills."""
+    methods = set(owner.functions())
+    fillers = {
         part.definition.name
+        for part in parts_with(owner.module, name, filled)
+        if part.definition in methods and any(spelling(target).endswith(f".{name}") for target in part.writes.filled)
+    }
+    if fillers:
+        _register(interpreter, owner.module, {owner.name, *fillers.intersection([_AT_BIRTH])})
+
+
+def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Value = UNKNOWN) -> None:
+    """Run the decorators that are spelt with names of a module, and what it runs for each new subclass."""
+
+    def registers(node: ir.Expr | None, user: Module) -> bool:
+        spelt = [part for part in _chain(node) if _last(part) in roots]
+        return bool(spelt) and (user is home or any(_is_of(interpreter, part, user, home, held) for part in spelt))
+
+    users = (user for root in sorted(roots) for user in interpreter.project.decorated(root))
+    for user in dict.fromkeys((home, *users)):
+        for cls in user.index.classes.values():
+            for source in cls.decorators:
+                if registers(lower_expression(source), user):
+                    frame = interpreter.names.module_frame(user, cls.segment.first)
+                    interpreter.decorators.run_on_class(source, cls, frame)
+        for definition in _functions(user):
+            code = definition.code if any(user.holds(definition.segment, root) for root in roots) else None
+            if code is not None and any(registers(decorator, user) for decorator in code.decorators):
+                interpreter.names.definition(definition)
+    for base in home.index.classes.values() if _AT_BIRTH in roots else ():
+        method = interpreter.classes.method(base, _AT_BIRTH) if base.name in roots else None
+        if method is not None:
+            for cls in interpreter.classes.subclasses(base):
+                interpreter.decorators.run(method, Arguments((Class(cls),), (), UNKNOWN, UNKNOWN), cls)
+
+
+def _chain(node: ir.Expr | None) -> Iterator[ir.Expr]:
+    """What is called in a decorator, and what that is taken from: `models.register` and `models` of both."""
+    while isinstance(node, ir.Call):
+        node = node.func
+    while isinstance(node, ir.Attribute):
+        yield node
+        node = node.value
+    if node is not None:
+        yield node
+
+
+def _last(node: ir.Expr) -> str:
+    match node:
+        case ir.Name(id=name) | ir.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _is_of(interpreter: Interpreter, node: ir.Expr, user: Module, home: Module, held: Value) -> bool:
+    """Whether a name of a module stands for a function or a class of another one, or for what that holds."""
+    for member in members(interpreter.names.static_value(node, user)):
+        match member:
+            case Function(module=module) | Class(definition=ClassDefinition(module=module)) if module is home:
+                return True
+            case Instance() if member in members(held):
+                return True
+    return False
+
+
+def _writers(module: Module, name: str) -> set[str]:
+    """What stores into a dict of a module and what uses that: functions, and methods with their classes."""
+    found = {
+        part.definition.qualname
         for part in parts_with(module, name, filled)
         if part.definition is not None and name in map(spelling, part.writes.filled)
     }
+    found = {part for qualname in found for part in qualname.split(".")}
     new = found
     while new:
         holding = {f for f in _functions(module) if any(module.holds(f.segment, writer) for writer in new)}

@@ -24,7 +24,7 @@ from graphlint.static.life.objects import (
     Thing,
     class_of,
 )
-from graphlint.static.life.questions import identity, read_in
+from graphlint.static.life.questions import identity, read_in, spelt
 from graphlint.static.syntax import ir
 
 _COPYING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "dict"})
@@ -246,7 +246,7 @@ class Builtins(Captures):
                 for key, (name, value) in {**(held.keyed if held is not None else {}), **given_keys}.items():
                     _, before = owner.keyed.get(key, (None, None))
                     owner.keyed[key] = name, value
-                    self.ledger.bound(owner, str(name), before, value, place)
+                    self.ledger.bound(owner, spelt(name), before, value, place)
                 owner.is_open = owner.is_open or held is None
             case "clear":
                 owner.elements.clear()

@@ -31,7 +31,7 @@ from graphlint.static.life.objects import (
     things_in,
     wrapper,
 )
-from graphlint.static.life.questions import identity, is_class, read_in
+from graphlint.static.life.questions import identity, is_class, read_in, spelt
 from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import several, shape_of, sizes_asked
 from graphlint.static.syntax import ir
@@ -386,7 +386,7 @@ class Operations(Expressions):
         """`del owner[index]`."""
         if isinstance(owner, Container):
             _, before = owner.keyed.pop(identity(index), (None, None))
-            self.ledger.deleted(owner, str(index), before, place)
+            self.ledger.deleted(owner, spelt(index), before, place)
 
     @abstractmethod
     def call_entry(

@@ -41,6 +41,7 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.life.players import Player, Run, Runs
+from graphlint.static.life.questions import spelt
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -166,7 +167,7 @@ class Programs:
             held = thing.keyed.values() if isinstance(thing, Container) else thing.attributes.items()
             for name, value in held:
                 if isinstance(value, Tensor):
-                    capture.paths[thing, str(name)] = value
+                    capture.paths[thing, spelt(name)] = value
                     capture.reads.setdefault(value.root, value.made or place)
         machine.ledger.begin(capture)
         machine.ledger.end()

@@ -37,6 +37,11 @@ def identity(value: Object) -> object:
     return value
 
 
+def spelt(key: Object) -> str:
+    """How a key is called: as it is written where that is plain; what others hold goes on without an end."""
+    return str(key) if isinstance(key, PLAIN) else type(key).__name__.lower()
+
+
 def same(left: Object, right: Object) -> bool | None:
     """Whether two values are one object; None where nobody knows."""
     if left is right:
