@@ -83,3 +83,28 @@ def test_objects_that_a_region_asks_for_are_made_whatever_ran_before(
     """What a script runs before its region has a bound, and the constructors that the region needs have their own."""
     monkeypatch.setattr(interpreter, "MAX_OUTSIDE", 3)
     assert analyse(tmp_path, MADE.format(part=part)).found == found
+
+
+def test_a_key_that_holds_much_is_not_spelt(tmp_path: Path) -> None:
+    """Objects that stand for dict keys are told apart by what they are: spelt, these would take a million years."""
+    nodes = "\n".join(f"    n{i} = Node(n{i - 1}, n{i - 1})" for i in range(1, 60))
+    program = f"""
+import torch
+
+class Node:
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+def main(x):
+    n0 = Node(None, None)
+{nodes}
+    held = {{}}
+    held.update({{n59: x}})
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = held[n59] * 2
+    del held[n59]
+    graph.replay()
+    return y.clone()
+"""
+    assert analyse(tmp_path, program).report.summary.regions == 1

@@ -708,3 +708,56 @@ def test_a_loop_over_something_is_left_from_inside(tmp_path: Path, rows: str, le
     """Where each way through its body returns; one that may have nothing to go over is left by itself."""
     found = analyse(tmp_path, ROUNDS.format(rows=rows, left=left), regions=("main:chosen",))
     assert [[c.text for c in f.when] for f in found.report.findings if f.code == "GL304"] == [when]
+
+
+HELD = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def forward(self, x):
+        return x * x.max().item()
+
+class Cache:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def update(self, x):
+        return x * x.sum().item()
+
+class Model(nn.Module):
+    def __init__(self, size, layers: nn.ModuleList | list[nn.Module] = None):
+        super().__init__()
+        blocks = nn.ModuleList(Block() for _ in range(size))
+        self.parts = nn.ModuleDict(dict(first=nn.Linear(size, size), blocks=blocks))
+        if isinstance(layers, list):
+            layers = nn.ModuleList(layers)
+        self.layers = layers
+        self.cache = None
+
+    def prepare(self, rows):
+        if self.cache is not None:
+            raise ValueError(rows)
+        self.cache = Cache(rows)
+
+    def forward(self, x: torch.Tensor):
+        {use}
+
+def build(size):
+    return Model(size, layers=nn.ModuleList([Block() for _ in range(size)]))
+"""
+USES = {
+    "modules under a name": ("for block in self.parts.blocks: x = block(self.parts.first(x))", [7]),
+    "modules that are handed in": ("for layer in self.layers: x = layer(x)", [7]),
+    "an object that a method makes": ("if self.cache is not None: x = self.cache.update(x)", [14]),
+    "a method of a dict": ("for name in self.parts.keys(): x = x + 1", []),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_a_module_holds_is_followed(tmp_path: Path, use: str) -> None:
+    """As an item that is an attribute, as what its maker hands over, and as what another method sets."""
+    statement, lines = USES[use]
+    found = analyse(tmp_path, HELD.format(use=statement), regions=("main:Model.forward",))
+    assert [line for _, line, _ in found.found] == lines
+    assert found.report.summary.unresolved_calls == 0

@@ -19,6 +19,7 @@ from graphlint.static.domain.program import (
     Super,
 )
 from graphlint.static.models import results
+from graphlint.static.models.containers import entry
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
@@ -102,7 +103,7 @@ class Attributes:
             case ExternalObject():
                 return self._external_attribute(value, name)
             case Sequence() | Mapping() | Const() | Host():
-                return Method(value, name)
+                return entry(value, name) or Method(value, name)
             case Function() | Bound() | Partial():
                 return self._callable_attribute(value, name)
         return self._typical(name)

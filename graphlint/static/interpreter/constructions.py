@@ -19,9 +19,9 @@ from graphlint.values import NONE, UNKNOWN, Arguments, ExternalObject, Sequence,
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-MAX_SITES = 12  # a class that is made at more places is a building block, and its parts are as different as its uses
+MAX_SITES = 12  # places where a class is made that are looked at; what is made at more holds much of the same
 BUDGET = 1000  # contexts that the call sites of one class may take
-_OBJECTS = (Bound, Class, ExternalObject, Function, Instance, Partial)
+WITH_CODE = (Bound, Class, ExternalObject, Function, Instance, Partial)
 
 
 class Constructions:
@@ -70,22 +70,19 @@ class Constructions:
 
     def _says_nothing(self, value: Value) -> bool:
         """Whether a value leaves open what is called: it is not known, or one of torch's base class."""
-        base = self.interpreter.lexicon.modules["base"]
+        base, containers = self.interpreter.lexicon.modules["base"], self.interpreter.lexicon.containers
         kinds = [member for member in members(value) if member != NONE]
         return all(
             isinstance(m, Unknown)
-            or (isinstance(m, ExternalObject) and m.cls in base and not m.arguments)
+            or (isinstance(m, ExternalObject) and (m.cls in base or m.cls in containers) and not m.arguments)
             or (isinstance(m, Sequence) and self._says_nothing(m.any_element))
             for m in kinds
         )
 
     def _run_sites(self, cls: ClassDefinition) -> None:
         """Run the functions and the statements that make objects of a class."""
-        sites = list(islice(self._sites(cls), MAX_SITES + 1))
-        if len(sites) > MAX_SITES:
-            return
         with self.interpreter.aside(BUDGET):
-            for definition in sites:
+            for definition in islice(self._sites(cls), MAX_SITES):
                 if definition is not None:
                     self.run(definition)
 
@@ -137,7 +134,7 @@ def _objects(value: Value) -> Value:
     found = [
         member
         for member in members(value)
-        if isinstance(member, _OBJECTS)
-        or (isinstance(member, Sequence) and any(isinstance(m, _OBJECTS) for m in members(member.any_element)))
+        if isinstance(member, WITH_CODE)
+        or (isinstance(member, Sequence) and any(isinstance(m, WITH_CODE) for m in members(member.any_element)))
     ]
     return union(found) if found else NONE

@@ -13,6 +13,7 @@ from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import handed_by_name, is_word, parts_with, rebound_in, stores
+from graphlint.static.interpreter.constructions import WITH_CODE
 from graphlint.static.interpreter.escapes import has, may_escape
 from graphlint.static.interpreter.modes import Modes
 from graphlint.static.interpreter.names import MODULE_CODE, loosened
@@ -263,7 +264,7 @@ class Heap:
         attributes = self.attributes(instance)
         found = self.held(instance, name, frame)
         if found is not None:
-            return found
+            return self._set_since(instance, name, found) if frame.in_region and found == loosened(NONE) else found
         value = self.member(instance, name, frame)
         if value is not None:
             return value
@@ -285,18 +286,20 @@ class Heap:
             value = self.interpreter.instances.constructions.told(instance.cls, name, value)
         return self._moved(instance, name, value, frame.function)
 
-    def called(self, instance: Instance, name: str, frame: Frame) -> Value:
-        """An attribute that is called: in a region, what is None at first has been set by a method since."""
-        value = self.load(instance, name, frame)
-        if frame.in_region and value == loosened(NONE) and (instance, name) not in self.searched:
-            self.searched.add((instance, name))
-            attributes = self.attributes(instance)
-            attributes[name] = NONE
-            self._search_methods(instance, name)
-            if attributes[name] != NONE:
-                return attributes[name]
-            attributes[name] = value
-        return value
+    def _set_since(self, instance: Instance, name: str, known: Value) -> Value:
+        """What is None at first, where a method has set it to something with code of its own by the time of a region.
+
+        Other values are told by whoever fills them: a cache that is empty at first is filled by the region itself.
+        """
+        if (instance, name) in self.searched:
+            return known
+        self.searched.add((instance, name))
+        attributes = self.attributes(instance)
+        attributes[name] = NONE
+        self._search_methods(instance, name)
+        if not any(isinstance(member, WITH_CODE) for member in members(attributes[name])):
+            attributes[name] = known
+        return attributes[name]
 
     def lacks(self, instance: Instance, name: str) -> bool:
         """Whether nothing in the source gives an object an attribute: no class that it is of, and nothing else.

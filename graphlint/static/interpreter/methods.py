@@ -20,7 +20,7 @@ from graphlint.static.domain.program import (
 )
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
-from graphlint.static.models.containers import lacks
+from graphlint.static.models.containers import entry, lacks
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in
 from graphlint.values import (
@@ -30,6 +30,7 @@ from graphlint.values import (
     External,
     ExternalObject,
     Host,
+    Mapping,
     Tensor,
     Unknown,
     Value,
@@ -79,6 +80,8 @@ class Methods:
                 return self._call_own_method(receiver, name, arguments, node, frame)
             case Super():
                 return self._call_super(receiver, name, arguments, node, frame)
+            case Mapping() if (held := entry(receiver, name)) is not None:
+                return interpreter.calls.call(held, arguments, node, frame)
             case ExternalObject() if (held := receiver.argument(name)) is not None:
                 return interpreter.calls.call(held, arguments, node, frame)
             case ExternalObject():
@@ -118,7 +121,7 @@ class Methods:
                     for instance in dispatched(taking, asked, frame, self.interpreter.unnamed)
                 )
         # An attribute that stands for the object itself would go round in circles.
-        target = without(heap.called(receiver, name, frame), receiver)
+        target = without(heap.load(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):
             given = self.interpreter.records.call_method(receiver, name, arguments, frame)
             if given is not None:

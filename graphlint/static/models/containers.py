@@ -40,6 +40,7 @@ _PURE = frozenset({
 })  # fmt: skip
 _OF_TUPLE = frozenset({*dir(tuple), "numel"})  # shapes are tuples
 _OF_TEXT = frozenset(dir(str))
+_OF_DICT = frozenset(dir(dict))
 
 
 def lacks(value: Value, method: str) -> bool:
@@ -53,6 +54,11 @@ def lacks(value: Value, method: str) -> bool:
         case Const(value=str()):
             return method not in _OF_TEXT
     return False
+
+
+def entry(value: Value, name: str) -> Value | None:
+    """The item that a mapping gives as an attribute as well, such as a `ModuleDict` does; None if it has none."""
+    return dict(value.items).get(Const(name)) if isinstance(value, Mapping) and name not in _OF_DICT else None
 
 
 class Containers:
