@@ -380,7 +380,9 @@ class Heap:
                         method = self.interpreter.names.definition(definition, base)
                         for function in _functions(method):
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
-                        if self.objects[instance].get(name, NONE) != NONE:
+                        found = self.objects[instance].get(name, NONE)
+                        if found != NONE:
+                            self.objects[instance][name] = loosened(found)  # other methods may set another constant
                             return
 
 
