@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, calls_in, walk
 
 CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
+_MOVING = frozenset({"cpu", "cuda", "load_state_dict", "to"})  # methods that may exchange what a model is made of
 
 
 def entrance_of(owner: ClassDefinition, name: str) -> str:
@@ -54,3 +55,24 @@ def switches_of(owner: ClassDefinition, name: str) -> Iterator[tuple[str, str]]:
             if isinstance(node.value, ir.Literal) and node.value.value is True:
                 flags = (one.attr for one in node.targets if isinstance(one, ir.Attribute) and one.attr in asked)
                 yield from ((other, flag) for flag in flags)
+
+
+def changes_of(owner: ClassDefinition, names: Iterable[str]) -> Iterator[str]:
+    """The public methods that exchange what an object holds, and that neither these methods nor others come to."""
+    led = {other for name in names for other in leads_to(owner, name)}
+    led |= {other for name in owner.methods for other in leads_to(owner, name)[1:]}
+    for name in owner.methods:
+        if name not in led and not name.startswith("_") and any(_exchanges(owner, one) for one in leads_to(owner, name)):
+            yield name
+
+
+def _exchanges(owner: ClassDefinition, name: str) -> bool:
+    """Whether a method gives attributes something else, or moves what they hold."""
+    code = owner.methods[name][-1].code
+    if code is None:
+        return False
+    bound = (target for node in assignments_in(code) if not isinstance(node.value, ir.Literal) for target in node.targets)
+    moved = (call.func for call in calls_in(code))
+    return any(isinstance(one, ir.Attribute) for one in bound) or any(
+        isinstance(one, ir.Attribute) and one.attr in _MOVING for one in moved
+    )

@@ -268,6 +268,10 @@ class Operations(Expressions):
         source = (owner, *(value for value in values if isinstance(value, Thing)))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
 
+    def _moves(self, value: Object) -> bool:
+        """Whether a module that is moved to this gets other memory for certain: another dtype, or the host."""
+        return self.is_dtype(value) or (isinstance(value, str) and value.startswith("cpu"))
+
     def is_dtype(self, value: Object) -> bool:
         """Whether a value is a dtype of torch."""
         return isinstance(value, Outside) and value.name in self.interpreter.lexicon.dtypes
@@ -359,7 +363,7 @@ class Operations(Expressions):
                     self.set_attribute(owner, key, given.get(1, "tensor", "param", "module"), place)
                 return None
             case "moves" | "evaluates" | "trains":
-                if methods == "moves" and (name == "cpu" or any(self.is_dtype(value) for value in given.all())):
+                if methods == "moves" and (name == "cpu" or any(self._moves(value) for value in given.all())):
                     self.ledger.trained(owner, "to", given, place)
                 return owner
             case "parameters" | "named_parameters" | "states":

@@ -25,7 +25,7 @@ from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, 
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, switches_of
+from graphlint.static.life.methods import CALLED, calls_of, changes_of, entrance_of, leads_to, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -46,7 +46,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
 _PAIR = HoldsPair("capture", "replay")
-MAX_METHODS = 8  # of a class that replay
+MAX_METHODS = 8  # of a class that replay, or that change it
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
@@ -75,6 +75,7 @@ class Programs:
     prepares: re.Pattern[str] = field(init=False)
     hooks: Hooks = field(init=False)
     helpers: set[str] = field(default_factory=set)  # names of what opens regions
+    called: dict[ClassDefinition, str] = field(default_factory=dict)  # a method that replays, of what captures
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
@@ -102,6 +103,8 @@ class Programs:
         called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
         if not called and owner.name not in self.helpers:
             called = [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
+        if called:
+            self.called.setdefault(owner, called[0])
         players = (None, *self.hooks.players(owner))
         for name in called or [""]:
             run = partial(self.of_class, owner=owner, name=name)
@@ -135,6 +138,14 @@ class Programs:
 
     def _mentions(self, owner: ClassDefinition, names: set[str]) -> bool:
         return any(_names(one, names) for definitions in owner.methods.values() for one in definitions)
+
+    def changes(self) -> Iterator[Program]:
+        """What replays, and in between a method that nothing else comes to: of those that `around` has come to."""
+        for owner, name in self.called.items():
+            capturing = [one for one in owner.methods if self._captures(owner, one)]
+            changes = [one for one in changes_of(owner, ("__init__", name, *capturing)) if not self.prepares.match(one)]
+            for change in changes[:MAX_METHODS]:
+                yield Program((owner, change), partial(self.of_class, owner=owner, name=name, change=change))
 
     def pairs(self) -> Iterator[Program]:
         """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
@@ -175,8 +186,11 @@ class Programs:
             self._call(machine, made, names[1], frame)
             machine.ledger.replay(capture.graph, place)
 
-    def of_class(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
-        """Construct an object, capture, and call a method that replays twice; what has to be enabled is."""
+    def of_class(self, machine: Machine, owner: ClassDefinition, name: str, change: str = "") -> None:
+        """Construct an object, capture, and call a method that replays twice; what has to be enabled is.
+
+        With a `change` that is called in between, once more.
+        """
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is None:
@@ -190,6 +204,9 @@ class Programs:
                 self._call(machine, made, other, frame)
         if name:
             again(machine, lambda: self._call(machine, made, name, frame), made)
+        if change and machine.ledger.captures:
+            self._call(machine, made, change, frame)
+            self._call(machine, made, name, frame)
 
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, and call a method as often as it takes until there is a graph."""

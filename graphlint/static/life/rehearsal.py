@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.finding import Confidence, Hop, Region
-from graphlint.rule import Event, OutsideDependency
+from graphlint.rule import Event, InputReplaced, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
@@ -90,7 +90,8 @@ class Rehearsal:
         for path, line in places:
             lines[path].add(line)
         programs = Programs(self.interpreter, list(files))
-        return self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
+        self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
+        return self._rehearsed(programs.changes(), self._listen_between)
 
     def run_declared(self) -> list[Told]:
         """Rehearse what is declared; what is around it, nobody knows."""
@@ -171,6 +172,13 @@ class Rehearsal:
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
+    def _listen_between(self, ledger: Ledger) -> None:
+        silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
+        ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"]))
+        ledger.listen(Holders(self._tell_replaced))
+        ledger.listen(silence)
+        ledger.listen(Gradients(self._tell_replaced, self.interpreter.lexicon.is_trained, silence))
+
     def _listen(self, ledger: Ledger) -> None:
         life = self.interpreter.lexicon.life
         replays = life["replays"]
@@ -214,6 +222,11 @@ class Rehearsal:
     def _tell_at_times(self, event: Event, place: Place, capture: Capture) -> None:
         """Tell of waits that a region may come to, under conditions that nobody has asked."""
         if isinstance(event, OutsideDependency):
+            self._tell(event, place, capture, Confidence.MEDIUM)
+
+    def _tell_replaced(self, event: Event, place: Place, capture: Capture) -> None:
+        """Tell of what a method exchanges that somebody may call between two replays."""
+        if isinstance(event, InputReplaced):
             self._tell(event, place, capture, Confidence.MEDIUM)
 
     def _tell(self, event: Event, place: Place, capture: Capture, most: Confidence = Confidence.HIGH) -> None:
