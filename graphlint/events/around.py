@@ -64,12 +64,14 @@ class CopySpread(Event):
 class InputReplaced(Event):
     """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
 
-    `region_line` is where it was captured; `is_known` says whether both are known to be tensors.
+    `region_line` is where it was captured; `is_known` says whether both are known to be tensors. One that `is_late` was
+    nothing at the capture.
     """
 
     name: str
     region_line: int
     is_known: bool
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

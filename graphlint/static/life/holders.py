@@ -13,6 +13,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import (
     MAX_REACH,
     Capture,
+    Container,
     Instance,
     Made,
     Object,
@@ -37,7 +38,7 @@ class Holders(Listener):
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         is_next = isinstance(place.node, ir.For)  # a loop comes to the next one, in whose place the last one stood
         is_callable = type(value) is Thing and any(_calls(one, before) for one in self.ledger.latest.values())
-        if not is_next and (value is None or isinstance(value, (Instance, Made)) or is_callable):
+        if not is_next and (value is None or isinstance(value, (Container, Instance, Made)) or is_callable):
             self.deleted(owner, name, before, place)
 
     def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:

@@ -173,7 +173,7 @@ class Programs:
             return
         place = Place(method.function, method.function.code)
         region = Region(names[0], place.path, place.line)
-        capture = Capture(Thing(), region, place, machine.ledger.now)
+        capture = Capture(Thing(), region, place, machine.ledger.now, manager=made)
         for thing in things_in(made):
             held = thing.keyed.values() if isinstance(thing, Container) else thing.attributes.items()
             for name, value in held:

@@ -36,6 +36,7 @@ from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.holders import Holders
 from graphlint.static.life.inputs import Inputs
+from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Place
@@ -190,6 +191,7 @@ class Rehearsal:
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
+            Late(self._tell),
             Outputs(self._tell, replays),
             Borrowed(self._tell, self.interpreter.project),
             silence,
