@@ -8,4 +8,5 @@ from graphlint.rule import Confidence, Hit, OutputKept
 
 
 def detect(event: OutputKept) -> Iterator[Hit]:
-    yield Hit(Confidence.HIGH if event.is_overwritten else Confidence.LOW)
+    sure = Confidence.HIGH if event.is_known else Confidence.MEDIUM
+    yield Hit(sure if event.is_overwritten else Confidence.LOW)

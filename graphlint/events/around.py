@@ -105,11 +105,12 @@ class OutputRead(Event):
 class OutputKept(Event):
     """An output is kept without a copy: it was `returned`, or `collected` in a list.
 
-    `is_overwritten` says whether a replay that writes over it was seen.
+    `is_overwritten` says whether a replay that writes over it was seen, `is_known` whether it surely is a tensor.
     """
 
     how: str
     is_overwritten: bool
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)

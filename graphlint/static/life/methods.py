@@ -62,7 +62,11 @@ def changes_of(owner: ClassDefinition, names: Iterable[str]) -> Iterator[str]:
     led = {other for name in names for other in leads_to(owner, name)}
     led |= {other for name in owner.methods for other in leads_to(owner, name)[1:]}
     for name in owner.methods:
-        if name not in led and not name.startswith("_") and any(_exchanges(owner, one) for one in leads_to(owner, name)):
+        if (
+            name not in led
+            and not name.startswith("_")
+            and any(_exchanges(owner, one) for one in leads_to(owner, name))
+        ):
             yield name
 
 
@@ -71,7 +75,9 @@ def _exchanges(owner: ClassDefinition, name: str) -> bool:
     code = owner.methods[name][-1].code
     if code is None:
         return False
-    bound = (target for node in assignments_in(code) if not isinstance(node.value, ir.Literal) for target in node.targets)
+    bound = (
+        target for node in assignments_in(code) if not isinstance(node.value, ir.Literal) for target in node.targets
+    )
     moved = (call.func for call in calls_in(code))
     return any(isinstance(one, ir.Attribute) for one in bound) or any(
         isinstance(one, ir.Attribute) and one.attr in _MOVING for one in moved

@@ -195,8 +195,10 @@ class Programs:
         made = constructed(machine, owner, frame)
         if made is None:
             return
+        own = leads_to(owner, name) if name else []
         for capturing in owner.methods:
-            is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
+            is_private = capturing.startswith("_") and capturing in own  # its caller asks whether it is time
+            is_needed = capturing not in ("__init__", name) and not is_private and not machine.ledger.captures
             if is_needed and self._captures(owner, capturing):
                 self._call(machine, made, capturing, frame)
         for other, flag in switches_of(owner, name) if name else ():
@@ -297,6 +299,10 @@ def of_function(machine: Machine, definition: Definition) -> None:
     frame = outer_frame(machine, definition.module, definition.line)
     function = Function(code, definition.module, definition.qualname, definition.segment.first)
     result = call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)
+    kept = {one for value in frame.env.values() for one in things_in(value)}
+    if any(one in kept for one in machine.ledger.latest):  # the graph stays for the next call
+        for _ in range(2):
+            call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)
     if isinstance(result, Closure):
         again(machine, lambda: call_freely(machine, result, machine.unknown_arguments(result.function), frame))
 

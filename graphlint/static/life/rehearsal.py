@@ -50,6 +50,7 @@ from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import Threads
+from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.witness import Testimony, Witness
 
@@ -186,7 +187,8 @@ class Rehearsal:
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
-            Inputs(self._tell, life["unfilled"]),
+            inputs := Inputs(self._tell, life["unfilled"]),
+            Unrefreshed(self._tell, inputs),
             Holders(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
