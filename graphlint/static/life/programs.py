@@ -195,10 +195,8 @@ class Programs:
         made = constructed(machine, owner, frame)
         if made is None:
             return
-        own = leads_to(owner, name) if name else []
         for capturing in owner.methods:
-            is_private = capturing.startswith("_") and capturing in own  # its caller asks whether it is time
-            is_needed = capturing not in ("__init__", name) and not is_private and not machine.ledger.captures
+            is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
             if is_needed and self._captures(owner, capturing):
                 self._call(machine, made, capturing, frame)
         for other, flag in switches_of(owner, name) if name else ():
@@ -211,12 +209,11 @@ class Programs:
             self._call(machine, made, name, frame)
 
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
-        """Construct an object, and call a method as often as it takes until there is a graph."""
+        """Construct an object, and call a method as often as it takes until there is a graph, and twice with that."""
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
-        for _ in range(MAX_CALLS):
-            if made is not None and not machine.ledger.captures:
-                self._call(machine, made, name, frame)
+        if made is not None:
+            again(machine, lambda: self._call(machine, made, name, frame), made)
 
     def _captures(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region, itself or by what does."""
