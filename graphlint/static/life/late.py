@@ -50,7 +50,12 @@ def _reads(definition: Definition, name: str) -> bool:
     code = definition.code
     if code is None or not definition.module.holds(definition.segment, name):
         return False
-    written = {id(target) for node in assignments_in(code) for target in node.targets}
+    written = {id(part) for node in assignments_in(code) for target in node.targets for part in _parts(target)}
     return any(
         isinstance(part, ir.Attribute) and part.attr == name and id(part) not in written for part in walk(code.body)
     )
+
+
+def _parts(target: ir.Expr) -> list[ir.Expr]:
+    """What is assigned to: a target, or the targets in it."""
+    return [part for one in target.elements for part in _parts(one)] if isinstance(target, ir.Display) else [target]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from graphlint.rule import Event, IncompleteKey
@@ -81,11 +81,11 @@ def _call(node: ast.expr) -> tuple[str, tuple[tuple[int | str, frozenset[str]], 
     """The last name of what is called, and the names in each argument; nothing where a star hides some."""
     if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
         return "", ()
-    given: dict[int | str, frozenset[str]] = {n: frozenset(_names(one)) for n, one in enumerate(node.args)}
+    given: dict[int | str, frozenset[str]] = {n: _variables(one) for n, one in enumerate(node.args)}
     for keyword in node.keywords:
         if keyword.arg is None:
             return "", ()
-        given[keyword.arg] = frozenset(_names(keyword.value))
+        given[keyword.arg] = _variables(keyword.value)
     return next(_last(node.func), ""), tuple(given.items())
 
 
@@ -146,6 +146,10 @@ def _names(node: ast.AST) -> Iterator[str]:
                 yield name
 
 
+def _variables(node: ast.AST) -> frozenset[str]:
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
 def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
     """Parameters of a function that captures, which decide what the region does, and are in no key of its graphs.
 
@@ -164,21 +168,21 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             keys = [key for one in _definitions(opener) for key in _keys_of(one)]
             asked = [key for key in keys if key.is_asked and key.names and key.serves(line)]
             if asked and not any(taken.name in key.names for key in keys):
-                yield asked[0].place(opener), event
+                yield asked[0].place(opener, {taken.name}), event
             for definition, names in _callers(opener, taken.name) if not asked else ():
                 outer = [key for key in _keys_of(definition) if key.is_asked and key.names]
                 if outer and not any(names & key.names for key in outer):
-                    yield outer[0].place(opener), event
+                    yield outer[0].place(opener, names), event
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A key of a function, or of the helper that makes it: of what that is given, the names that it uses."""
+    """A key of a function: of what a helper is given that `makes` it there, the names that it uses."""
 
     key: Key
     names: frozenset[str]
     definition: Definition
-    node: ir.Node
+    makes: tuple[Definition, ir.Node] | None = None
 
     @property
     def is_asked(self) -> bool:
@@ -187,11 +191,12 @@ class _Found:
     def serves(self, line: int) -> bool:
         return self.key.serves(line)
 
-    def place(self, like: Place) -> Place:
-        """Where it is made, of the same region as another place."""
-        one = self.definition
+    def place(self, like: Place, missing: Set[str]) -> Place:
+        """Where it is made, of the same region as another place: in the helper, if that is given what is missing."""
+        is_given = self.makes is not None and missing & self.key.names
+        one, node = self.makes if self.makes is not None and is_given else (self.definition, self.key.node)
         assert one.code is not None
-        return replace(like, function=Function(one.code, one.module, one.qualname, one.segment.first), node=self.node)
+        return replace(like, function=Function(one.code, one.module, one.qualname, one.segment.first), node=node)
 
 
 def _definitions(opener: Place) -> Iterator[Definition]:
@@ -208,11 +213,11 @@ def _keys_of(definition: Definition) -> Iterator[_Found]:
         code = helpers[0].code if len(helpers) == 1 else None
         returned = [one.value for one in walk(code.body) if isinstance(one, ir.Return)] if code is not None else []
         if code is None or not returned or returned[-1] is None:
-            yield _Found(key, key.names, definition, key.node)
+            yield _Found(key, key.names, definition)
             continue
         parameters = [one.name for one in code.parameters if one.name not in _RECEIVERS]
         used = (names for at, names in key.given if at in code.loads or _at(parameters, at) in code.loads)
-        yield _Found(key, frozenset().union(*used), helpers[0], returned[-1])
+        yield _Found(key, frozenset().union(*used), definition, (helpers[0], returned[-1]))
 
 
 def _callers(opener: Place, parameter: str) -> Iterator[tuple[Definition, frozenset[str]]]:

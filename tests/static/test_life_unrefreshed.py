@@ -1,0 +1,52 @@
+"""What a call is given for an input of a graph by its name, and does nothing with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+RUNNER = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.model = model
+        self.ids = torch.zeros(8, dtype=torch.long, device="cuda")
+        self.buffers = {{"slots": torch.zeros(8, dtype=torch.long, device="cuda")}}
+
+    def capture(self, scale, note):
+        note(scale)
+        self.model(self.ids, self.buffers["slots"], scale); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.ids, self.buffers["slots"], scale)
+
+    def run(self, {given}):
+        self.ids.copy_(ids)
+        {filled}
+        self.graph.replay(){mark}
+        return self.y.clone()
+"""
+TOLD = "  # expect: GL512"
+
+
+@pytest.mark.parametrize(
+    ("given", "filled", "mark"),
+    [
+        ("ids, slots", "pass", TOLD),
+        ("ids, scale", 'self.buffers["slots"].zero_()', TOLD),
+        ("ids, slots", 'self.buffers["slots"].copy_(slots)', ""),
+        ("ids, slots", "fill(self.buffers, slots)", ""),
+        ("ids, scale", "check(scale)", ""),
+        ("ids, note", "pass", ""),
+        ("ids, other", "pass", ""),
+        ("ids, slots=None", "pass", ""),
+    ],
+    ids=["an input", "a number", "filled", "filled elsewhere", "used", "no part of it", "another name", "left out"],
+)
+def test_what_a_call_is_given_for_an_input_goes_there(tmp_path: Path, given: str, filled: str, mark: str) -> None:
+    """A parameter that is called like an input, or as the one of the capture, says what it is for."""
+    analysis = analyse(tmp_path, RUNNER.format(given=given, filled=filled, mark=mark))
+    assert analysis.expected == analysis.shown
