@@ -103,7 +103,7 @@ class OutputRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputKept(Event):
-    """An output is kept without a copy: it was `returned`, or `collected` in a list.
+    """An output is kept without a copy: it was `returned`, or `collected` in a list; or a `pool` may have reused it.
 
     `is_overwritten` says whether a replay that writes over it was seen, `is_known` whether it surely is a tensor.
     """

@@ -76,6 +76,7 @@ class Programs:
     hooks: Hooks = field(init=False)
     helpers: set[str] = field(default_factory=set)  # names of what opens regions
     called: dict[ClassDefinition, str] = field(default_factory=dict)  # a method that replays, of what captures
+    replaying: set[str] = field(default_factory=set)  # names of methods that replay, of what opens regions
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
@@ -105,6 +106,7 @@ class Programs:
             called = [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
         if called:
             self.called.setdefault(owner, called[0])
+            self.replaying.update(replaying if owner.name in self.helpers else ())
         players = (None, *self.hooks.players(owner))
         for name in called or [""]:
             run = partial(self.of_class, owner=owner, name=name)
@@ -224,11 +226,12 @@ class Programs:
 
     def _replays(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method replays a graph, itself or by another method of its class."""
-        return any(
-            isinstance(call.func, ir.Attribute) and call.func.attr in self.replays and not call.arguments
-            for one in leads_to(owner, name)
-            for call in calls_of(owner, one)
-        )
+        calls = [call for one in leads_to(owner, name) for call in calls_of(owner, one)]
+        methods = [(one.func, one.arguments) for one in calls if isinstance(one.func, ir.Attribute)]
+        if any(func.attr in self.replays and not given for func, given in methods):
+            return True
+        held = (func for func, _ in methods if isinstance(func.value, ir.Attribute))  # methods of what it holds
+        return owner.name not in self.helpers and any(func.attr in self.replaying for func in held)
 
     def _call(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
         method = machine.of_class(made.cls, name, made, frame)

@@ -46,6 +46,7 @@ from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
+from graphlint.static.life.shared import Shared
 from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
@@ -195,6 +196,7 @@ class Rehearsal:
             Anew(self._tell),
             Late(self._tell),
             Outputs(self._tell, replays),
+            Shared(self._tell),
             Borrowed(self._tell, self.interpreter.project),
             silence,
             Gradients(self._tell, self.interpreter.lexicon.is_trained, silence),
