@@ -50,3 +50,45 @@ def test_what_a_call_is_given_for_an_input_goes_there(tmp_path: Path, given: str
     """A parameter that is called like an input, or as the one of the capture, says what it is for."""
     analysis = analyse(tmp_path, RUNNER.format(given=given, filled=filled, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+CALLED = """
+import torch
+
+class Graphed:
+    def __init__(self, fn):
+        self.fn = fn
+        self.graph = None
+
+    def __call__(self, x, {given}):
+        if self.graph is None{asked}:
+            self.x = x.clone()
+            self.scale = scale
+            self.fn(self.x, scale); torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):{mark}
+                self.y = self.fn(self.x, {used})
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "used", "mark"),
+    [
+        ("scale: float", "", "scale", TOLD),
+        ("scale=1.0", "", "scale", TOLD),
+        ("scale", "", "scale", ""),
+        ("scale=None", "", "scale", ""),
+        ("scale: float", " or scale != self.scale", "scale", ""),
+        ("scale: float", "", "self.x", ""),
+    ],
+    ids=["annotated", "a default", "nobody knows", "left out", "captured anew for another one", "no part of it"],
+)
+def test_a_number_of_the_call_that_captured_is_that_of_each_replay(
+    tmp_path: Path, given: str, asked: str, used: str, mark: str
+) -> None:
+    """A later call with another one gets the graph of the first."""
+    analysis = analyse(tmp_path, CALLED.format(given=given, asked=asked, used=used, mark=mark))
+    assert analysis.expected == analysis.shown

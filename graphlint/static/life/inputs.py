@@ -41,6 +41,7 @@ class Inputs(Listener):
 
     tell: Tell
     unfilled: frozenset[str]  # what makes tensors that hold nothing yet
+    is_between: bool = False  # whether to tell of methods that may be called at any time: before the capture, too
     replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
     moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
@@ -120,6 +121,8 @@ class Inputs(Listener):
         """Tell of attributes that the region read a tensor through and that hold another one now."""
         for owner, name, before, where in self.replaced.pop(capture, ()):
             now = held_by(owner, name)
+            if self.is_between and type(before) is Thing and before.made is None and before.argument is None:
+                continue  # which nobody but such a method may set
             if now is not before and is_tensor(now) and now.root is not before.root:
                 if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
                     continue  # it is filled under another name

@@ -177,7 +177,7 @@ class Rehearsal:
 
     def _listen_between(self, ledger: Ledger) -> None:
         silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
-        ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"]))
+        ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
         ledger.listen(Holders(self._tell_replaced))
         ledger.listen(silence)
         ledger.listen(Gradients(self._tell_replaced, self.interpreter.lexicon.is_trained, silence))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphlint.rule import StaleReplay
 from graphlint.static.life.inputs import Inputs, is_copied, place_in
@@ -13,6 +13,8 @@ from graphlint.static.life.record import Loop, Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
+_NUMBERS = frozenset({"bool", "float", "int"})
+
 
 @dataclass
 class Unrefreshed(Listener):
@@ -20,6 +22,10 @@ class Unrefreshed(Listener):
 
     tell: Tell
     inputs: Inputs
+    used: set[tuple[Frame, str]] = field(default_factory=set)  # names of functions, since a capture
+
+    def loaded(self, name: str, frame: Frame) -> None:
+        self.used.add((frame, name))
 
     def replayed(self, capture: Capture, place: Place) -> None:
         last = capture.replays[-1] if capture.replays else capture.ended or 0
@@ -68,6 +74,7 @@ class Unrefreshed(Listener):
         later = next((frame for frame in again if frame is not owner and frame.receiver is owner.receiver), None)
         if later is None:
             return
+        numbers = {p.name for p in owner.function.code.parameters if _is_number(p) and (later, p.name) not in self.used}
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             read = capture.reads.get(root)
@@ -76,7 +83,10 @@ class Unrefreshed(Listener):
             is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
             if writes or not names or where is None or not is_data or (root in held and not is_copied(root)):
                 continue
+            numbers -= {*names}
             self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
+        if frozen := tuple(sorted(numbers & _taken(capture, owner))):
+            self.tell(StaleReplay(frozen, False, False), capture.place, capture)
         for view, where in capture.views.items():
             moving = next((base for base in _bases(view) if _moves(base, owner)), None)
             names = tuple(name for name, value in owner.before.items() if value is moving)
@@ -142,6 +152,13 @@ def _data_of(loop: Loop) -> str | None:
     called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
     counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
     return None if counts or node.target.id.startswith("_") else node.target.id
+
+
+def _is_number(parameter: ir.Parameter) -> bool:
+    """Whether an annotation, or the default, says that a parameter is a number or a flag."""
+    annotation, default = parameter.annotation, parameter.default
+    is_default = isinstance(default, ir.Literal) and isinstance(default.value, (bool, int, float))
+    return is_default or (isinstance(annotation, ir.Name) and annotation.id in _NUMBERS)
 
 
 def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:
