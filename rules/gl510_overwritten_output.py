@@ -9,9 +9,7 @@ from graphlint.rule import Confidence, Hit, OutputKept
 
 def detect(event: OutputKept) -> Iterator[Hit]:
     if event.how == "pool":
-        said = (
-            "`{operation}` reads an output after a graph of its pool that was captured before it has replayed"
-        )
+        said = "`{operation}` reads an output after a graph of its pool that was captured before it has replayed"
         yield Hit(Confidence.MEDIUM, f"{said}: that may work in the same memory", "read it, or copy it, before")
         return
     sure = Confidence.HIGH if event.is_known else Confidence.MEDIUM
