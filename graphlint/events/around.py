@@ -36,7 +36,8 @@ class PartialFill(Event):
     `is_unfilled`, whether the rest was never filled at all; `is_given`, whether later calls write their data there, so
     that it is surely an input; `is_rest_left`, whether the data has more, which ends at the bound of a request;
     `is_by_row`, whether only rows are left as they were, and what the region calls, which nobody knows, may compute
-    each of them on its own.
+    each of them on its own. If it `is_too_small`, a graph is picked that ends before `bound`;
+    with `is_gap`, sizes of graphs end before it that are stepped through.
     """
 
     bound: str
@@ -47,6 +48,8 @@ class PartialFill(Event):
     is_given: bool = False
     is_rest_left: bool = False
     is_by_row: bool = False
+    is_too_small: bool = False
+    is_gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
