@@ -16,34 +16,29 @@ from graphlint.static.syntax.trees import tree_of
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
+_PICKING = ("max(", "[-1]")  # one of them says which is the largest
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
 
 def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
     """Where a file that opens regions picks a size."""
     for module, opener in {one.function.module: one for one in traces.openers.values()}.items():
-        segments = [one.segment for one in module.index.all_functions()]
-        picked = {name for one in segments for name in unanswered_in(module.source_of(one))}
-        for one in module.index.all_functions():
-            if one.code is None:
-                continue
-            source, function = (
-                module.source_of(one.segment),
-                Function(one.code, module, one.qualname, one.segment.first),
-            )
-            place = Place(function, one.code, opener.sink, opener.assumed)
-            for pos, asked in picks_in(source):
-                event = PartialFill(asked, False, False, is_too_small=True)
-                yield replace(place, node=ir.Node(((pos,), 0))), event
-            for name, pos, end in steps_in(source):
-                if name in picked:
-                    yield replace(place, node=ir.Node(((pos,), 0))), PartialFill(end, False, False, is_gap=True)
+        functions = [(one, module.source_of(one.segment)) for one in module.index.all_functions()]
+        picked = {name for _, source in functions if "next" in source for name in unanswered_in(source)}
+        for definition, source in functions:
+            found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks_in(source)]
+            steps = steps_in(source) if picked and "range" in source else ()
+            found += [(pos, PartialFill(end, False, False, is_gap=True)) for name, pos, end in steps if name in picked]
+            if found and definition.code is not None:
+                function = Function(definition.code, module, definition.qualname, definition.segment.first)
+                for pos, event in found:
+                    yield replace(opener, function=function, node=ir.Node(((pos,), 0))), event
 
 
 @remembered
 def picks_in(source: str) -> tuple[tuple[ir.Pos, str], ...]:
     """Where a function gives the largest of some sizes to what none is large enough for, and what it asks for."""
-    tree = tree_of(source)
+    tree = tree_of(source) if any(word in source for word in _PICKING) else None
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ()
     found: list[tuple[ast.AST, str]] = []
