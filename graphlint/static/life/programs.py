@@ -143,9 +143,11 @@ class Programs:
 
     def changes(self) -> Iterator[Program]:
         """What replays, and in between a method that nothing else comes to: of those that `around` has come to."""
+        lexicon = self.interpreter.lexicon
+        moving = {name for name, kind in lexicon.methods.items() if kind == "moves"} | lexicon.life["training"]
         for owner, name in self.called.items():
-            capturing = [one for one in owner.methods if self._captures(owner, one)]
-            changes = [one for one in changes_of(owner, ("__init__", name, *capturing)) if not self.prepares.match(one)]
+            known = ("__init__", name, *(one for one in owner.methods if self._captures(owner, one)))
+            changes = [one for one in changes_of(owner, known, moving) if not self.prepares.match(one)]
             for change in changes[:MAX_METHODS]:
                 yield Program((owner, change), partial(self.of_class, owner=owner, name=name, change=change))
 
