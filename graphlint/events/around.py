@@ -134,7 +134,12 @@ class StateBorn(Event):
 
 @dataclass(frozen=True, slots=True)
 class GradientDropped(Event):
-    """Gradients that a captured backward writes are set to None, and the graph is replayed afterwards."""
+    """Gradients that a captured backward writes are set to None, and the graph is replayed afterwards.
+
+    It is not `is_known` whether they are those of the optimizer that drops its own.
+    """
+
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
