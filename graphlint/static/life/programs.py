@@ -2,8 +2,9 @@
 
 A class is constructed and its methods are called in the order in which users need them: what captures, if its
 constructor does not, then each method that replays, twice. One that captures and is private is called as well by what
-leads to it, which asks its conditions. A function that captures is called with unknown arguments, and what it returns
-is called twice if it is a function.
+leads to it, which asks its conditions. A function that captures is called with unknown arguments, and again if its
+graph stays in a global; what it returns is called twice if it is a function. At last, public methods that nothing else
+calls are called between two replays.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class Programs:
     helpers: set[str] = field(default_factory=set)  # names of what opens regions
     called: dict[ClassDefinition, str] = field(default_factory=dict)  # a method that replays, of what captures
     replaying: set[str] = field(default_factory=set)  # names of methods that replay, of what opens regions
+    ran: dict[ClassDefinition, bool] = field(default_factory=dict)  # whether a run came to a replay, of those it did
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
@@ -146,6 +148,8 @@ class Programs:
         lexicon = self.interpreter.lexicon
         moving = {name for name, kind in lexicon.methods.items() if kind == "moves"} | lexicon.life["training"]
         for owner, name in self.called.items():
+            if not self.ran.get(owner, True):
+                continue
             known = ("__init__", name, *(one for one in owner.methods if self._captures(owner, one)))
             changes = [one for one in changes_of(owner, known, moving) if not self.prepares.match(one)]
             for change in changes[:MAX_METHODS]:
@@ -208,6 +212,7 @@ class Programs:
                 self._call(machine, made, other, frame)
         if name:
             again(machine, lambda: self._call(machine, made, name, frame), made)
+        self.ran[owner] = self.ran.get(owner, False) or any(one.replays for one in machine.ledger.captures)
         if change and machine.ledger.captures:
             self._call(machine, made, change, frame)
             self._call(machine, made, name, frame)
