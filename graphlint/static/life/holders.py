@@ -21,6 +21,7 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
     held_by,
+    is_made_up,
     is_tensor,
     things_in,
 )
@@ -38,11 +39,8 @@ class Holders(Listener):
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         is_next = isinstance(place.node, ir.For)  # a loop comes to the next one, in whose place the last one stood
         is_callable = type(value) is Thing and any(_calls(one, before) for one in self.ledger.latest.values())
-        is_made_up = (
-            type(before) is Thing and before.made is None and before.argument is None
-        )  # nobody has set it before
         is_other = value is None or isinstance(value, (Container, Instance, Made)) or is_callable
-        if is_other and not is_next and not is_made_up:
+        if is_other and not is_next and not is_made_up(before):
             self.deleted(owner, name, before, place)
 
     def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:

@@ -23,6 +23,7 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
     held_by,
+    is_made_up,
     is_tensor,
     things_in,
 )
@@ -121,7 +122,7 @@ class Inputs(Listener):
         """Tell of attributes that the region read a tensor through and that hold another one now."""
         for owner, name, before, where in self.replaced.pop(capture, ()):
             now = held_by(owner, name)
-            if self.is_between and type(before) is Thing and before.made is None and before.argument is None:
+            if self.is_between and is_made_up(before):
                 continue  # which nobody but such a method may set
             if now is not before and is_tensor(now) and now.root is not before.root:
                 if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):

@@ -46,8 +46,8 @@ class Pinned(Listener):
     def _is_under_way(self, root: Thing, capture: Capture) -> bool:
         """Whether such a copy may not be over yet; who calls may wait between two calls."""
         stream, number, target, entry = self.under_way.get(root, (None, 0, root, None))
-        is_late = stream is not None and self.streams.order.host.get(stream, 0) >= number
-        return target in capture.reads and not is_late and entry in self.ledger.frames
+        is_over = stream is None or self.streams.order.host.get(stream, 0) >= number
+        return not is_over and target in capture.reads and entry in self.ledger.frames
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         root = thing.root
