@@ -9,8 +9,10 @@ from graphlint.rule import Confidence, Hit, OutputKept
 
 def detect(event: OutputKept) -> Iterator[Hit]:
     if event.how == "pool":
-        said = "`{operation}` reads an output after a graph of its pool that was captured before it has replayed"
-        yield Hit(Confidence.MEDIUM, f"{said}: that may work in the same memory", "read it, or copy it, before")
+        said = (
+            "`{operation}` has an output that a graph of its pool, captured before it, may write over: it replays later"
+        )
+        yield Hit(Confidence.MEDIUM, said, "read the output, or copy it, before that replay")
         return
     sure = Confidence.HIGH if event.is_known else Confidence.MEDIUM
     yield Hit(sure if event.is_overwritten else Confidence.LOW)

@@ -14,7 +14,7 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, names_in, walk
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members, union
 from graphlint.values.queries import tensors_in
 
@@ -142,8 +142,7 @@ class Decorators:
             kept = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
             inside = Frame(function, kept, frame.mode, frame.depth)
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
-            given = [one.value for one in node.arguments] if node is not None else []
-            is_settled = bool(given) and all(_is_settled(one, frame.function) for one in given)
+            is_settled = node is not None and _asks_for_few(node, frame.function) and _is_asked_for_few(function)
             event = CachedCall(result, UNKNOWN if maxsize is None else maxsize, is_settled)
             if decorator is not None:
                 frame.sink.reach(kept, frame.site(node), frame.assumptions)
@@ -169,6 +168,23 @@ def assigns_members(code: ir.Code) -> bool:
             if isinstance(target, ir.Subscript) and names_in(statement.value) & parameters:
                 return True
     return False
+
+
+def _asks_for_few(call: ir.Call, function: Function) -> bool:
+    """Whether a call in a function gives the same for all requests."""
+    return bool(call.arguments) and all(_is_settled(one.value, function) for one in call.arguments)
+
+
+def _is_asked_for_few(cached: Function) -> bool:
+    """Whether all calls of a function that its file makes do."""
+    module, name = cached.module, cached.code.name
+    for one in module.index.all_functions():
+        if module.holds(one.segment, name) and one.code is not None and one.code is not cached.code:
+            owner = next((cls for cls in module.index.classes.values() if one in cls.functions()), None)
+            caller = Function(one.code, module, one.qualname, one.segment.first, owner)
+            if not all(_asks_for_few(call, caller) for call in calls_in(one.code) if last_name(call.func) == name):
+                return False
+    return True
 
 
 def _is_settled(node: ir.Expr, function: Function, depth: int = 3) -> bool:
