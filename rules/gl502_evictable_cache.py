@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from graphlint.rule import NONE, CachedCall, Confidence, Const, Hit, Place, tensors_in
 
+_MANY = 100  # models have fewer numbers of a kind
+
 
 def detect(event: CachedCall) -> Iterator[Hit]:
     held = next((tensor for tensor in tensors_in(event.result) if tensor.place is Place.DEVICE), None)
     if held is not None and event.maxsize != NONE:
-        yield Hit(held.sure if isinstance(event.maxsize, Const) else Confidence.LOW)
+        size = event.maxsize.value if isinstance(event.maxsize, Const) else None
+        has_room = event.is_settled and isinstance(size, int) and size >= _MANY
+        yield Hit(Confidence.LOW if size is None or has_room else held.sure)

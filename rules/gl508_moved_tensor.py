@@ -13,6 +13,10 @@ def detect(event: InputReplaced | ContractBroken) -> Iterator[Hit]:
             said = f"`{{operation}}` is captured without `{event.name}`: it may take other memory for each request"
             yield Hit(Confidence.HIGH, said, f"make it with `{event.name}`, and with the buffers for that")
         return
+    if event.is_late:
+        said = f"`{{operation}}` fills `{event.name}` for replays alone: it was nothing at the capture of line "
+        yield Hit(Confidence.MEDIUM, f"{said}{event.region_line}, and so it is to the graph")
+        return
     name = f"`{event.name}`" if event.name else "this tensor"
     said = (
         f"`{{operation}}` replaces {name}, which the graph of line {event.region_line} reads: replay reads the old one"

@@ -8,4 +8,11 @@ from graphlint.rule import Confidence, Hit, OutputKept
 
 
 def detect(event: OutputKept) -> Iterator[Hit]:
-    yield Hit(Confidence.HIGH if event.is_overwritten else Confidence.LOW)
+    if event.how == "pool":
+        said = (
+            "`{operation}` has an output that a graph of its pool, captured before it, may write over: it replays later"
+        )
+        yield Hit(Confidence.MEDIUM, said, "read the output, or copy it, before that replay")
+        return
+    sure = Confidence.HIGH if event.is_known else Confidence.MEDIUM
+    yield Hit(sure if event.is_overwritten else Confidence.LOW)

@@ -15,6 +15,16 @@ def detect(event: PartialFill | CopySpread) -> Iterator[Hit]:
     if isinstance(event, CopySpread):
         yield _spread(event)
         return
+    if event.is_too_small:
+        said = (
+            f"`{{operation}}` gives the largest graph to a `{event.bound}` that fits in none: the rest is not computed"
+        )
+        yield Hit(Confidence.MEDIUM, said, "refuse it, split it, or run it without a graph")
+        return
+    if event.is_gap:
+        said = f"`{{operation}}` ends before `{event.bound}` where the step leaves a rest, and no graph is that large"
+        yield Hit(Confidence.MEDIUM, said, f"add `{event.bound}` itself to the sizes")
+        return
     if event.is_unfilled:
         how = f"filled up to `{event.bound}` only" if event.bound else "not filled before the capture"
         said = f"`{{operation}}` is {how}, and the graph reads all of it"

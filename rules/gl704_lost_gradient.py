@@ -9,4 +9,4 @@ from graphlint.rule import Confidence, GradientDropped, Hit
 
 def detect(event: GradientDropped) -> Iterator[Hit]:
     said = "`{operation}` drops the gradients that the graph writes: after a replay, `.grad` is still None"
-    yield Hit(Confidence.HIGH, said)
+    yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM, said)

@@ -36,7 +36,8 @@ class PartialFill(Event):
     `is_unfilled`, whether the rest was never filled at all; `is_given`, whether later calls write their data there, so
     that it is surely an input; `is_rest_left`, whether the data has more, which ends at the bound of a request;
     `is_by_row`, whether only rows are left as they were, and what the region calls, which nobody knows, may compute
-    each of them on its own.
+    each of them on its own. If it `is_too_small`, a graph is picked that ends before `bound`;
+    with `is_gap`, sizes of graphs end before it that are stepped through.
     """
 
     bound: str
@@ -47,6 +48,8 @@ class PartialFill(Event):
     is_given: bool = False
     is_rest_left: bool = False
     is_by_row: bool = False
+    is_too_small: bool = False
+    is_gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +67,14 @@ class CopySpread(Event):
 class InputReplaced(Event):
     """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
 
-    `region_line` is where it was captured; `is_known` says whether both are known to be tensors.
+    `region_line` is where it was captured; `is_known` says whether both are known to be tensors. One that `is_late` was
+    nothing at the capture.
     """
 
     name: str
     region_line: int
     is_known: bool
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +106,14 @@ class OutputRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputKept(Event):
-    """An output is kept without a copy: it was `returned`, or `collected` in a list.
+    """An output is kept without a copy: it was `returned`, or `collected` in a list; or a `pool` may have reused it.
 
-    `is_overwritten` says whether a replay that writes over it was seen.
+    `is_overwritten` says whether a replay that writes over it was seen, `is_known` whether it surely is a tensor.
     """
 
     how: str
     is_overwritten: bool
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,12 @@ class StateBorn(Event):
 
 @dataclass(frozen=True, slots=True)
 class GradientDropped(Event):
-    """Gradients that a captured backward writes are set to None, and the graph is replayed afterwards."""
+    """Gradients that a captured backward writes are set to None, and the graph is replayed afterwards.
+
+    It is not `is_known` whether they are those of the optimizer that drops its own.
+    """
+
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)

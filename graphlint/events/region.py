@@ -174,10 +174,14 @@ class Growth(Event):
 
 @dataclass(frozen=True, slots=True)
 class CachedCall(Event):
-    """A function behind `functools.lru_cache` is called; `maxsize` is `NONE` without a bound, and may be `UNKNOWN`."""
+    """A function behind `functools.lru_cache` is called; `maxsize` is `NONE` without a bound, and may be `UNKNOWN`.
+
+    It `is_settled` if what it is given is the same for all requests: attributes, and sizes counted from the last.
+    """
 
     result: Value
     maxsize: Value
+    is_settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

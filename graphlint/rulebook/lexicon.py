@@ -34,7 +34,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy",
         "loaders", "modal", "ordering", "product", "replays", "selecting", "settings", "sized", "stateful", "states",
-        "streams", "telling", "training", "transform", "unfilled", "uploads", "waiting",
+        "streams", "telling", "training", "transform", "unfilled", "uploads", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

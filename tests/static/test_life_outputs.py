@@ -619,6 +619,50 @@ def test_gradients_that_the_graph_writes_are_kept(tmp_path: Path, each: str) -> 
     assert expected == shown
 
 
+HANDED = """
+import torch
+
+class Trainer:
+    def __init__(self, model, optimizer, other):
+        self.model, self.optimizer, self.other = model, optimizer, other
+        self.x = torch.zeros(8, 16, device="cuda")
+
+    def capture(self):
+        self.model(self.x).sum().backward(); torch.cuda.synchronize()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.loss = self.model(self.x).sum()
+            self.loss.backward()
+            {inside}
+
+    def step(self, x):
+        {each}
+        self.x.copy_(x)
+        self.graph.replay()
+        self.optimizer.step()
+        return self.loss.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "each"),
+    [
+        ("pass", "self.optimizer.zero_grad()  # expect: GL704"),
+        ("pass", "self.optimizer.zero_grad(set_to_none=True)  # expect: GL704"),
+        ("pass", "self.optimizer.zero_grad(set_to_none=False)"),
+        ("pass", "self.other.zero_grad()"),
+        ("self.optimizer.step()", "self.optimizer.zero_grad()"),
+        ("pass", "pass"),
+    ],
+    ids=["dropped", "asked for", "zeroed", "another one as well", "the graph steps", "left"],
+)
+def test_the_only_optimizer_drops_the_gradients_that_the_graph_writes(tmp_path: Path, inside: str, each: str) -> None:
+    """Whichever it is, and whatever the model."""
+    expected, shown = of(tmp_path, HANDED.format(inside=inside, each=each), "GL704")
+    assert expected == shown
+
+
 CACHE = """
 import torch
 

@@ -132,3 +132,56 @@ def test_the_finding_names_the_attribute_and_the_capture(tmp_path: Path) -> None
     finding = prepared(tmp_path, "self.lengths = lengths").finding
     assert "`lengths`" in finding.message
     assert "line 15" in finding.message
+
+
+LATE = """
+import torch
+
+class Local:
+    def __init__(self, table):
+        self.table = table
+
+class Metadata:
+    def __init__(self, lengths):
+        self.lengths, self.local = lengths, None
+
+class Backend:
+    def __init__(self, runner):
+        self.lengths = torch.zeros(64, dtype=torch.int32, device="cuda")
+        self.tables = torch.zeros(64, dtype=torch.int32, device="cuda")
+        self.metadata = {{}}
+
+    def prepare_capture(self, size):
+        self.metadata[size] = self.current = Metadata(self.lengths[:size])
+        {captured}
+
+    def prepare_replay(self, size, lengths):
+        self.current = self.metadata[size]
+        self.current.lengths.copy_(lengths)
+        {replayed}
+
+    def forward(self, q):
+        {asked}
+"""
+ASKED = "return attend(q, self.current.local)"
+
+
+@pytest.mark.parametrize(
+    ("captured", "replayed", "asked"),
+    [
+        ("pass", "self.current.local = torch.cumsum(lengths, 0)  # expect: GL508", ASKED),
+        ("pass", "self.current.local = Local(torch.cumsum(lengths, 0))  # expect: GL508", ASKED),
+        ("pass", "metadata = self.current; metadata.local = torch.cumsum(lengths, 0)  # expect: GL508", ASKED),
+        ("self.current.local = self.tables[:size]", "self.current.local.copy_(torch.cumsum(lengths, 0))", ASKED),
+        ("self.current.local = Local(self.tables)", "self.current.local.table.copy_(lengths)", ASKED),
+        ("pass", "self.current.local = lengths.max().item()", ASKED),
+        ("pass", "self.current.local = torch.cumsum(lengths, 0)", "return attend(q, self.current.lengths)"),
+    ],
+    ids=["a tensor", "an object", "by a name", "a buffer", "a buffer of an object", "a number", "nobody asks for it"],
+)
+def test_a_field_that_only_replays_fill_was_nothing_to_the_graph(
+    tmp_path: Path, captured: str, replayed: str, asked: str
+) -> None:
+    """What computes with it was captured without."""
+    analysis = analyse(tmp_path, LATE.format(captured=captured, replayed=replayed, asked=asked))
+    assert analysis.expected == analysis.shown

@@ -1128,3 +1128,43 @@ def test_of_two_reads_on_a_line_the_first_is_told(tmp_path: Path) -> None:
         told = subprocess.run(command, cwd=tmp_path, env=seeded, capture_output=True, check=False).stdout
         columns |= {one["column"] for one in json.loads(told)["findings"] if one["code"] == "GL402"}
     assert {len("        width = ") + 1} == columns
+
+
+NAMED = """
+import torch
+
+STEP, RATE, SEEN = "step", "rate", "seen"
+
+class Scaler:
+    def __init__(self, state):
+        self.state = state
+
+    def step(self, p, x):
+        if SEEN not in self.state[p]:
+            self.state[p][SEEN] = torch.zeros_like(x)
+        self.state[p][STEP] += 1
+        return x * {factor}
+
+def main(state, p):
+    scaler = Scaler(state)
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        scaler.step(p, x)
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "told"),
+    [
+        ("self.state[p][STEP]", True),
+        ('self.state[p]["step"]', True),  # which is what the name may stand for
+        ("self.state[p][RATE]", False),
+    ],
+)
+def test_a_name_of_the_file_tells_one_item_of_state_from_another(tmp_path: Path, factor: str, told: bool) -> None:
+    """Under whichever key the object is kept that has them."""
+    analysis = analyse(tmp_path, NAMED.format(factor=factor))
+    lines = [line for _, line, code in analysis.shown if code == "GL402"]
+    assert lines == ([14] if told else [])

@@ -14,7 +14,7 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, names_in, walk
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members, union
 from graphlint.values.queries import tensors_in
 
@@ -25,6 +25,7 @@ _TRANSPARENT_DEPTH = 3  # a decorator may hand its wrapper to helpers; one that 
 METHOD_KINDS = frozenset(
     {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
 )
+_OF_ALL = frozenset({"device", "dtype"})  # what the tensors of all requests have alike
 CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 
 
@@ -141,7 +142,8 @@ class Decorators:
             kept = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
             inside = Frame(function, kept, frame.mode, frame.depth)
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
-            event = CachedCall(result, UNKNOWN if maxsize is None else maxsize)
+            is_settled = node is not None and _asks_for_few(node, frame.function) and _is_asked_for_few(function)
+            event = CachedCall(result, UNKNOWN if maxsize is None else maxsize, is_settled)
             if decorator is not None:
                 frame.sink.reach(kept, frame.site(node), frame.assumptions)
                 self.interpreter.observe(inside, decorator, event)
@@ -166,3 +168,45 @@ def assigns_members(code: ir.Code) -> bool:
             if isinstance(target, ir.Subscript) and names_in(statement.value) & parameters:
                 return True
     return False
+
+
+def _asks_for_few(call: ir.Call, function: Function) -> bool:
+    """Whether a call in a function gives the same for all requests."""
+    return bool(call.arguments) and all(_is_settled(one.value, function) for one in call.arguments)
+
+
+def _is_asked_for_few(cached: Function) -> bool:
+    """Whether all calls of a function that its file makes do."""
+    module, name = cached.module, cached.code.name
+    for one in module.index.all_functions():
+        if module.holds(one.segment, name) and one.code is not None and one.code is not cached.code:
+            owner = next((cls for cls in module.index.classes.values() if one in cls.functions()), None)
+            caller = Function(one.code, module, one.qualname, one.segment.first, owner)
+            if not all(_asks_for_few(call, caller) for call in calls_in(one.code) if last_name(call.func) == name):
+                return False
+    return True
+
+
+def _is_settled(node: ir.Expr, function: Function, depth: int = 3) -> bool:
+    """Whether a value is the same for all requests: of the object itself, or a size that is counted from the last."""
+    match node:
+        case ir.Literal():
+            return True
+        case ir.Attribute(value=holder, attr=name):
+            is_own = isinstance(holder, ir.Name) and holder.id == function.receiver
+            return name in _OF_ALL or (is_own and name != "shape")
+        case ir.Subscript(value=ir.Attribute(attr="shape"), index=ir.Unary(operator="-") | ir.Attribute()):
+            return True
+        case ir.Subscript(value=ir.Attribute(attr="shape"), index=ir.Literal(value=int() as index)):
+            return index < 0
+        case ir.Binary(left=left, right=right):
+            return _is_settled(left, function, depth) and _is_settled(right, function, depth)
+        case ir.Name(id=name) if depth:
+            given = [one for one in assignments_in(function.code) if _gives(one, name)]
+            values = [one.value for one in given if one.value is not None]
+            return bool(values) and all(_is_settled(value, function, depth - 1) for value in values)
+    return False
+
+
+def _gives(node: ir.Assign, name: str) -> bool:
+    return any(isinstance(target, ir.Name) and target.id == name for target in node.targets)

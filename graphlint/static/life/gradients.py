@@ -42,6 +42,8 @@ class Gradients(Listener):
     found: dict[Capture, _Found] = field(default_factory=dict)
     cleared: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a graph sets to zero in place
     lost: dict[Capture, Place] = field(default_factory=dict)
+    unknown: dict[Thing, dict[Capture, Place]] = field(default_factory=dict)
+    """Where something of which nobody knows whose gradients it has drops them, behind captures that compute some."""
     computed: dict[Capture, set[Thing]] = field(default_factory=dict)  # whose gradients a region computes
     exchanged: dict[Capture, Place] = field(default_factory=dict)  # parameters
     models: set[Thing] = field(default_factory=set)  # what was called, of that which nobody knows
@@ -62,6 +64,8 @@ class Gradients(Listener):
                 self._backward(owners, place)
             case "zero_grad":
                 is_known = type(owner) is not Thing or owner in self.models
+                if not is_known and isinstance(owner, Thing):
+                    self._maybe_lost(owner, given.get(0, "set_to_none") is not False, place)
                 self._zeroed(owners if is_known else set(), given.get(0, "set_to_none") is not False, place)
             case "to" if self.ledger.capture is None:
                 self._exchanged(owners, place)
@@ -96,6 +100,13 @@ class Gradients(Listener):
             for capture in self.ledger.latest.values():
                 if self.computed.get(capture, set()) & owners:
                     self.lost[capture] = place
+
+    def _maybe_lost(self, owner: Thing, to_none: bool, place: Place) -> None:
+        """Note what an optimizer may drop that no region steps."""
+        lost = self.unknown.setdefault(owner, {})
+        if to_none and self.ledger.capture is None:
+            computing = (one for one in self.ledger.latest.values() if self.computed.get(one))
+            lost |= {one: place for one in computing if all(owner not in method.source for method in one.callees)}
 
     def answered(self, call: Call) -> None:
         if call.last.endswith("zero_") and _zeroes_gradients(call.place.node, call.place):
@@ -144,6 +155,8 @@ class Gradients(Listener):
             found.is_replayed, found.left = True, set(found.owners)
         if capture in self.lost:
             self.tell(GradientDropped(), self.lost.pop(capture), capture)
+        elif len(self.unknown) == 1 and (where := next(iter(self.unknown.values())).pop(capture, None)) is not None:
+            self.tell(GradientDropped(is_known=False), where, capture)  # the only optimizer that there is
         if capture in self.exchanged:
             self.tell(InputReplaced("", capture.region.line, True), self.exchanged.pop(capture), capture)
 

@@ -13,6 +13,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import (
     MAX_REACH,
     Capture,
+    Container,
     Instance,
     Made,
     Object,
@@ -20,6 +21,7 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
     held_by,
+    is_made_up,
     is_tensor,
     things_in,
 )
@@ -36,7 +38,9 @@ class Holders(Listener):
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         is_next = isinstance(place.node, ir.For)  # a loop comes to the next one, in whose place the last one stood
-        if not is_next and (value is None or isinstance(value, (Instance, Made))):
+        is_callable = type(value) is Thing and any(_calls(one, before) for one in self.ledger.latest.values())
+        is_other = value is None or isinstance(value, (Container, Instance, Made)) or is_callable
+        if is_other and not is_next and not is_made_up(before):
             self.deleted(owner, name, before, place)
 
     def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:
@@ -44,7 +48,7 @@ class Holders(Listener):
         for capture in self.ledger.latest.values() if len(behind) < MAX_REACH else ():
             for root in {one.root for one in behind}:
                 is_read = root in capture.reads and isinstance(root, Tensor)
-                if (is_read or root in capture.modules) and root.made_in is None:
+                if (is_read or _calls(capture, root)) and root.made_in is None:
                     self.released.setdefault(capture, {})[root] = owner, name, before, place
 
     def replayed(self, capture: Capture, place: Place) -> None:
@@ -55,14 +59,17 @@ class Holders(Listener):
             return
         for root, (owner, name, before, where) in released.items():
             again = held_by(owner, name)
-            if root in held or root in self.ledger.escaped or root.made is None or is_tensor(again):
+            if root in held:
+                continue
+            if _calls(capture, root):
+                if again is not None and isinstance(owner, Thing):
+                    is_known = isinstance(root, (Instance, Made)) and isinstance(again, (Instance, Made))
+                    self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
+                continue
+            if root in self.ledger.escaped or root.made is None or is_tensor(again):
                 continue
             attribute = next((one for holder, one in capture.paths if holder is before), "")
-            if root in capture.modules and again is not None:
-                self.tell(InputReplaced(name, capture.region.line, is_known=True), where, capture)
-            elif root in capture.modules:
-                continue
-            elif attribute and is_tensor(now := held_by(again, attribute)):
+            if attribute and is_tensor(now := held_by(again, attribute)):
                 is_known = isinstance(now, Tensor)
                 self.tell(InputReplaced(f"{name}.{attribute}", capture.region.line, is_known), where, capture)
             else:
@@ -78,3 +85,8 @@ class Holders(Listener):
                     return None
                 held.update(behind)
         return held
+
+
+def _calls(capture: Capture, value: Object) -> bool:
+    """Whether a region calls something that has memory of its own: a module, or what nobody knows."""
+    return isinstance(value, Thing) and (value in capture.modules or value in capture.callees)

@@ -9,8 +9,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from graphlint.rule import InputFreed, InputReplaced, PartialFill, StaleReplay
+from graphlint.rule import InputFreed, InputReplaced, PartialFill
 from graphlint.static.life.examples import leaves_rest
+from graphlint.static.life.growth import directly_in
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
     Capture,
@@ -22,10 +23,11 @@ from graphlint.static.life.objects import (
     Tensor,
     Thing,
     held_by,
+    is_made_up,
     is_tensor,
     things_in,
 )
-from graphlint.static.life.record import Loop, Write
+from graphlint.static.life.record import Write
 from graphlint.static.life.tensors import End, end_of, is_start
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
@@ -40,6 +42,7 @@ class Inputs(Listener):
 
     tell: Tell
     unfilled: frozenset[str]  # what makes tensors that hold nothing yet
+    is_between: bool = False  # whether to tell of methods that may be called at any time: before the capture, too
     replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
     moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
@@ -88,10 +91,6 @@ class Inputs(Listener):
         for root, writes in since.items():
             if root.source and any(write.is_sure for write in writes):  # made after data that was at hand
                 self._tell_hollow(root, capture, is_given=True)
-        if since and not capture.may_be_replayed:
-            if capture.replays and not any(since.values()):
-                self._unused(capture, place)
-            self._captured_call(capture, place, since)
 
     def _is_unfilled(self, root: Thing) -> bool:
         return isinstance(root, Tensor) and root.factory in self.unfilled
@@ -123,6 +122,8 @@ class Inputs(Listener):
         """Tell of attributes that the region read a tensor through and that hold another one now."""
         for owner, name, before, where in self.replaced.pop(capture, ()):
             now = held_by(owner, name)
+            if self.is_between and is_made_up(before):
+                continue  # which nobody but such a method may set
             if now is not before and is_tensor(now) and now.root is not before.root:
                 if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
                     continue  # it is filled under another name
@@ -137,9 +138,12 @@ class Inputs(Listener):
     def _ends_there(self, capture: Capture, root: Thing, written: End) -> bool:
         """Whether a graph reads as far as a write goes, as its bound or a graph for each length says."""
         reads = [end_of(view, place) for view, place in capture.views.items() if view.root is root]
-        held = [one for frame in self.ledger.frames for one in things_in(frame.receiver) if isinstance(one, Container)]
+        globals_ = (value for frame in self.ledger.frames[:1] if frame.caller for value in frame.caller.env.values())
+        holders = (*(frame.receiver for frame in self.ledger.frames), *globals_)
+        held = [one for holder in holders for one in things_in(holder) if isinstance(one, Container)]
         is_keyed = any(one.kind == "dict" and capture.graph in one.values() for one in held)
-        asked, key = self.ledger.guessed.get(capture.graph, (None, None))
+        picked = (keys for one, keys in self.ledger.guessed.items() if capture.graph in directly_in(one))
+        asked, key = next(picked, (None, None))
         if asked is not None and written.value is asked:
             return bool(reads) and all(one is not None and one.value is key for one in reads)
         return bool(reads) and all(one is not None and one.is_same(written, is_keyed) for one in reads)
@@ -183,49 +187,6 @@ class Inputs(Listener):
                 is_output = root.made_in is capture or (root in capture.writes and root not in capture.reads)
                 if is_output and capture.replays:
                     self.uncut.add(capture)
-
-    # Never filled
-
-    def _unused(self, capture: Capture, place: Place) -> None:
-        """Tell of a replay without new data, where the function was given some and does nothing with it."""
-        loop = next(
-            (loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None
-        )
-        name = _data_of(loop) if loop is not None else None
-        if name is not None and not any(isinstance(part, ir.Name) and part.id == name for part in walk(place.node)):
-            self.tell(StaleReplay((name,)), place, capture)
-        code = place.function.code
-        if not any(one.function.code is code for one in self.ledger.frames[-1:]) or code.name == "<module>":
-            return
-        if capture.owner is self.ledger.frames[-1]:
-            return  # it was captured with what this call was given
-        names = tuple(p.name for p in code.parameters if _is_data(p) and p.name not in code.loads)
-        if names:
-            self.tell(StaleReplay(names), place, capture)
-
-    def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
-        """Tell of inputs that are of the call which captured, where a later call of that function writes nowhere."""
-        owner = capture.owner
-        if not isinstance(owner, Frame):
-            return
-        again = (frame for frame in self.ledger.frames if frame.function.code is owner.function.code)
-        later = next((frame for frame in again if frame is not owner and frame.receiver is owner.receiver), None)
-        if later is None:
-            return
-        held = set(things_in(owner.receiver))
-        for root, writes in since.items():
-            read = capture.reads.get(root)
-            where = place_in(owner, read) if read is not None else None
-            names = (_of_call(root, owner) if where is read else ()) or _made_anew(root, owner, later)
-            is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
-            if writes or not names or where is None or not is_data or (root in held and not _is_copied(root)):
-                continue
-            self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
-        for view, where in capture.views.items():
-            moving = next((base for base in _bases(view) if _moves(base, owner)), None)
-            names = tuple(name for name, value in owner.before.items() if value is moving)
-            if moving is not None and names and where.function.code is owner.function.code:
-                self.tell(StaleReplay(names, False), where, capture)
 
     # Alive
 
@@ -280,31 +241,6 @@ def _is_held(thing: Thing, frame: Frame) -> bool:
     return any(one is thing.root for one in held)
 
 
-def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
-    """The parameters, or the local names, of the call that captured which hold a tensor or what it is a copy of."""
-    sources = {root, *root.source} if _is_copied(root) else {root}
-    parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
-    names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
-    mine = (
-        isinstance(root, Tensor)
-        and root.made is not None
-        and root.made.function.code is owner.function.code
-        and root.made.way == owner.way
-    )
-    return tuple(name for name in names if (root.source if mine else name in parameters))
-
-
-def _made_anew(root: Thing, owner: Frame, later: Frame) -> tuple[str, ...]:
-    """The local names of a tensor that a later call has made anew, wherever it calls for that."""
-    names = (name for name, value in owner.before.items() if value is root and root.argument is None)
-    again = ((name, later.env.get(name)) for name in names)
-    return tuple(
-        name
-        for name, now in again
-        if isinstance(now, Thing) and is_tensor(now) and now.made == root.made and now is not root
-    )
-
-
 def place_in(owner: Frame, where: Place) -> Place | None:
     """The place in the function that captures from which something was read: what it calls may have done that."""
     if where.function.code is owner.function.code:
@@ -314,24 +250,7 @@ def place_in(owner: Frame, where: Place) -> Place | None:
     return next(map(owner.place, calls), None)
 
 
-def _bases(thing: Thing) -> Iterator[Thing]:
-    """A tensor, and what it is a view of, one behind the other."""
-    yield thing
-    while isinstance(thing, Tensor) and thing.base is not None:
-        thing = thing.base
-        yield thing
-
-
-def _moves(view: Thing, owner: Frame) -> bool:
-    """Whether a view was made by the call that captured, at a place that an attribute says."""
-    made = view.made
-    if not isinstance(view, Tensor) or view.index is None or made is None:
-        return False
-    mine = made.function.code is owner.function.code and made.way == owner.way
-    return mine and any(isinstance(part, ir.Attribute) for part in walk(view.index))
-
-
-def _is_copied(root: Thing) -> bool:
+def is_copied(root: Thing) -> bool:
     return isinstance(root, Tensor) and root.factory.rpartition(".")[2] == "clone"
 
 
@@ -384,17 +303,3 @@ def _is_inner(write: Write) -> bool:
 def _leaves_undefined(write: Write) -> bool:
     """Whether a write fills a tensor with what is no number."""
     return any(isinstance(value, float) and not math.isfinite(value) for value in write.values)
-
-
-def _data_of(loop: Loop) -> str | None:
-    """The name of what a loop goes through, if that is data and not a count."""
-    node = loop.place.node
-    if not isinstance(node, ir.For) or not isinstance(node.target, ir.Name) or not is_tensor(loop.value):
-        return None
-    called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
-    counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
-    return None if counts or node.target.id.startswith("_") else node.target.id
-
-
-def _is_data(parameter: ir.Parameter) -> bool:
-    return parameter.kind == "positional" and parameter.default is None and parameter.name not in ("self", "cls")

@@ -298,6 +298,11 @@ def held_by(owner: object, name: str) -> Object:
     return (owner.attributes if isinstance(owner, Thing) else getattr(owner, "env", {})).get(name)
 
 
+def is_made_up(value: Object) -> bool:
+    """Whether something stands for what nobody was seen to set: an attribute that was read all the same."""
+    return type(value) is Thing and value.made is None and value.argument is None
+
+
 def is_tensor(value: Object) -> bool:
     """Whether something may be a tensor."""
     return isinstance(value, Tensor) or (type(value) is Thing and value.presumed is None)

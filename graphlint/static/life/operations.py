@@ -93,6 +93,9 @@ class Operations(Expressions):
             return self.concrete(guard[0 if self.ledger.capture is None else 1])
         if name == "contextlib.nullcontext":
             return Made(place, cls=name)
+        if name in self.interpreter.lexicon.life["weak"]:
+            self.ledger.escaped.difference_update(things_in(given.get(0)))  # which nothing else is meant to keep
+            return Made(place, cls=name, state={"target": given.get(0)})
         if name in ("copy.copy", "copy.deepcopy"):
             return duplicate(given.get(0))
         if name == "functools.wraps":  # a decorator that changes nothing that matters here
@@ -276,6 +279,8 @@ class Operations(Expressions):
 
     def call_made(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A call of an object: a module computes, a bound super class is asked for its method."""
+        if "target" in callee.state:
+            return callee.state["target"]
         if "wrapped" in callee.state:
             return self._call_wrapped(callee, given, node, frame)
         if self.interpreter.lexicon.is_module(callee.cls):
@@ -359,7 +364,8 @@ class Operations(Expressions):
                     self.set_attribute(owner, key, given.get(1, "tensor", "param", "module"), place)
                 return None
             case "moves" | "evaluates" | "trains":
-                if methods == "moves" and (name == "cpu" or any(self.is_dtype(value) for value in given.all())):
+                is_other = any(self.is_dtype(value) or value == "cpu" for value in given.all())  # memory, for certain
+                if methods == "moves" and (name == "cpu" or is_other):
                     self.ledger.trained(owner, "to", given, place)
                 return owner
             case "parameters" | "named_parameters" | "states":

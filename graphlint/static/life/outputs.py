@@ -91,7 +91,7 @@ class Outputs(Listener):
 
     def _written_by(self, thing: Object) -> Capture | None:
         """The capture that a tensor is an output of, also where the region writes it to a buffer that was there."""
-        if self.ledger.capture is not None or not isinstance(thing, Tensor):
+        if self.ledger.capture is not None or not is_tensor(thing):
             return None
         root = thing.root
         buffers = (one for one in self.ledger.latest.values() if root in one.writes and root not in one.reads)
@@ -151,9 +151,9 @@ class Outputs(Listener):
     def loaded(self, name: str, frame: Frame) -> None:
         known = self.names.get((frame, name))
         if known is not None and frame.env.get(name) is known[1]:
-            capture, _, where, moment = known
+            capture, value, where, moment = known
             if capture.replays and capture.replays[-1] > moment:
-                self.tell(OutputKept("returned", True), where, capture)
+                self.tell(OutputKept("returned", True, isinstance(value.root, Tensor)), where, capture)
 
     def _returned_at(self, value: Object) -> Place | None:
         return next((place for _, thing, place in reversed(self.handed) if thing is value), None)
@@ -170,7 +170,8 @@ class Outputs(Listener):
             _, container, value, place, loops = kept
             is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and self._is_alive(container))
             if is_repeated and any(held is value for held in tensors_in(container)):
-                self.tell(OutputKept("collected", True), self._returned_at(value) or place, capture)
+                is_known = isinstance(value.root, Tensor)
+                self.tell(OutputKept("collected", True, is_known), self._returned_at(value) or place, capture)
             self.collections.remove(kept)
 
     def _is_alive(self, container: Container) -> bool:

@@ -2,8 +2,9 @@
 
 A class is constructed and its methods are called in the order in which users need them: what captures, if its
 constructor does not, then each method that replays, twice. One that captures and is private is called as well by what
-leads to it, which asks its conditions. A function that captures is called with unknown arguments, and what it returns
-is called twice if it is a function.
+leads to it, which asks its conditions. A function that captures is called with unknown arguments, and again if its
+graph stays in a global; what it returns is called twice if it is a function. At last, public methods that nothing else
+calls are called between two replays.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, 
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, switches_of
+from graphlint.static.life.methods import CALLED, calls_of, changes_of, entrance_of, leads_to, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -46,7 +47,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
 _PAIR = HoldsPair("capture", "replay")
-MAX_METHODS = 8  # of a class that replay
+MAX_METHODS = 8  # of a class that replay, or that change it
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
@@ -75,6 +76,9 @@ class Programs:
     prepares: re.Pattern[str] = field(init=False)
     hooks: Hooks = field(init=False)
     helpers: set[str] = field(default_factory=set)  # names of what opens regions
+    called: dict[ClassDefinition, str] = field(default_factory=dict)  # a method that replays, of what captures
+    replaying: set[str] = field(default_factory=set)  # names of methods that replay, of what opens regions
+    ran: dict[ClassDefinition, bool] = field(default_factory=dict)  # whether a run came to a replay, of those it did
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
@@ -102,6 +106,9 @@ class Programs:
         called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
         if not called and owner.name not in self.helpers:
             called = [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
+        if called:
+            self.called.setdefault(owner, called[0])
+            self.replaying.update(replaying if owner.name in self.helpers else ())
         players = (None, *self.hooks.players(owner))
         for name in called or [""]:
             run = partial(self.of_class, owner=owner, name=name)
@@ -136,6 +143,18 @@ class Programs:
     def _mentions(self, owner: ClassDefinition, names: set[str]) -> bool:
         return any(_names(one, names) for definitions in owner.methods.values() for one in definitions)
 
+    def changes(self) -> Iterator[Program]:
+        """What replays, and in between a method that nothing else comes to: of those that `around` has come to."""
+        lexicon = self.interpreter.lexicon
+        moving = {name for name, kind in lexicon.methods.items() if kind == "moves"} | lexicon.life["training"]
+        for owner, name in self.called.items():
+            if not self.ran.get(owner, True):
+                continue
+            known = ("__init__", name, *(one for one in owner.methods if self._captures(owner, one)))
+            changes = [one for one in changes_of(owner, known, moving) if not self.prepares.match(one)]
+            for change in changes[:MAX_METHODS]:
+                yield Program((owner, change), partial(self.of_class, owner=owner, name=name, change=change))
+
     def pairs(self) -> Iterator[Program]:
         """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
         for path in self.files:
@@ -162,7 +181,7 @@ class Programs:
             return
         place = Place(method.function, method.function.code)
         region = Region(names[0], place.path, place.line)
-        capture = Capture(Thing(), region, place, machine.ledger.now)
+        capture = Capture(Thing(), region, place, machine.ledger.now, manager=made)
         for thing in things_in(made):
             held = thing.keyed.values() if isinstance(thing, Container) else thing.attributes.items()
             for name, value in held:
@@ -175,8 +194,11 @@ class Programs:
             self._call(machine, made, names[1], frame)
             machine.ledger.replay(capture.graph, place)
 
-    def of_class(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
-        """Construct an object, capture, and call a method that replays twice; what has to be enabled is."""
+    def of_class(self, machine: Machine, owner: ClassDefinition, name: str, change: str = "") -> None:
+        """Construct an object, capture, and call a method that replays twice; what has to be enabled is.
+
+        With a `change` that is called in between, once more.
+        """
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is None:
@@ -190,14 +212,17 @@ class Programs:
                 self._call(machine, made, other, frame)
         if name:
             again(machine, lambda: self._call(machine, made, name, frame), made)
+        self.ran[owner] = self.ran.get(owner, False) or any(one.replays for one in machine.ledger.captures)
+        if change and machine.ledger.captures:
+            self._call(machine, made, change, frame)
+            self._call(machine, made, name, frame)
 
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
-        """Construct an object, and call a method as often as it takes until there is a graph."""
+        """Construct an object, and call a method as often as it takes until there is a graph, and twice with that."""
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
-        for _ in range(MAX_CALLS):
-            if made is not None and not machine.ledger.captures:
-                self._call(machine, made, name, frame)
+        if made is not None:
+            again(machine, lambda: self._call(machine, made, name, frame), made)
 
     def _captures(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region, itself or by what does."""
@@ -208,11 +233,12 @@ class Programs:
 
     def _replays(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method replays a graph, itself or by another method of its class."""
-        return any(
-            isinstance(call.func, ir.Attribute) and call.func.attr in self.replays and not call.arguments
-            for one in leads_to(owner, name)
-            for call in calls_of(owner, one)
-        )
+        calls = [call for one in leads_to(owner, name) for call in calls_of(owner, one)]
+        methods = [(one.func, one.arguments) for one in calls if isinstance(one.func, ir.Attribute)]
+        if any(func.attr in self.replays and not given for func, given in methods):
+            return True
+        held = (func for func, _ in methods if isinstance(func.value, ir.Attribute))  # methods of what it holds
+        return owner.name not in self.helpers and any(func.attr in self.replaying for func in held)
 
     def _call(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
         method = machine.of_class(made.cls, name, made, frame)
@@ -280,6 +306,10 @@ def of_function(machine: Machine, definition: Definition) -> None:
     frame = outer_frame(machine, definition.module, definition.line)
     function = Function(code, definition.module, definition.qualname, definition.segment.first)
     result = call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)
+    kept = {one for value in frame.env.values() for one in things_in(value)}
+    if any(one in kept for one in machine.ledger.latest):  # the graph stays for the next call
+        for _ in range(2):
+            call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)
     if isinstance(result, Closure):
         again(machine, lambda: call_freely(machine, result, machine.unknown_arguments(result.function), frame))
 

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from graphlint.finding import Confidence, Hop, Region
-from graphlint.rule import Event, OutsideDependency
+from graphlint.rule import Event, InputReplaced, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
@@ -36,6 +36,7 @@ from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.holders import Holders
 from graphlint.static.life.inputs import Inputs
+from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Place
@@ -45,10 +46,12 @@ from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
+from graphlint.static.life.shared import Shared
 from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import Threads
+from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.witness import Testimony, Witness
 
@@ -90,7 +93,8 @@ class Rehearsal:
         for path, line in places:
             lines[path].add(line)
         programs = Programs(self.interpreter, list(files))
-        return self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
+        self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
+        return self._rehearsed(programs.changes(), self._listen_between)
 
     def run_declared(self) -> list[Told]:
         """Rehearse what is declared; what is around it, nobody knows."""
@@ -171,18 +175,28 @@ class Rehearsal:
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
+    def _listen_between(self, ledger: Ledger) -> None:
+        silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
+        ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
+        ledger.listen(Holders(self._tell_replaced))
+        ledger.listen(silence)
+        ledger.listen(Gradients(self._tell_replaced, self.interpreter.lexicon.is_trained, silence))
+
     def _listen(self, ledger: Ledger) -> None:
         life = self.interpreter.lexicon.life
         replays = life["replays"]
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
-            Inputs(self._tell, life["unfilled"]),
+            inputs := Inputs(self._tell, life["unfilled"]),
+            Unrefreshed(self._tell, inputs),
             Holders(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
+            Late(self._tell),
             Outputs(self._tell, replays),
+            Shared(self._tell),
             Borrowed(self._tell, self.interpreter.project),
             silence,
             Gradients(self._tell, self.interpreter.lexicon.is_trained, silence),
@@ -214,6 +228,11 @@ class Rehearsal:
     def _tell_at_times(self, event: Event, place: Place, capture: Capture) -> None:
         """Tell of waits that a region may come to, under conditions that nobody has asked."""
         if isinstance(event, OutsideDependency):
+            self._tell(event, place, capture, Confidence.MEDIUM)
+
+    def _tell_replaced(self, event: Event, place: Place, capture: Capture) -> None:
+        """Tell of what a method exchanges that somebody may call between two replays."""
+        if isinstance(event, InputReplaced):
             self._tell(event, place, capture, Confidence.MEDIUM)
 
     def _tell(self, event: Event, place: Place, capture: Capture, most: Confidence = Confidence.HIGH) -> None:

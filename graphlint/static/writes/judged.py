@@ -19,6 +19,7 @@ from graphlint.static.writes.keys import incomplete_keys
 from graphlint.static.writes.passing import PassingGraphs
 from graphlint.static.writes.reaching import Reaching
 from graphlint.static.writes.schedules import Schedules
+from graphlint.static.writes.sizes import too_small
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
@@ -62,6 +63,7 @@ class Judged:
         yield from Kept(self.traces, self.writers).events()
         yield from Steps(self.traces, self.reaching.everywhere, Schedules(self.evaluator)).events()
         yield from incomplete_keys(self.traces)
+        yield from too_small(self.traces)
         for read, uses in self._reads().values():
             late = self._missed(read) if self._counts(read) else ()
             uses = [use for use in uses if not (read.is_tensor and use.kind in _BY_VALUE)]

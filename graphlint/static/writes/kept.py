@@ -13,6 +13,7 @@ from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax.trees import tree_of
 from graphlint.static.writes.changes import loads_in
+from graphlint.static.writes.passes import lives_for_a_pass
 from graphlint.static.writes.stores import Store, Written, stores_to
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers, stands_in
@@ -25,6 +26,7 @@ class Kept:
         self.traces = traces
         self.writers = writers
         self._known: dict[State, bool] = {}
+        self._local: dict[ClassDefinition, bool] = {}
 
     def events(self) -> Iterator[tuple[Place, Event]]:
         """Every tensor that is kept, and whether only the region itself reads it."""
@@ -37,11 +39,20 @@ class Kept:
         """Whether the region sets an attribute each time that it runs, for what it calls next and for nobody else."""
         if not isinstance(state.owner, ClassDefinition):
             return False
+        if self._is_local(state.owner):
+            return True
         if any(_puts_back(one, place) for one in self.writers.of(state)):
             return True
         if state not in self._known:
             self._known[state] = self._stays(state, self.writers.family(state.owner))
         return self._known[state]
+
+    def _is_local(self, cls: ClassDefinition) -> bool:
+        """Whether objects of a class are made anew in each pass, so that no later one reads what they keep."""
+        if cls not in self._local:
+            replays = self.writers.evaluator.lexicon.life["replays"]
+            self._local[cls] = lives_for_a_pass(cls, self.writers.project, replays)
+        return self._local[cls]
 
     def _stays(self, state: State, family: tuple[ClassDefinition, ...]) -> bool:
         """Whether only regions read an attribute, behind what sets it, or nobody; other files are searched last."""

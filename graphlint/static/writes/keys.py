@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from graphlint.rule import Event, IncompleteKey
+from graphlint.static.domain.program import Function
 from graphlint.static.domain.sources import Place, Taken
+from graphlint.static.index.module import Definition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import walk
 from graphlint.static.syntax.trees import tree_of
 from graphlint.static.writes.traces import Traces
 
 _GRAPH = "graph"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_RECEIVERS = ("self", "cls")
 _STEPS = 3  # names of which a key is made, and those of these
 
 
@@ -23,13 +27,16 @@ class Key:
     """A key of a table of graphs: the names that it is made of, and where; `is_asked` where a table that is filled
     there, or called after graphs, is asked for it.
 
-    `inner` are the first and last line of the function inside of the segment that it stands in, if it does.
+    `inner` are the first and last line of the function inside of the segment that it stands in, if it does. Where a
+    `helper` makes it, that is `given` the names of each argument, by position or keyword.
     """
 
     names: frozenset[str]
     pos: ir.Pos
     is_asked: bool
     inner: tuple[int, int] | None = None
+    helper: str = ""
+    given: tuple[tuple[int | str, frozenset[str]], ...] = ()
 
     def serves(self, line: int) -> bool:
         """Whether it stands in the same function as a line, or in one around it."""
@@ -65,8 +72,21 @@ def keys_in(source: str) -> tuple[Key, ...]:
             names |= {part for name in names & made.keys() for part in _names(made[name])}
         first, last = shown.lineno - 1, (shown.end_lineno or shown.lineno) - 1
         pos = (first, shown.col_offset, last, shown.end_col_offset or 0)
-        found.append(Key(frozenset(names), pos, is_asked, _innermost(tree, index.lineno)))
+        helper, given = _call(shown)
+        found.append(Key(frozenset(names), pos, is_asked, _innermost(tree, index.lineno), helper, given))
     return tuple(dict.fromkeys(found))
+
+
+def _call(node: ast.expr) -> tuple[str, tuple[tuple[int | str, frozenset[str]], ...]]:
+    """The last name of what is called, and the names in each argument; nothing where a star hides some."""
+    if not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
+        return "", ()
+    given: dict[int | str, frozenset[str]] = {n: _variables(one) for n, one in enumerate(node.args)}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            return "", ()
+        given[keyword.arg] = _variables(keyword.value)
+    return next(_last(node.func), ""), tuple(given.items())
 
 
 def _innermost(tree: ast.AST, line: int) -> tuple[int, int] | None:
@@ -126,8 +146,15 @@ def _names(node: ast.AST) -> Iterator[str]:
                 yield name
 
 
+def _variables(node: ast.AST) -> frozenset[str]:
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
 def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
-    """Parameters of a function that captures, which decide what the region does, and are in no key of its graphs."""
+    """Parameters of a function that captures, which decide what the region does, and are in no key of its graphs.
+
+    Where that function has no keys of its own, those of its file that call it have.
+    """
     for source, uses in traces.uses.items():
         for taken in traces.origins(source):
             opener = traces.openers.get(taken.context) if isinstance(taken, Taken) else None
@@ -136,17 +163,79 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
                 continue
             kind, use = next(iter(uses.items()))
+            event = IncompleteKey(taken.name, kind, f"{use.place.function.module.path.name}:{use.place.line}")
             line = opener.line - opener.function.first_line + 1
-            asked = [key for key in _keys_of(opener) if key.is_asked and key.names and key.serves(line)]
-            if asked and not any(taken.name in key.names for key in _keys_of(opener)):
-                used = f"{use.place.function.module.path.name}:{use.place.line}"
-                yield replace(opener, node=asked[0].node), IncompleteKey(taken.name, kind, used)
+            keys = [key for one in _definitions(opener) for key in _keys_of(one)]
+            asked = [key for key in keys if key.is_asked and key.names and key.serves(line)]
+            if asked and not any(taken.name in key.names for key in keys):
+                yield asked[0].place(opener, {taken.name}), event
+            for definition, names in _callers(opener, taken.name) if not asked else ():
+                outer = [key for key in _keys_of(definition) if key.is_asked and key.names]
+                if outer and not any(names & key.names for key in outer):
+                    yield outer[0].place(opener, names), event
 
 
-def _keys_of(opener: Place) -> tuple[Key, ...]:
-    """The keys of the function that opens a region."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A key of a function: of what a helper is given that `makes` it there, the names that it uses."""
+
+    key: Key
+    names: frozenset[str]
+    definition: Definition
+    makes: tuple[Definition, ir.Node] | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        return self.key.is_asked
+
+    def serves(self, line: int) -> bool:
+        return self.key.serves(line)
+
+    def place(self, like: Place, missing: Set[str]) -> Place:
+        """Where it is made, of the same region as another place: in the helper, if that is given what is missing."""
+        is_given = self.makes is not None and missing & self.key.names
+        one, node = self.makes if self.makes is not None and is_given else (self.definition, self.key.node)
+        assert one.code is not None
+        return replace(like, function=Function(one.code, one.module, one.qualname, one.segment.first), node=node)
+
+
+def _definitions(opener: Place) -> Iterator[Definition]:
+    """The function that opens a region."""
+    module = opener.function.module
+    yield from (one for one in module.index.all_functions() if one.segment.first == opener.function.first_line)
+
+
+def _keys_of(definition: Definition) -> Iterator[_Found]:
+    """The keys of a function."""
+    module = definition.module
+    for key in keys_in(module.source_of(definition.segment)) if definition.code is not None else ():
+        helpers = [one for one in module.index.all_functions() if one.name == key.helper] if key.helper else []
+        code = helpers[0].code if len(helpers) == 1 else None
+        returned = [one.value for one in walk(code.body) if isinstance(one, ir.Return)] if code is not None else []
+        if code is None or not returned or returned[-1] is None:
+            yield _Found(key, key.names, definition)
+            continue
+        parameters = [one.name for one in code.parameters if one.name not in _RECEIVERS]
+        used = (names for at, names in key.given if at in code.loads or _at(parameters, at) in code.loads)
+        yield _Found(key, frozenset().union(*used), definition, (helpers[0], returned[-1]))
+
+
+def _callers(opener: Place, parameter: str) -> Iterator[tuple[Definition, frozenset[str]]]:
+    """The functions of a file that call one, and the parameters of theirs that they give it for one of its own."""
     function = opener.function
+    parameters = [one.name for one in function.code.parameters if one.name not in _RECEIVERS]
     for definition in function.module.index.all_functions():
-        if definition.segment.first == function.first_line:
-            return keys_in(function.module.source_of(definition.segment))
-    return ()
+        if definition.code is None or not function.module.holds(definition.segment, function.code.name):
+            continue
+        own = {one.name for one in definition.code.parameters if one.kind in ("positional", "keyword")} - {*_RECEIVERS}
+        tree = tree_of(function.module.source_of(definition.segment))
+        for call in ast.walk(tree) if tree is not None else ():
+            name, given = _call(call) if isinstance(call, ast.Call) else ("", ())
+            for at, names in given if name == function.code.name else ():
+                if parameter == at or parameter == _at(parameters, at):
+                    yield from [(definition, names & own)] if names & own else []
+
+
+def _at(parameters: list[str], at: int | str) -> str:
+    """The parameter that stands at a position."""
+    return parameters[at] if isinstance(at, int) and at < len(parameters) else ""

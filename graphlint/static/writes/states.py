@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphlint.static.domain.contexts import Frame, Source
 from graphlint.static.domain.evaluator import Evaluator
@@ -10,7 +11,8 @@ from graphlint.static.domain.program import Instance, ModuleValue
 from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
-from graphlint.values import NONE, Const, Host, Mapping, Sequence, Tensor, Unknown, Value, members
+from graphlint.static.writes.stores import Named, is_of_file
+from graphlint.values import NONE, UNKNOWN, Const, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
 from graphlint.values.queries import device_tensor, is_number, tensors_in
 
@@ -51,6 +53,26 @@ def read_of(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
     is_flag = value == Host("bool") or (isinstance(value, Const) and isinstance(value.value, bool))
     is_foreign = is_handed(node, frame) or (isinstance(node, ir.Attribute) and not isinstance(node.value, ir.Name))
     return Read(state, Place.of(frame, node), is_number(value) and not is_flag, is_tensor, is_foreign=is_foreign)
+
+
+def key_of(index: ir.Expr, frame: Frame) -> object:
+    """The key of an item: what is spelt out, or the name of a constant of the file; None if nobody knows."""
+    match index:
+        case ir.Literal(value=str() | int() as value):
+            return value
+        case ir.Name(id=name) if name not in frame.env and is_of_file(name, frame.function.module):
+            return Named(name)
+    return None
+
+
+def items_of(sources: Sources, key: object, node: ir.Expr, frame: Frame) -> Sources:
+    """What an item of state, or the question whether there is one, is read from."""
+    found = set[Source]()
+    for one in sources:
+        if key is not None and isinstance(one, Read) and one.state.key is None:
+            one = read_of(replace(one.state, key=key), node, UNKNOWN, frame)
+        found.add(one)
+    return frozenset(found)
 
 
 def is_handed(node: ir.Expr, frame: Frame) -> bool:

@@ -17,6 +17,23 @@ MUTATORS = frozenset({
     "setdefault", "update",
 })  # fmt: skip
 UNKNOWN_KEY = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A key that is the value of a name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """The key of an item of an item, which has a key itself."""
+
+    outer: object
+    key: object
+
+
 _FLAGS = (ast.BitAnd, ast.BitOr)  # a flag that is joined with another one counts nothing
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -204,13 +221,30 @@ def _target(target: ast.expr, form: str, value: ast.expr | None, node: ast.AST, 
         case ast.Name() | ast.Attribute():
             yield replace(around, target=target, form=form, value=value, line=getattr(node, "lineno", 0))
         case ast.Subscript(value=(ast.Name() | ast.Attribute()) as holder, slice=index):
-            key = index.value if isinstance(index, ast.Constant) else UNKNOWN_KEY
             form = "item" if form == "assign" else form
-            yield replace(around, target=holder, form=form, value=value, line=getattr(node, "lineno", 0), key=key)
-        case ast.Subscript(value=ast.Subscript(value=(ast.Name() | ast.Attribute()) as holder)):
             yield replace(
-                around, target=holder, form="item", value=value, line=getattr(node, "lineno", 0), key=UNKNOWN_KEY
+                around, target=holder, form=form, value=value, line=getattr(node, "lineno", 0), key=_key(index)
             )
+        case ast.Subscript(
+            value=ast.Subscript(value=(ast.Name() | ast.Attribute()) as holder, slice=outer), slice=index
+        ):
+            line, key = getattr(node, "lineno", 0), Inner(_key(outer), _key(index))
+            yield replace(around, target=holder, form="item", value=value, line=line, key=key)
+
+
+def _key(index: ast.expr) -> object:
+    """The key of an item: a constant, spelt out or by its name."""
+    match index:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return Named(name)
+    return UNKNOWN_KEY
+
+
+def is_of_file(name: str, module: Module) -> bool:
+    """Whether a file defines or imports a name for all of its functions."""
+    return name in module.index.assignments or name in module.index.imports
 
 
 def _moved(store: Store, by: int) -> Store:

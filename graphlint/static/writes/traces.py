@@ -25,6 +25,8 @@ from graphlint.static.writes.states import (
     is_looked_at_again,
     is_plain,
     is_written_number,
+    items_of,
+    key_of,
     read_of,
     states,
 )
@@ -40,7 +42,6 @@ from graphlint.values import (
 )
 from graphlint.values.queries import device_tensor, fresh_tensor
 
-_ITEM_KEYS = (str, int)
 _OUTSIDE, _CAPTURING = Mode.OUTSIDE.value, Mode.CAPTURE.value
 
 
@@ -134,6 +135,8 @@ class Traces:
                 return self.of(operand, frame)
             case ir.Compare(left=left, comparisons=[("is" | "is not", ir.Literal(value=None))]):
                 return NOTHING.union(*([one] for one in self.of(left, frame) if not is_count(one)))
+            case ir.Compare(left=left, comparisons=[("in" | "not in", right)]):
+                return self.of(left, frame) | items_of(self.of(right, frame), key_of(left, frame), right, frame)
             case ir.Compare(left=left, comparisons=comparisons):
                 sides = [self.of(side, frame) for side in (left, *(right for _, right in comparisons))]
                 return NOTHING if is_looked_at_again(sides) else NOTHING.union(*sides)
@@ -192,15 +195,8 @@ class Traces:
 
     def _of_item(self, node: ir.Subscript, holder: ir.Expr, index: ir.Expr, frame: Frame) -> Sources:
         """An item of state is a piece of it, by its key; which one is read may be decided by other state."""
-        found: set[Source] = set(self.of(index, frame))
-        key = index.value if isinstance(index, ir.Literal) and isinstance(index.value, _ITEM_KEYS) else None
-        for source in self.of(holder, frame):
-            if key is not None and isinstance(source, Read) and source.state.key is None:
-                state = State(source.state.owner, source.state.name, key)
-                found.add(read_of(state, node, UNKNOWN, frame))
-            else:
-                found.add(source)
-        frame.sources[node] = frozenset(found)
+        item = items_of(self.of(holder, frame), key_of(index, frame), node, frame)
+        frame.sources[node] = self.of(index, frame) | item
         return frame.sources[node]
 
     # What values are handed on to

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Scope, State
 from graphlint.static.index.module import ClassDefinition, Module
-from graphlint.static.writes.stores import UNKNOWN_KEY, Written, stores_to
+from graphlint.static.writes.stores import UNKNOWN_KEY, Inner, Named, Written, is_of_file, stores_to
 
 
 class Writers:
@@ -25,7 +25,7 @@ class Writers:
         key = (state.owner, state.name)
         if key not in self._known:
             self._known[key] = tuple(self._find(state))
-        return [one for one in self._known[key] if _may_be(one.store.key, state.key)]
+        return [one for one in self._known[key] if _may_be(_key_of(one), state.key)]
 
     def _find(self, state: State) -> Iterator[Written]:
         match state.owner:
@@ -80,9 +80,23 @@ class Writers:
                 yield from (one for one in stores_to(user, name, True) if _is_of_module(one, module))
 
 
+def _key_of(written: Written) -> object:
+    """The key of what is written; of an item of any item, that is the key which tells it from others."""
+    key = written.store.key
+    if isinstance(key, Inner):
+        return _known(key.key, written.module) if _known(key.outer, written.module) is UNKNOWN_KEY else UNKNOWN_KEY
+    return _known(key, written.module)
+
+
+def _known(key: object, module: Module) -> object:
+    """A key; a name is one that it has everywhere if the file defines or imports it."""
+    return UNKNOWN_KEY if isinstance(key, Named) and not is_of_file(key.name, module) else key
+
+
 def _may_be(written: object, read: object) -> bool:
-    """Whether items of these keys can be one."""
-    return UNKNOWN_KEY in (written, read) or None in (written, read) or written == read
+    """Whether items of these keys can be one; what a name stands for may be what another key spells out."""
+    is_open = UNKNOWN_KEY in (written, read) or None in (written, read)
+    return is_open or written == read or isinstance(written, Named) is not isinstance(read, Named)
 
 
 def stands_in(module: Module, line: int, family: Iterable[ClassDefinition]) -> bool:

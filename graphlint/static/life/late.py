@@ -1,0 +1,61 @@
+"""What is filled for replays alone, in an object that was prepared for a capture: a field that held nothing then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphlint.rule import InputReplaced
+from graphlint.static.index.module import Definition, Module
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import Capture, Instance, Object, Place, Tensor, Thing, things_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_in, walk
+
+
+@dataclass
+class Late(Listener):
+    """Follows one run; of captures that methods prepare for, whose objects belong to those."""
+
+    tell: Tell
+    prepared: dict[Capture, set[Thing]] = field(default_factory=dict)  # objects that a capture finds made for it
+    filled: dict[tuple[object, str], Place] = field(default_factory=dict)
+
+    def began(self, capture: Capture) -> None:
+        if isinstance(capture.manager, Instance):
+            held = (one for one in things_in(capture.manager) if one is not capture.manager)
+            self.prepared[capture] = {one for one in held if isinstance(one, Instance) and not one.is_module}
+
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        is_prepared = any(owner in objects for objects in self.prepared.values())
+        if before is None and is_prepared and any(isinstance(one, Tensor) for one in things_in(value)):
+            self.filled[owner, name] = place
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        """Tell of what no graph can have read, and what the region asks for."""
+        for (owner, name), where in self.filled.items():
+            is_late = owner in self.prepared.get(capture, ())
+            if is_late and any(_reads(one, name) for one in _others(where.function.module, place, where)):
+                self.tell(InputReplaced(name, capture.region.line, is_known=False, is_late=True), where, capture)
+        self.filled.clear()
+
+
+def _others(module: Module, *places: Place) -> list[Definition]:
+    """The functions of a file in which none of these places stands."""
+    codes = [one.function.code for one in places]
+    return [one for one in module.index.all_functions() if one.code is not None and one.code not in codes]
+
+
+def _reads(definition: Definition, name: str) -> bool:
+    """Whether a function asks something for an attribute of this name."""
+    code = definition.code
+    if code is None or not definition.module.holds(definition.segment, name):
+        return False
+    written = {id(part) for node in assignments_in(code) for target in node.targets for part in _parts(target)}
+    return any(
+        isinstance(part, ir.Attribute) and part.attr == name and id(part) not in written for part in walk(code.body)
+    )
+
+
+def _parts(target: ir.Expr) -> list[ir.Expr]:
+    """What is assigned to: a target, or the targets in it."""
+    return [part for one in target.elements for part in _parts(one)] if isinstance(target, ir.Display) else [target]

@@ -1,0 +1,169 @@
+"""Whether what a graph reads is filled for each call: data that a call is given and that goes nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphlint.rule import StaleReplay
+from graphlint.static.life.inputs import Inputs, is_copied, place_in
+from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.objects import Capture, Frame, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.record import Loop, Write
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+
+_NUMBERS = frozenset({"bool", "float", "int"})
+
+
+@dataclass
+class Unrefreshed(Listener):
+    """Follows one run."""
+
+    tell: Tell
+    inputs: Inputs
+    used: set[tuple[Frame, str]] = field(default_factory=set)  # names of functions, since a capture
+
+    def loaded(self, name: str, frame: Frame) -> None:
+        self.used.add((frame, name))
+
+    def replayed(self, capture: Capture, place: Place) -> None:
+        last = capture.replays[-1] if capture.replays else capture.ended or 0
+        since = {root: self.ledger.since(root, last) for root in self.inputs.inputs(capture)}
+        if since and not capture.may_be_replayed:
+            if capture.replays and not any(since.values()):
+                self._unused(capture, place)
+            self._captured_call(capture, place, since)
+            self._passed_over(capture, place, since)
+
+    def _unused(self, capture: Capture, place: Place) -> None:
+        """Tell of a replay without new data, where the function was given some and does nothing with it."""
+        loop = next(
+            (loop for loop in reversed(self.ledger.loops) if loop.place.function.code is place.function.code), None
+        )
+        name = _data_of(loop) if loop is not None else None
+        if name is not None and not any(isinstance(part, ir.Name) and part.id == name for part in walk(place.node)):
+            self.tell(StaleReplay((name,)), place, capture)
+        code = place.function.code
+        if not any(one.function.code is code for one in self.ledger.frames[-1:]) or code.name == "<module>":
+            return
+        if capture.owner is self.ledger.frames[-1]:
+            return  # it was captured with what this call was given
+        names = tuple(p.name for p in code.parameters if _is_unused(p, code))
+        if names:
+            self.tell(StaleReplay(names), place, capture)
+
+    def _passed_over(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
+        """Tell of what a call is given for an input, by its name, and does nothing with, where others are filled."""
+        code, owner = place.function.code, capture.owner
+        frame = self.ledger.frames[-1] if self.ledger.frames else owner
+        if not any(since.values()) or not isinstance(frame, Frame) or frame is owner or frame.function.code is not code:
+            return
+        stale = {name for (_, name), value in capture.paths.items() if not since.get(value.root, True)}
+        taken = _taken(capture, owner) if isinstance(owner, Frame) else set()
+        names = tuple(p.name for p in code.parameters if p.name in stale | taken and _is_unused(p, code))
+        if names:
+            self.tell(StaleReplay(names), place, capture)
+
+    def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
+        """Tell of inputs that are of the call which captured, where a later call of that function writes nowhere."""
+        owner = capture.owner
+        if not isinstance(owner, Frame):
+            return
+        again = (frame for frame in self.ledger.frames if frame.function.code is owner.function.code)
+        later = next((frame for frame in again if frame is not owner and frame.receiver is owner.receiver), None)
+        if later is None:
+            return
+        numbers = {p.name for p in owner.function.code.parameters if _is_number(p) and (later, p.name) not in self.used}
+        held = set(things_in(owner.receiver))
+        for root, writes in since.items():
+            read = capture.reads.get(root)
+            where = place_in(owner, read) if read is not None else None
+            names = (_of_call(root, owner) if where is read else ()) or _made_anew(root, owner, later)
+            is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
+            if writes or not names or where is None or not is_data or (root in held and not is_copied(root)):
+                continue
+            numbers -= {*names}
+            self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
+        if frozen := tuple(sorted(numbers & _taken(capture, owner))):
+            self.tell(StaleReplay(frozen, False, False), capture.place, capture)
+        for view, where in capture.views.items():
+            moving = next((base for base in _bases(view) if _moves(base, owner)), None)
+            names = tuple(name for name, value in owner.before.items() if value is moving)
+            if moving is not None and names and where.function.code is owner.function.code:
+                self.tell(StaleReplay(names, False), where, capture)
+
+
+def _taken(capture: Capture, owner: Frame) -> set[str]:
+    """The parameters of the function that captures which the body of its region speaks of."""
+    code = owner.function.code
+    opened = (one for one in walk(code.body) if isinstance(one, ir.With))
+    body = [part for one in opened if one.items[-1][0] is capture.place.node for part in walk(one.body)]
+    return {one.id for one in body if isinstance(one, ir.Name)} & {p.name for p in code.parameters}
+
+
+def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
+    """The parameters, or the local names, of the call that captured which hold a tensor or what it is a copy of."""
+    sources = {root, *root.source} if is_copied(root) else {root}
+    parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
+    names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
+    mine = (
+        isinstance(root, Tensor)
+        and root.made is not None
+        and root.made.function.code is owner.function.code
+        and root.made.way == owner.way
+    )
+    return tuple(name for name in names if (root.source if mine else name in parameters))
+
+
+def _made_anew(root: Thing, owner: Frame, later: Frame) -> tuple[str, ...]:
+    """The local names of a tensor that a later call has made anew, wherever it calls for that."""
+    names = (name for name, value in owner.before.items() if value is root and root.argument is None)
+    again = ((name, later.env.get(name)) for name in names)
+    return tuple(
+        name
+        for name, now in again
+        if isinstance(now, Thing) and is_tensor(now) and now.made == root.made and now is not root
+    )
+
+
+def _bases(thing: Thing) -> Iterator[Thing]:
+    """A tensor, and what it is a view of, one behind the other."""
+    yield thing
+    while isinstance(thing, Tensor) and thing.base is not None:
+        thing = thing.base
+        yield thing
+
+
+def _moves(view: Thing, owner: Frame) -> bool:
+    """Whether a view was made by the call that captured, at a place that an attribute says."""
+    made = view.made
+    if not isinstance(view, Tensor) or view.index is None or made is None:
+        return False
+    mine = made.function.code is owner.function.code and made.way == owner.way
+    return mine and any(isinstance(part, ir.Attribute) for part in walk(view.index))
+
+
+def _data_of(loop: Loop) -> str | None:
+    """The name of what a loop goes through, if that is data and not a count."""
+    node = loop.place.node
+    if not isinstance(node, ir.For) or not isinstance(node.target, ir.Name) or not is_tensor(loop.value):
+        return None
+    called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
+    counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
+    return None if counts or node.target.id.startswith("_") else node.target.id
+
+
+def _is_number(parameter: ir.Parameter) -> bool:
+    """Whether an annotation, or the default, says that a parameter is a number or a flag."""
+    annotation, default = parameter.annotation, parameter.default
+    is_default = isinstance(default, ir.Literal) and isinstance(default.value, (bool, int, float))
+    return is_default or (isinstance(annotation, ir.Name) and annotation.id in _NUMBERS)
+
+
+def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:
+    return _is_data(parameter) and parameter.name not in code.loads
+
+
+def _is_data(parameter: ir.Parameter) -> bool:
+    return parameter.kind == "positional" and parameter.default is None and parameter.name not in ("self", "cls")

@@ -1,0 +1,166 @@
+"""A file that captures in, the functions out that pick the largest size of a graph for what fits in none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from graphlint.rule import Event, PartialFill
+from graphlint.static.domain.program import Function
+from graphlint.static.domain.sources import Place
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.trees import tree_of
+from graphlint.static.writes.stores import MUTATORS
+from graphlint.static.writes.traces import Traces
+
+_PICKING = ("max(", "[-1]")  # one of them says which is the largest
+_FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
+
+
+def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
+    """Where a file that opens regions picks a size."""
+    for module, opener in {one.function.module: one for one in traces.openers.values()}.items():
+        functions = [(one, module.source_of(one.segment)) for one in module.index.all_functions()]
+        picked = {name for _, source in functions if "next" in source for name in unanswered_in(source)}
+        for definition, source in functions:
+            found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks_in(source)]
+            steps = steps_in(source) if picked and "range" in source else ()
+            found += [(pos, PartialFill(end, False, False, is_gap=True)) for name, pos, end in steps if name in picked]
+            if found and definition.code is not None:
+                function = Function(definition.code, module, definition.qualname, definition.segment.first)
+                for pos, event in found:
+                    yield replace(opener, function=function, node=ir.Node(((pos,), 0))), event
+
+
+@remembered
+def picks_in(source: str) -> tuple[tuple[ir.Pos, str], ...]:
+    """Where a function gives the largest of some sizes to what none is large enough for, and what it asks for."""
+    tree = tree_of(source) if any(word in source for word in _PICKING) else None
+    if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return ()
+    found: list[tuple[ast.AST, str]] = []
+    for block in (getattr(node, name, ()) for node in ast.walk(tree) for name in ("body", "orelse")):
+        found += _of_loops(block) if isinstance(block, list) else ()
+    found += [one for node in ast.walk(tree) if isinstance(node, ast.Call) for one in _of_call(node)]
+    return tuple((_pos(node), asked) for node, asked in found if not _is_refused(tree, asked))
+
+
+@remembered
+def unanswered_in(source: str) -> tuple[str, ...]:
+    """The names of sizes out of which a function takes the first that is large enough, with no answer if none is."""
+    tree = tree_of(source)
+    names = []
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp(generators=[one])]):
+                if any(_asked(test, one.target) is not None for test in one.ifs):
+                    names += _last(one.iter)
+    return tuple(names)
+
+
+@remembered
+def steps_in(source: str) -> tuple[tuple[str, ir.Pos, str], ...]:
+    """What is given a list of sizes, some of them by steps of more than one up to an end; where, and that end."""
+    tree = tree_of(source)
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                ends = [end for part in ast.walk(value) for end in _end_of(part)]
+                others = {ast.unparse(part) for part in ast.walk(value) if isinstance(part, (ast.Name, ast.Attribute))}
+                is_once = len(ends) == 1 and ast.unparse(value).count(ends[0]) == 1 and ends[0] in others
+                if is_once and not _is_added(tree, ends[0]):
+                    found += [(name, _pos(value), ends[0]) for name in _last(target)]
+    return tuple(found)
+
+
+def _is_added(tree: ast.AST | None, end: str) -> bool:
+    """Whether a function adds a size to a list."""
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=given) if name in MUTATORS:
+                if any(end in ast.unparse(one) for one in given):
+                    return True
+    return False
+
+
+def _end_of(node: ast.AST) -> Iterator[str]:
+    """The last number of `range(16, end + 1, 16)`, as it is spelt."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id="range"),
+            args=[_, ast.BinOp(left=end, op=ast.Add(), right=ast.Constant(value=1)), ast.Constant(value=int() as step)],
+        ) if step > 1 and isinstance(end, (ast.Name, ast.Attribute)):
+            yield ast.unparse(end)
+
+
+def _last(node: ast.expr) -> list[str]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return [name]
+    return []
+
+
+def _of_call(call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
+    """`next((s for s in sizes if s >= n), sizes[-1])`, and `min(..., default=max(sizes))`."""
+    match call:
+        case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp() as sizes, default]):
+            yield from _of_default(call, sizes, default)
+        case ast.Call(
+            func=ast.Name(id="min"), args=[ast.GeneratorExp() as sizes], keywords=[ast.keyword(value=default)]
+        ):
+            yield from _of_default(call, sizes, default)
+
+
+def _of_default(call: ast.Call, sizes: ast.GeneratorExp, default: ast.expr) -> Iterator[tuple[ast.AST, str]]:
+    (one, *_) = sizes.generators
+    tests = [_asked(test, one.target) for test in one.ifs]
+    if len(tests) == 1 and tests[0] is not None and _is_largest(default, one.iter):
+        yield call, tests[0]
+
+
+def _of_loops(block: list[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
+    """`for s in sizes: if s >= n: return s`, and behind it `return sizes[-1]`."""
+    for loop, behind in pairwise(block):
+        match loop, behind:
+            case ast.For(target=target, iter=sizes, body=[ast.If(test=test, body=[ast.Return()])]), ast.Return(
+                value=value
+            ):
+                asked = _asked(test, target)
+                if asked is not None and value is not None and _is_largest(value, sizes):
+                    yield behind, asked
+
+
+def _asked(test: ast.expr, size: ast.expr) -> str | None:
+    """What a size is compared with, as it is spelt."""
+    match test:
+        case ast.Compare(left=left, ops=[sign], comparators=[right]) if isinstance(sign, _FITS):
+            sides = {ast.unparse(left), ast.unparse(right)} - {ast.unparse(size)}
+            return sides.pop() if len(sides) == 1 else None
+    return None
+
+
+def _is_largest(value: ast.expr, sizes: ast.expr) -> bool:
+    """Whether a value is the largest of some sizes, or the last of them."""
+    match value:
+        case ast.Call(func=ast.Name(id="max"), args=[one]):
+            return ast.dump(one) == ast.dump(sizes)
+        case ast.Subscript(value=one, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+            return ast.dump(one) == ast.dump(sizes)
+    return False
+
+
+def _is_refused(tree: ast.AST, asked: str) -> bool:
+    """Whether the function has another way for what is too large: a condition on it, besides those in loops."""
+    loops = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.GeneratorExp))]
+    inner = {id(part) for loop in loops for part in ast.walk(loop)}
+    compared = (node for node in ast.walk(tree) if isinstance(node, ast.Compare) and id(node) not in inner)
+    return any(asked in (ast.unparse(side) for side in (one.left, *one.comparators)) for one in compared)
+
+
+def _pos(node: ast.AST) -> ir.Pos:
+    first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
+    return (first - 1, getattr(node, "col_offset", 0), last - 1, getattr(node, "end_col_offset", 0))

@@ -1,0 +1,77 @@
+"""Keys of graphs that leave out what decides what the region does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+RUNNER = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(8, 8)
+
+    def forward(self, x, causal, window):
+        y = self.proj(x)[:, -window:]
+        return nn.functional.scaled_dot_product_attention(y, y, y, is_causal=causal)
+
+def key_of(x, causal, window):
+    {made}
+
+class Runner:
+    def __init__(self, window):
+        self.model = Model().cuda()
+        self.graphs = {{}}
+        self.window = window
+
+    def capture(self, x, causal, window):
+        static = x.clone()
+        self.model(static, causal, window); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.model(static, causal, window)
+        return graph, static, y
+
+    def __call__(self, x, causal, window):
+        key = {key}
+        if key not in self.graphs:
+            self.graphs[key] = self.capture(x, {given})
+        graph, static, y = self.graphs[key]
+        static.copy_(x)
+        graph.replay()
+        return y.clone()
+"""
+GIVEN = "causal, window"
+WHOLE = "return x.shape[0], causal, window"
+
+
+@pytest.mark.parametrize(
+    ("made", "key", "given"),
+    [
+        ("return x.shape[0], causal  # expect: GL402", "key_of(x, causal, window)", GIVEN),
+        ("return x.shape[0], causal  # expect: GL402", "key_of(x, causal=causal, window=window)", GIVEN),
+        (WHOLE, "x.shape[0], causal  # expect: GL402", GIVEN),
+        (WHOLE, "x.shape[0], causal  # expect: GL402", "window=window, causal=causal"),
+        (WHOLE, "key_of(x, causal, 8)  # expect: GL402", GIVEN),
+        (WHOLE, "key_of(x, causal, window)", GIVEN),
+        (WHOLE, "x.shape[0], causal, window", GIVEN),
+        ("return x.shape[0], causal", "key_of(x, causal, window)", "causal, self.window"),
+        ("return x.shape[0], causal", "key_of(x, causal, window)", "causal, 8"),
+        (WHOLE, "key_of(*(x, causal, window))", GIVEN),
+    ],
+    ids=[
+        *("a helper", "keywords", "no helper", "keywords of the capture", "something else is given"),
+        *("whole", "whole, no helper", "one for the object", "one for all", "nobody knows"),
+    ],
+)
+def test_the_key_of_whoever_calls_what_captures_names_what_it_gives(
+    tmp_path: Path, made: str, key: str, given: str
+) -> None:
+    """Calls that differ in what the key leaves out replay one graph."""
+    analysis = analyse(tmp_path, RUNNER.format(made=made, key=key, given=given))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]

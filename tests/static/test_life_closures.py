@@ -1,0 +1,92 @@
+"""Functions that capture and keep the graph: in a function that they return, or in the globals of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+MADE = """
+import torch
+
+def graphed(fn, example):
+    static = example.clone()
+    fn(static); torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = fn(static)
+
+    def call(x):
+        static.copy_(x)
+        graph.replay()
+        {returned}
+    return call
+
+def main(fn, batches):
+    call = graphed(fn, batches[0])
+    kept = []
+    for batch in batches:
+        {used}
+    return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "used"),
+    [
+        ("return y  # expect: GL510", "kept.append(call(batch))"),
+        ("return y", "kept.append(call(batch).clone())"),
+        ("return y.clone()", "kept.append(call(batch))"),
+        ("return y", "kept.append(call(batch).sum().item())"),
+        ("return y", "print(call(batch))"),
+    ],
+    ids=["kept", "copied by who keeps it", "copied", "read", "shown"],
+)
+def test_what_an_unknown_function_gives_in_a_region_is_an_output(tmp_path: Path, returned: str, used: str) -> None:
+    """The next replay writes over it, whatever it is."""
+    analysis = analyse(tmp_path, MADE.format(returned=returned, used=used))
+    assert analysis.expected == analysis.shown
+
+
+GLOBAL = """
+import torch
+
+model = torch.nn.Linear(8, 8).cuda()
+buffers = {{"x": torch.zeros(16, 8, device="cuda")}}
+graphs = {{}}
+
+def graph_for(n):
+    if n not in graphs:
+        x = buffers["x"][:n]
+        model(x); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = model(x)
+        graphs[n] = graph, y
+    return graphs[n]
+
+def infer(batch):
+    n = batch.shape[0]
+    if n > len(buffers["x"]):
+        {grown}
+    graph, y = graph_for(n)
+    buffers["x"][:n].copy_(batch)
+    graph.replay()
+    return y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    "grown",
+    [
+        'buffers["x"] = torch.zeros(n, 8, device="cuda")  # expect: GL508',
+        'buffers["x"] = torch.zeros(n, 8, device="cuda"); graphs.clear()',
+        "raise ValueError(n)",
+    ],
+    ids=["it grows", "graphs go with it", "refused"],
+)
+def test_a_graph_in_a_global_is_there_for_the_next_call(tmp_path: Path, grown: str) -> None:
+    """What one call exchanges, the graph of an earlier one reads."""
+    analysis = analyse(tmp_path, GLOBAL.format(grown=grown))
+    assert analysis.expected == analysis.shown

@@ -1,0 +1,94 @@
+"""What a call is given for an input of a graph by its name, and does nothing with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+RUNNER = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.model = model
+        self.ids = torch.zeros(8, dtype=torch.long, device="cuda")
+        self.buffers = {{"slots": torch.zeros(8, dtype=torch.long, device="cuda")}}
+
+    def capture(self, scale, note):
+        note(scale)
+        self.model(self.ids, self.buffers["slots"], scale); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.ids, self.buffers["slots"], scale)
+
+    def run(self, {given}):
+        self.ids.copy_(ids)
+        {filled}
+        self.graph.replay(){mark}
+        return self.y.clone()
+"""
+TOLD = "  # expect: GL512"
+
+
+@pytest.mark.parametrize(
+    ("given", "filled", "mark"),
+    [
+        ("ids, slots", "pass", TOLD),
+        ("ids, scale", 'self.buffers["slots"].zero_()', TOLD),
+        ("ids, slots", 'self.buffers["slots"].copy_(slots)', ""),
+        ("ids, slots", "fill(self.buffers, slots)", ""),
+        ("ids, scale", "check(scale)", ""),
+        ("ids, note", "pass", ""),
+        ("ids, other", "pass", ""),
+        ("ids, slots=None", "pass", ""),
+    ],
+    ids=["an input", "a number", "filled", "filled elsewhere", "used", "no part of it", "another name", "left out"],
+)
+def test_what_a_call_is_given_for_an_input_goes_there(tmp_path: Path, given: str, filled: str, mark: str) -> None:
+    """A parameter that is called like an input, or as the one of the capture, says what it is for."""
+    analysis = analyse(tmp_path, RUNNER.format(given=given, filled=filled, mark=mark))
+    assert analysis.expected == analysis.shown
+
+
+CALLED = """
+import torch
+
+class Graphed:
+    def __init__(self, fn):
+        self.fn = fn
+        self.graph = None
+
+    def __call__(self, x, {given}):
+        if self.graph is None{asked}:
+            self.x = x.clone()
+            self.scale = scale
+            self.fn(self.x, scale); torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):{mark}
+                self.y = self.fn(self.x, {used})
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "used", "mark"),
+    [
+        ("scale: float", "", "scale", TOLD),
+        ("scale=1.0", "", "scale", TOLD),
+        ("scale", "", "scale", ""),
+        ("scale=None", "", "scale", ""),
+        ("scale: float", " or scale != self.scale", "scale", ""),
+        ("scale: float", "", "self.x", ""),
+    ],
+    ids=["annotated", "a default", "nobody knows", "left out", "captured anew for another one", "no part of it"],
+)
+def test_a_number_of_the_call_that_captured_is_that_of_each_replay(
+    tmp_path: Path, given: str, asked: str, used: str, mark: str
+) -> None:
+    """A later call with another one gets the graph of the first."""
+    analysis = analyse(tmp_path, CALLED.format(given=given, asked=asked, used=used, mark=mark))
+    assert analysis.expected == analysis.shown

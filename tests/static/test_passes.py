@@ -1,0 +1,93 @@
+"""Objects that are made anew in each pass, and what functions keep that are called with the same for all requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+CACHE = """
+import torch
+from torch import nn
+
+class BiasCache:
+    def __init__(self):
+        self._data = {{}}
+
+    def get(self, n):
+        if n not in self._data:
+            self._data[n] = torch.zeros(n, device="cuda"){mark}
+        return self._data[n]
+
+class Layer(nn.Module):
+    def forward(self, x, cache: BiasCache):
+        return x + cache.get(x.shape[0])
+
+class Encoder(nn.Module):
+    def __init__(self, depth, cache):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer() for _ in range(depth))
+        self.cache = cache
+
+    def forward(self, x, steps, graph):
+        {made}
+"""
+TOLD = "  # expect: GL501"
+LAYERS = "for layer in self.layers: x = layer(x, cache)"
+
+
+@pytest.mark.parametrize(
+    ("made", "mark"),
+    [
+        ("cache = BiasCache(); self.layers[0](x, cache)", ""),
+        (f"cache = BiasCache()\n        {LAYERS}\n        return x", ""),
+        ("cache = BiasCache()\n        for _ in range(steps): x = self.layers[0](x, cache)", TOLD),
+        ("cache = self.cache = BiasCache()", TOLD),
+        ("self.cache = BiasCache()", TOLD),
+        ("return BiasCache()", TOLD),
+        ("cache = BiasCache(); self.layers[0](x, cache); graph.replay()", TOLD),
+        ("return x", TOLD),
+    ],
+    ids=["a call", "layers", "steps", "kept", "an attribute", "given", "replayed", "nobody makes one"],
+)
+def test_what_a_cache_of_one_pass_keeps_is_not_there_in_the_next(tmp_path: Path, made: str, mark: str) -> None:
+    """Where the function that makes it hands it on, and no more."""
+    analysis = analyse(tmp_path, CACHE.format(made=made, mark=mark), regions=("main:Layer.forward",))
+    assert analysis.expected == analysis.shown
+
+
+TABLE = """
+import functools
+import torch
+
+@functools.lru_cache{size}{mark}
+def offsets(groups, size, device):
+    return torch.arange(groups, device="cuda") * size
+
+class Router:
+    def __init__(self, groups):
+        self.groups = groups
+
+    def forward(self, x):
+        size = x.shape[-1] // self.groups
+        return x + offsets({given}).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "is_told"),
+    [
+        ("", "self.groups, size, x.device", False),
+        ("", "self.groups, 4, device=x.device", False),
+        ("", "x.shape[0], 4, x.device", True),
+        ("", "len(x), size, x.device", True),
+        ("(maxsize=2)", "self.groups, size, x.device", True),
+        ("(maxsize=None)", "x.shape[0], 4, x.device", False),
+    ],
+)
+def test_a_cache_has_room_for_what_models_ask_of_it(tmp_path: Path, size: str, given: str, is_told: bool) -> None:
+    """Numbers of a model are few, and those of requests are not."""
+    mark = "  # expect: GL502" if is_told else ""
+    analysis = analyse(tmp_path, TABLE.format(size=size, given=given, mark=mark), regions=("main:Router.forward",))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL502"]

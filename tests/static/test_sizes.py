@@ -1,0 +1,100 @@
+"""Sizes of graphs: what a request gets that is larger than all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+RUNNER = """
+import torch
+
+class Runner:
+    def __init__(self, model, most):
+        self.model, self.most = model, most
+        self.sizes = {sizes}
+        {added}
+        self.x = torch.zeros(most, 8, device="cuda")
+        self.y = torch.zeros(most, 8, device="cuda")
+        self.graphs, pool = {{}}, None
+        for size in reversed(self.sizes):
+            self.y[:size] = model(self.x[:size]); torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=pool):
+                self.y[:size] = model(self.x[:size])
+            pool = pool or graph.pool()
+            self.graphs[size] = graph
+
+    def pick(self, n):
+        {picked}
+
+    def run(self, x):
+        n = x.shape[0]
+        size = self.pick(n)
+        if size is None:
+            return self.model(x)
+        self.x[:n].copy_(x)
+        self.x[n:].zero_()
+        self.graphs[size].replay()
+        return self.y[:n].clone()
+"""
+TOLD = "  # expect: GL511"
+FIXED = "(1, 2, 4, 8)"
+
+
+def picking(folder: Path, picked: str, sizes: str = FIXED, added: str = "pass") -> tuple[object, object]:
+    """What is expected and shown of the rule where a method picks a size like this."""
+    analysis = analyse(folder, RUNNER.format(picked=picked, sizes=sizes, added=added))
+    return analysis.expected, [one for one in analysis.shown if one[2] == "GL511"]
+
+
+LARGEST = {
+    "a default of min": f"return min((s for s in self.sizes if s >= n), default=max(self.sizes)){TOLD}",
+    "a default of next": f"return next((s for s in self.sizes if n <= s), self.sizes[-1]){TOLD}",
+    "behind a loop": f"""for s in self.sizes:
+            if s >= n:
+                return s
+        return self.sizes[-1]{TOLD}""",
+    "an error": "return next((s for s in self.sizes if s >= n), raise_for(n))",
+    "none": "return next((s for s in self.sizes if s >= n), None)",
+    "refused before": """if n > self.most:
+            return None
+        return next((s for s in self.sizes if s >= n), self.sizes[-1])""",
+    "the largest that is filled": "return max(s for s in self.sizes if s <= n)",
+    "behind a loop, none": """for s in self.sizes:
+            if s >= n:
+                return s
+        return None""",
+}
+
+
+@pytest.mark.parametrize("picked", LARGEST.values(), ids=LARGEST)
+def test_the_largest_graph_computes_no_more_than_it_has(tmp_path: Path, picked: str) -> None:
+    """What is behind its end is left as an earlier request had it."""
+    expected, shown = picking(tmp_path, picked)
+    assert expected == shown
+
+
+NEXT = "return next(s for s in self.sizes if s >= n)"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "added", "picked", "is_told"),
+    [
+        ("[1, 2, 4] + list(range(8, most + 1, 8))", "pass", NEXT, True),
+        ("list(range(8, self.most + 1, 8))", "pass", NEXT, True),
+        ("[1, 2, 4] + list(range(8, most + 1, 8)) + [most]", "pass", NEXT, False),
+        ("[1, 2, 4] + list(range(8, most + 1, 8))", "self.sizes.append(most)", NEXT, False),
+        ("list(range(1, most + 1, 1))", "pass", NEXT, False),
+        ("list(range(8, 64 + 1, 8))", "pass", NEXT, False),
+        ("list(range(8, most + 1, 8))", "pass", "return next((s for s in self.sizes if s >= n), None)", False),
+    ],
+    ids=["a step", "a step alone", "the end", "added", "each", "a number", "an answer for all others"],
+)
+def test_steps_may_end_before_the_largest_request(
+    tmp_path: Path, sizes: str, added: str, picked: str, is_told: bool
+) -> None:
+    """No graph is large enough for what is between the last step and the end."""
+    expected, shown = picking(tmp_path, picked, sizes + (TOLD if is_told else ""), added)
+    assert expected == shown
