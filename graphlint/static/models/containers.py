@@ -1,4 +1,7 @@
-"""Methods of lists, dicts, sets, strings and other host values; what they change is stored back where it came from."""
+"""Methods of lists, dicts, sets, strings and other host values; what they change is stored back where it came from.
+
+Long, because each kind of container has methods of its own.
+"""
 
 from __future__ import annotations
 
