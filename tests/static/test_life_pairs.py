@@ -185,3 +185,36 @@ def test_a_field_that_only_replays_fill_was_nothing_to_the_graph(
     """What computes with it was captured without."""
     analysis = analyse(tmp_path, LATE.format(captured=captured, replayed=replayed, asked=asked))
     assert analysis.expected == analysis.shown
+
+
+ROWS = """
+import torch
+
+class Metadata:
+    def __init__(self, rows):
+        self.rows = rows
+
+class Backend:
+    def __init__(self, device, most):
+        self.rows = []
+        self.device = device
+
+    def init_cuda_graph_state(self, most):
+        for size in range(most):
+            self.rows.append(torch.empty(size + 1, dtype=torch.int32, device=self.device))
+
+    def init_capture_metadata(self, size):
+        self.metadata = Metadata(rows={read})
+
+    def init_replay_metadata(self, size, rows):
+        self.rows[size - 1].copy_(rows)
+        self.metadata = Metadata(rows=self.rows[size - 1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "codes"), [("self.rows[size - 1]", []), ("self.rows[size - 1].clone()", ["GL512", "GL508"])]
+)
+def test_what_the_object_keeps_elsewhere_is_not_given_up(tmp_path: Path, read: str, codes: list[str]) -> None:
+    """The graph of a size reads the rows of that size, which the backend has in a list."""
+    assert [code for _, _, code in analyse(tmp_path, ROWS.format(read=read)).shown] == codes

@@ -54,7 +54,7 @@ class Holders(Listener):
     def replayed(self, capture: Capture, place: Place) -> None:
         """Tell of what nobody holds by now."""
         released = self.released.pop(capture, {})
-        held = self._held() if released else None
+        held = self._held(capture) if released else None
         if held is None:
             return
         for root, (owner, name, before, where) in released.items():
@@ -75,15 +75,15 @@ class Holders(Listener):
             else:
                 self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
 
-    def _held(self) -> Set[Thing] | None:
-        """The memory that the functions which run lead to; None if that is too much to look through."""
+    def _held(self, capture: Capture) -> Set[Thing] | None:
+        """The memory that the functions which run and who captured lead to; None if that is too much to look through."""
         held: set[Thing] = set()
-        for frame in self.ledger.frames:
-            for value in (*frame.bound(), *frame.given, frame.receiver):
-                behind = [one.root for one in things_in(value)]
-                if len(behind) >= MAX_REACH:
-                    return None
-                held.update(behind)
+        frames = [value for frame in self.ledger.frames for value in (*frame.bound(), *frame.given, frame.receiver)]
+        for value in (*frames, capture.manager):
+            behind = [one.root for one in things_in(value)]
+            if len(behind) >= MAX_REACH:
+                return None
+            held.update(behind)
         return held
 
 
