@@ -12,7 +12,7 @@ from graphlint.static.domain.defaults import by_default
 from graphlint.static.domain.program import Function
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, walk
+from graphlint.static.syntax.traversal import assignments_in, branches_in, walk
 
 _NEGATED = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -109,10 +109,8 @@ class Assumption:
 
     def _behind(self) -> ir.Block:
         """The branch behind the test."""
-        branches = (
-            part for part in walk(self.function.code.body) if isinstance(part, ir.If) and part.test is self.test
-        )
-        return next((one.body if self.outcome else one.orelse for one in branches), ())
+        branches = branches_in(self.function.code).get(self.test)
+        return () if branches is None else branches.body if self.outcome else branches.orelse
 
     def _lasts(self, kept: ir.Expr) -> bool:
         """Whether something outlives a call: an attribute, a global that is set anew, what a table has under a key."""

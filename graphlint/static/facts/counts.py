@@ -9,7 +9,7 @@ from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 
 
 def starts_as_number(target: ir.Expr, code: ir.Code) -> bool:
@@ -37,7 +37,7 @@ def _reads(source: str, word: str, kind: type[ir.Expr]) -> bool:
     `get("step", 0)`.
     """
     tree = tree_of(source)
-    for part in ast.walk(tree) if tree is not None else ():
+    for part in nodes_in(tree) if tree is not None else ():
         match part:
             case ast.Attribute(attr=name, ctx=ast.Load()) if kind is ir.Attribute and name == word:
                 return True

@@ -17,7 +17,7 @@ from graphlint.reading.questions import HoldsAny
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.index.project import Project
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 
 Promise: TypeAlias = "tuple[tuple[ast.expr, bool], ...]"  # tests that do not all come out like this
 
@@ -97,7 +97,7 @@ def _promises(node: ast.AST, around: Promise) -> Iterator[Promise]:
 
 def _names(promise: Promise) -> Iterator[str]:
     for test, _ in promise:
-        for part in ast.walk(test):
+        for part in nodes_in(test):
             if isinstance(part, ast.Attribute):
                 yield part.attr
 

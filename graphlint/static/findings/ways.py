@@ -19,7 +19,7 @@ from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, walk
+from graphlint.static.syntax.traversal import assignments_in, branches_in, walk
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
 
@@ -153,17 +153,11 @@ class Ways:
 
 def _called_behind(function: Function, test: ir.Expr, outcome: bool) -> Iterator[ir.Code]:
     """The methods of its object that a function calls where a test comes out like that."""
-    owner, branches = function.owner, _branches(function.code).get(test)
+    owner, branches = function.owner, branches_in(function.code).get(test)
     for call in walk(branches.body if outcome else branches.orelse) if branches is not None else ():
         match call:
             case ir.Call(func=ir.Attribute(value=ir.Name(id="self"), attr=name)) if owner is not None:
                 yield from (one.code for one in owner.methods.get(name, ()) if one.code is not None)
-
-
-@remembered
-def _branches(code: ir.Code) -> dict[ir.Expr, ir.If]:
-    """The branches in a function by their tests."""
-    return {part.test: part for part in walk(code.body) if isinstance(part, ir.If)}
 
 
 def _filled_by(codes: Iterable[ir.Code]) -> frozenset[str]:

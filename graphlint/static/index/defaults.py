@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from graphlint.static.index.module import Module
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.trees import UNPARSABLE, parse
+from graphlint.static.syntax.trees import UNPARSABLE, nodes_in, parse
 
 _LOOK_UPS = {"get": 0, "setdefault": 0, "pop": 0, "getattr": 1}  # where the name stands; the default follows it
 
@@ -38,7 +38,7 @@ def _defaults_in(text: str) -> Mapping[str, object]:
         return {}
     defaults: dict[str, object] = {}
     values: dict[str, set[object]] = {}
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         for name, default in _defaults(node):
             if isinstance(default, (bool, str)):
                 defaults[name] = default

@@ -19,7 +19,7 @@ from graphlint.static.index.looked import Fits, Looked, anywhere, line_starts, p
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import EndlessSource, UnparsableSource, lower_segment
 from graphlint.static.syntax.outline import outline
-from graphlint.static.syntax.trees import UNPARSABLE, Problem, parse, parsed, statements
+from graphlint.static.syntax.trees import UNPARSABLE, Problem, move, nodes_in, parse, parsed, statements
 
 Answer = TypeVar("Answer")
 
@@ -136,8 +136,8 @@ class Module:
         """The class statement of a segment inside a function, as the index has those at the top level."""
         with contextlib.suppress(*UNPARSABLE):
             (statement, *_), first = statements(self.source_of(segment))
-            ast.increment_lineno(statement, segment.first - first)
-            for node in ast.walk(statement):
+            move(statement, segment.first - first)
+            for node in nodes_in(statement):
                 if isinstance(node, ast.ClassDef):
                     return _Indexer(self, Index()).class_definition(node, prefix)
         return None
@@ -333,7 +333,7 @@ class _Indexer:
             if isinstance(target, (ast.Subscript, ast.Attribute)):
                 self.mutation(target, node)
                 continue
-            for name in (n.id for n in ast.walk(target) if isinstance(n, ast.Name)):
+            for name in (n.id for n in nodes_in(target) if isinstance(n, ast.Name)):
                 if not (isinstance(node, ast.AnnAssign) and node.value is None):
                     self.index.assignments.setdefault(name, []).append(segment)
                 if isinstance(node, ast.AnnAssign):

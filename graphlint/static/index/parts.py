@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from graphlint.static.index.looked import Fits, anywhere, places
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.trees import UNPARSABLE, statements
+from graphlint.static.syntax.trees import UNPARSABLE, nodes_in, statements
 
 _ASSIGNED = re.compile(
     r"[\s\\)\]]*(?:=(?!=)|[-+*/%@&|^]=|(?:\*\*|//|<<|>>)=|in\b|\#|:[ \t]*[^\s\#]"  # `x: int = 1`, not `if x:`
@@ -181,7 +181,7 @@ def writes_in(source: str) -> Writes:
     shared: set[str] = set()
     remade: set[str] = set()
     declared: set[ast.expr] = set()
-    for node in (node for statement in found for node in ast.walk(statement)):
+    for node in (node for statement in found for node in nodes_in(statement)):
         match node:
             case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
                 assigned.append(node)
@@ -205,7 +205,7 @@ def writes_in(source: str) -> Writes:
 
 
 def _has(node: ast.AST, attribute: str) -> bool:
-    return any(isinstance(part, ast.Attribute) and part.attr == attribute for part in ast.walk(node))
+    return any(isinstance(part, ast.Attribute) and part.attr == attribute for part in nodes_in(node))
 
 
 def spelling(node: ast.expr) -> str:

@@ -332,9 +332,9 @@ class Ledger:
         """A value is read through an attribute, a key or a local name."""
         for listener in self.hearing(Listener.looked):
             listener.looked(owner, name)
-        capture = self.capture
-        is_older = not isinstance(owner, Thing) or owner.made_in is not capture
-        if capture is not None and is_tensor(value) and value.root.made_in is not capture and is_older:
+        if (capture := self.capture) is None or not is_tensor(value) or value.root.made_in is capture:
+            return  # which is most of them
+        if not isinstance(owner, Thing) or owner.made_in is not capture:
             capture.paths.setdefault((owner, name), value)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:

@@ -308,30 +308,33 @@ def is_tensor(value: Object) -> bool:
     return isinstance(value, Tensor) or (type(value) is Thing and value.presumed is None)
 
 
+_LEADING = (Thing, Closure, MethodOf)
+
+
 def things_in(value: Object) -> Iterator[Thing]:
     """Everything with an identity that a value leads to, itself first; what lies behind modules is left out."""
     seen: set[int] = set()
     pending = [value]
     for one in pending:  # which grows meanwhile
+        if not isinstance(one, _LEADING) or id(one) in seen:
+            continue
         if len(seen) >= MAX_REACH:
             return
-        if not isinstance(one, (Thing, Closure, MethodOf)) or id(one) in seen:
-            continue
         seen.add(id(one))
-        if isinstance(one, Closure):
+        if isinstance(one, Thing):
+            yield one
+            if isinstance(one, Tensor):
+                pending.append(one.base)
+            elif isinstance(one, Container):
+                pending += one.values()
+            elif isinstance(one, Made):
+                pending += one.given.values()
+            pending += one.attributes.values()
+            pending += one.items.values()
+        elif isinstance(one, Closure):
             pending += [one.receiver, *(one.scope.bound() if one.scope is not None else ())]
-        elif isinstance(one, MethodOf):
+        else:
             pending.append(one.receiver)
-        if not isinstance(one, Thing):
-            continue
-        yield one
-        if isinstance(one, Tensor) and one.base is not None:
-            pending.append(one.base)
-        if isinstance(one, Container):
-            pending += one.values()
-        if isinstance(one, Made):
-            pending += one.given.values()
-        pending += [*one.attributes.values(), *one.items.values()]
 
 
 def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:

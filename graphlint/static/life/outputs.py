@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import GraphDropped, OutputKept, OutputRead, RepeatedState
@@ -69,17 +70,18 @@ class Outputs(Listener):
         if isinstance(place.node, ir.Call) or capture.graph not in self._held():
             self.gone.add(capture)
 
-    def _held(self) -> set[Thing]:
+    def _held(self) -> Iterator[Thing]:
         """What the names of the functions that run lead to, and the memory of it."""
-        values = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
-        return {held for value in values for one in things_in(value) for held in (one, one.root)}
+        named = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
+        values = {id(value): value for value in named}  # what is handed on has a name in each function
+        return (held for value in values.values() for one in things_in(value) for held in (one, one.root))
 
     def _lost(self, capture: Capture) -> None:
         """Tell of outputs of other graphs that this one reads, and that went with their graphs."""
         if _has_pool(capture):
             return
         of_gone = [root for root in capture.reads if root.made_in in self.gone and root not in self.ledger.escaped]
-        for root in set(of_gone) - self._held() if of_gone else ():
+        for root in set(of_gone).difference(self._held()) if of_gone else ():
             self.tell(GraphDropped(), capture.reads[root], capture)
 
     def _output_of(self, thing: Object) -> Capture | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from graphlint.static.syntax import ir
@@ -35,6 +36,12 @@ def assignments_in(code: ir.Code) -> tuple[ir.Assign, ...]:
     return tuple(part for part in walk(code.body) if isinstance(part, ir.Assign))
 
 
+@remembered
+def branches_in(code: ir.Code) -> Mapping[ir.Expr, ir.If]:
+    """The branches in a function by their tests."""
+    return {part.test: part for part in walk(code.body) if isinstance(part, ir.If)}
+
+
 def last_name(node: ir.Expr | None) -> str | None:
     """The name that an expression ends in: `append` of `self.parts.append`."""
     return node.attr if isinstance(node, ir.Attribute) else node.id if isinstance(node, ir.Name) else None
@@ -51,18 +58,21 @@ def walk(node: object) -> Iterator[object]:
     while pending:
         part = pending.pop()
         yield part
-        pending.extend(children(part))
+        pending += children(part)
 
 
-def children(node: object) -> Iterator[object]:
+def children(node: object) -> Iterable[object]:
     """What stands in a node, or in a tuple of them, the last one first."""
     if isinstance(node, tuple):
         return reversed(node)
     kind: Any = type(node)
-    return (getattr(node, name) for name in _parts(kind))
+    return _parts(kind)(node)
 
 
 @cache
-def _parts(kind: type) -> tuple[str, ...]:
-    """The names of what stands in a kind of node, the last one first; where it stands is no part of it."""
-    return tuple(f.name for f in reversed(fields(kind)) if f.name != "mark") if is_dataclass(kind) else ()
+def _parts(kind: type) -> Callable[[object], tuple[object, ...]]:
+    """Gives what stands in a node of a kind, the last one first; where it stands is no part of it."""
+    names = [f.name for f in reversed(fields(kind)) if f.name != "mark"] if is_dataclass(kind) else []
+    if len(names) > 1:
+        return attrgetter(*names)
+    return (lambda node: (getattr(node, names[0]),)) if names else (lambda _: ())

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphlint.static.syntax.trees import UNPARSABLE, statements
+from graphlint.static.syntax.trees import UNPARSABLE, nodes_in, statements
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Words:
         if not self.pattern.search(text):
             return False
         try:
-            nodes = [node for statement in statements(text)[0] for node in ast.walk(statement)]
+            nodes = [node for statement in statements(text)[0] for node in nodes_in(statement)]
         except UNPARSABLE:
             return True
         local = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

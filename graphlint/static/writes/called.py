@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 
 Loops: TypeAlias = "tuple[tuple[int, int], ...]"  # the first and last lines of loops, one inside the other
 Branches: TypeAlias = "tuple[tuple[int, bool], ...]"  # the lines of tests, and how they come out
@@ -89,7 +89,7 @@ def _owner_of(func: ast.expr) -> str:
 def _asks_for_presence(test: ast.expr) -> bool:
     """Whether a condition asks if something is there: `self.graph is None`, `key not in graphs`, `not self.ready`."""
     signs = (ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Not)
-    return any(isinstance(part, signs) for part in ast.walk(test))
+    return any(isinstance(part, signs) for part in nodes_in(test))
 
 
 @remembered
@@ -97,7 +97,7 @@ def branches_at(source: str, before: int, line: int) -> Branches:
     """The branches that a line of a segment stands in."""
     tree = tree_of(source)
     found: list[tuple[int, bool]] = []
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in nodes_in(tree) if tree is not None else ():
         if isinstance(node, ast.If):
             for way, block in ((True, node.body), (False, node.orelse)):
                 if block and block[0].lineno + before <= line <= (block[-1].end_lineno or 0) + before:
@@ -109,6 +109,6 @@ def branches_at(source: str, before: int, line: int) -> Branches:
 def imports_in(source: str) -> frozenset[str]:
     """The names that the imports in a segment bind."""
     tree = tree_of(source)
-    parts = list(ast.walk(tree)) if tree is not None else []
+    parts = nodes_in(tree) if tree is not None else []
     aliases = (one for part in parts if isinstance(part, (ast.Import, ast.ImportFrom)) for one in part.names)
     return frozenset(one.asname or one.name.partition(".")[0] for one in aliases)

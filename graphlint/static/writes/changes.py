@@ -14,7 +14,7 @@ from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk, words_in
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.states import CAPTURES
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.traces import Traces
@@ -147,7 +147,7 @@ def _goes_back(stores: Iterable[Store]) -> bool:
 def loads_in(source: str, name: str) -> tuple[tuple[int, bool, bool, bool], ...]:
     """The lines that read a name or attribute, whether it is one, of `self`, and compared with a number there."""
     tree = tree_of(source)
-    parts = list(ast.walk(tree)) if tree is not None else []
+    parts = nodes_in(tree) if tree is not None else []
     settling = {part.left for part in parts if isinstance(part, ast.Compare) and isinstance(part.ops[0], _ORDER)}
     found = []
     for node in parts:

@@ -10,7 +10,7 @@ from graphlint.rule import Event, OptimizerStep
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.bodies import Body
 from graphlint.static.writes.schedules import GROUPS, Schedules
 from graphlint.static.writes.stores import Store, stores_in
@@ -134,18 +134,18 @@ def _assigned_in(source: str) -> tuple[tuple[str, Store], ...]:
         return ()
     groups = {
         node.target.id
-        for node in ast.walk(tree)
+        for node in nodes_in(tree)
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _is_groups(node.iter)
     }
     groups |= {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes_in(tree)
         if isinstance(node, ast.Assign) and _is_group(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     keys = {}
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             holder, key = node.value, node.slice
             is_group = isinstance(holder, ast.Name) and holder.id in groups
@@ -167,7 +167,7 @@ def _calls_in(source: str) -> tuple[tuple[str, ast.Call], ...]:
     """The calls of a segment by their last names."""
     tree = tree_of(source)
     found = []
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in nodes_in(tree) if tree is not None else ():
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 found.append((name, node))

@@ -11,7 +11,7 @@ from graphlint.rule import Event
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.passes import lives_for_a_pass
 from graphlint.static.writes.stores import Store, Written, stores_to
@@ -103,7 +103,7 @@ def _is_of_another(read: tuple[Module, int, str], name: str) -> bool:
     found = set()
     for _, segment in segments_with(module, name, is_word):
         tree = tree_of(module.source_of(segment)) if segment.first <= line <= segment.last else None
-        for part in ast.walk(tree) if tree is not None else ():
+        for part in nodes_in(tree) if tree is not None else ():
             if isinstance(part, ast.Attribute) and part.attr == name and part.end_lineno == line - segment.first + 1:
                 found.add(ast.dump(part.value))
     return found <= given

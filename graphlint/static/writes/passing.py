@@ -16,7 +16,7 @@ from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.called import calls_in
 from graphlint.static.writes.reaching import reached
 from graphlint.static.writes.stores import Written
@@ -92,7 +92,7 @@ def _passing_graph(module: Module, region: Region) -> PassingGraph | None:
 def _graph_at(tree: ast.AST, line: int) -> str | None:
     """The variable of the graph that is captured on a line, if the function has made it."""
     asked: list[ast.expr] = []
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.With(items=items) if any(item.context_expr.lineno == line for item in items):
                 calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
@@ -100,7 +100,7 @@ def _graph_at(tree: ast.AST, line: int) -> str | None:
             case ast.Call(func=ast.Attribute(value=graph, attr="capture_begin"), lineno=at) if at == line:
                 asked.append(graph)
     names = (one.id for one in asked if isinstance(one, ast.Name))
-    return next((name for name in names if any(_makes(node, name) for node in ast.walk(tree))), None)
+    return next((name for name in names if any(_makes(node, name) for node in nodes_in(tree))), None)
 
 
 def _makes(node: ast.AST, name: str) -> bool:
@@ -113,15 +113,15 @@ def _makes(node: ast.AST, name: str) -> bool:
 
 def _first_line(tree: ast.AST, name: str, line: int) -> int:
     """Where the graph may be there: behind the region, and in all of the loops that keep it for their next round."""
-    made = [n.lineno for n in ast.walk(tree) if isinstance(n, ast.stmt) and _makes(n, name)]
-    spans = [(n.lineno, n.end_lineno or 0) for n in ast.walk(tree) if isinstance(n, _LOOPS)]
+    made = [n.lineno for n in nodes_in(tree) if isinstance(n, ast.stmt) and _makes(n, name)]
+    spans = [(n.lineno, n.end_lineno or 0) for n in nodes_in(tree) if isinstance(n, _LOOPS)]
     keeping = [first for first, last in spans if first <= line <= last and not any(first <= at <= last for at in made)]
     return min(keeping, default=line)
 
 
 def _escapes(tree: ast.AST, name: str, line: int) -> bool:
     """Whether a graph, or a function that holds it, gets to where it outlives its function."""
-    nodes, held = list(ast.walk(tree)), {name}
+    nodes, held = nodes_in(tree), {name}
     while True:
         found = held | {one for node in nodes for one in _holders(node, held)}
         if found == held:
@@ -136,8 +136,8 @@ def _holders(node: ast.AST, held: set[str]) -> Iterator[str]:
         case ast.Assign(value=value) if _holds(value, held):
             yield from _targets(node)
         case ast.FunctionDef(name=name, body=body) | ast.AsyncFunctionDef(name=name, body=body):
-            if name not in held and any(_reads(one, held) for statement in body for one in ast.walk(statement)):
-                own = {one.id for statement in body for one in ast.walk(statement) if _is_store(one)}
+            if name not in held and any(_reads(one, held) for statement in body for one in nodes_in(statement)):
+                own = {one.id for statement in body for one in nodes_in(statement) if _is_store(one)}
                 if not held & own:  # the function that makes the graph is none that holds it
                     yield name
 
@@ -174,7 +174,7 @@ def _holds(value: ast.expr, held: set[str]) -> bool:
         case ast.Call():
             return False
         case ast.Lambda(body=body):
-            return any(_reads(one, held) for one in ast.walk(body))
+            return any(_reads(one, held) for one in nodes_in(body))
         case ast.Name():
             return _reads(value, held)
     return any(_holds(one, held) for one in ast.iter_child_nodes(value) if isinstance(one, ast.expr))
@@ -189,4 +189,4 @@ def _is_store(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def _targets(node: ast.Assign) -> set[str]:
-    return {one.id for target in node.targets for one in ast.walk(target) if _is_store(one)}
+    return {one.id for target in node.targets for one in nodes_in(target) if _is_store(one)}

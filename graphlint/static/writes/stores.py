@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 
 # Methods of containers that change what they hold.
 MUTATORS = frozenset({
@@ -73,7 +73,7 @@ class Store:
             return self.form != "bind"
         spelt = ast.dump(self.target).replace("Store()", "Load()")
         return self.value is not None and any(
-            ast.dump(part) == spelt for part in ast.walk(self.value) if isinstance(part, type(self.target))
+            ast.dump(part) == spelt for part in nodes_in(self.value) if isinstance(part, type(self.target))
         )
 
     @property
@@ -87,13 +87,13 @@ class Store:
         return signs if self.form in ("assign", "item") else (*signs, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
     def _asks_for_itself(self, test: ast.expr) -> bool:
-        names = {_last_name(part) for part in ast.walk(test)}
+        names = {_last_name(part) for part in nodes_in(test)}
         emptiness = any(
             (isinstance(part, ast.Compare) and isinstance(part.ops[0], self._signs()))
             or (isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not))
-            for part in ast.walk(test)
+            for part in nodes_in(test)
         )
-        words = {part.value for part in ast.walk(test) if isinstance(part, ast.Constant)}
+        words = {part.value for part in nodes_in(test) if isinstance(part, ast.Constant)}
         return emptiness and (self.name in names or self.name in words)
 
 

@@ -11,6 +11,7 @@ from itertools import accumulate, takewhile
 from typing import TypeAlias
 
 from graphlint.static.syntax.ir import Pos
+from graphlint.static.syntax.trees import nodes_in
 
 Placed: TypeAlias = ast.expr | ast.stmt | ast.pattern
 Key: TypeAlias = "Placed | int"  # a node, or where it begins and ends: trees take much more memory than that
@@ -63,7 +64,7 @@ class Positions:
 
     def check_names(self, node: ast.expr) -> None:
         """Raise Misplaced if names in a part of an f-string stand elsewhere, as Python before 3.12 may have it."""
-        for part in ast.walk(node):
+        for part in nodes_in(node):
             if isinstance(part, ast.Name):
                 start, end = self._span(part)
                 if self._text[start:end] != part.id:
