@@ -76,7 +76,7 @@ class Holders(Listener):
                 self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
 
     def _held(self, capture: Capture) -> Set[Thing] | None:
-        """The memory that the functions which run and who captured lead to; None if that is too much to look through."""
+        """The memory that the functions which run lead to, and who captured; None if it is too much to look through."""
         held: set[Thing] = set()
         frames = [value for frame in self.ledger.frames for value in (*frame.bound(), *frame.given, frame.receiver)]
         for value in (*frames, capture.manager):
