@@ -8,12 +8,13 @@ And a dict and a key in, what of it the program does not choose out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
-from graphlint.static.index.parts import filled, parts_with, spelling
+from graphlint.static.index.parts import filled, parts_with, spelling, writes_in
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
@@ -28,8 +29,12 @@ _AT_BIRTH = "__init_subclass__"
 
 def fill(interpreter: Interpreter, module: Module, name: str, held: Value) -> Value:
     """Run what registers in a dict of a module, or in an object that it keeps under a name."""
-    kinds = {type(member) for member in members(held)}
-    roots = _writers(module, name) if Mapping in kinds else {name} if Instance in kinds else set()
+    found = list(members(held))
+    if any(isinstance(member, Mapping) for member in found):
+        roots = _writers(module, name)
+    else:  # an object of this module, and not one that it imports
+        keeps = name in module.index.assignments and any(map(partial(_keeps, interpreter), found))
+        roots = {name} if keeps else set()
     if not roots:
         return held
     interpreter.names.globals[(module, name)] = held
@@ -47,6 +52,13 @@ def fill_member(interpreter: Interpreter, owner: ClassDefinition, name: str) -> 
     }
     if fillers:
         _register(interpreter, owner.module, {owner.name, *fillers.intersection([_AT_BIRTH])})
+
+
+def _keeps(interpreter: Interpreter, member: Value) -> bool:
+    """Whether a value is an object with a method that stores under a key."""
+    order = interpreter.classes.order(member.cls) if isinstance(member, Instance) else ()
+    own = [base for base in order if isinstance(base, ClassDefinition)]
+    return any(writes_in(one.module.source_of(one.segment)).filled for base in own for one in base.functions())
 
 
 def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Value = UNKNOWN) -> None:
