@@ -142,7 +142,7 @@ class Decorators:
             kept = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
             inside = Frame(function, kept, frame.mode, frame.depth)
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
-            is_settled = node is not None and _asks_for_few(node, frame.function) and _is_asked_for_few(function)
+            is_settled = node is not None and _asks_for_few(node, frame.function) and self._is_asked_for_few(function)
             event = CachedCall(result, UNKNOWN if maxsize is None else maxsize, is_settled)
             if decorator is not None:
                 frame.sink.reach(kept, frame.site(node), frame.assumptions)
@@ -154,6 +154,20 @@ class Decorators:
     def _is_cache(self, decorator: ir.Expr, frame: Frame) -> bool:
         name = decorator.func if isinstance(decorator, ir.Call) else decorator
         return any(isinstance(m, External) and m.name in CACHES for m in members(self.interpreter.eval(name, frame)))
+
+    def _is_asked_for_few(self, cached: Function) -> bool:
+        """Whether all calls of a function do, as far as they can be found by its name."""
+        name = cached.code.name
+        for module in self.interpreter.project.calling(name):
+            for one in module.index.all_functions():
+                if module.holds(one.segment, name) and one.code is not None and one.code is not cached.code:
+                    owner = next((cls for cls in module.index.classes.values() if one in cls.functions()), None)
+                    caller = Function(one.code, module, one.qualname, one.segment.first, owner)
+                    if not all(
+                        _asks_for_few(call, caller) for call in calls_in(one.code) if last_name(call.func) == name
+                    ):
+                        return False
+        return True
 
 
 @remembered
@@ -173,18 +187,6 @@ def assigns_members(code: ir.Code) -> bool:
 def _asks_for_few(call: ir.Call, function: Function) -> bool:
     """Whether a call in a function gives the same for all requests."""
     return bool(call.arguments) and all(_is_settled(one.value, function) for one in call.arguments)
-
-
-def _is_asked_for_few(cached: Function) -> bool:
-    """Whether all calls of a function that its file makes do."""
-    module, name = cached.module, cached.code.name
-    for one in module.index.all_functions():
-        if module.holds(one.segment, name) and one.code is not None and one.code is not cached.code:
-            owner = next((cls for cls in module.index.classes.values() if one in cls.functions()), None)
-            caller = Function(one.code, module, one.qualname, one.segment.first, owner)
-            if not all(_asks_for_few(call, caller) for call in calls_in(one.code) if last_name(call.func) == name):
-                return False
-    return True
 
 
 def _is_settled(node: ir.Expr, function: Function, depth: int = 3) -> bool:
