@@ -18,7 +18,7 @@ from graphlint.static.index.parts import filled, parts_with, spelling, writes_in
 from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
-from graphlint.static.syntax.traversal import names_in
+from graphlint.static.syntax.traversal import last_name, names_in
 from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Value, members
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Val
     """Run the decorators that are spelt with names of a module, and what it runs for each new subclass."""
 
     def registers(node: ir.Expr | None, user: Module) -> bool:
-        spelt = [part for part in _chain(node) if _last(part) in roots]
+        spelt = [part for part in _chain(node) if last_name(part) in roots]
         return bool(spelt) and (user is home or any(_is_of(interpreter, part, user, home, held) for part in spelt))
 
     users = (user for root in sorted(roots) for user in interpreter.project.decorated(root))
@@ -95,13 +95,6 @@ def _chain(node: ir.Expr | None) -> Iterator[ir.Expr]:
         node = node.value
     if node is not None:
         yield node
-
-
-def _last(node: ir.Expr) -> str:
-    match node:
-        case ir.Name(id=name) | ir.Attribute(attr=name):
-            return name
-    return ""
 
 
 def _is_of(interpreter: Interpreter, node: ir.Expr, user: Module, home: Module, held: Value) -> bool:
