@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -155,3 +157,27 @@ def test_no_process_is_begun_beside_threads() -> None:
     finally:
         done.set()
         thread.join()
+
+
+ORPHAN = """
+import os, signal, sys, time
+from graphlint.static.index import parallel
+
+def work():
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+    print("goes on", flush=True)
+
+parallel.can_fork = lambda: True
+parallel.begin(work)
+time.sleep(600)
+"""
+
+
+def test_a_process_ends_with_the_one_that_began_it() -> None:
+    """Whoever kills a check is left with nothing that goes on: the pipe to it is closed by the end of the last one."""
+    with subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True) as begun:
+        assert begun.stdout is not None
+        assert int(begun.stdout.readline()) != begun.pid
+        begun.kill()
+        assert begun.stdout.read() == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_LOOK = 0.5  # seconds
 _is_begun = False  # whether this process was begun by another one, which then keeps the second processor busy
 
 
@@ -31,7 +33,7 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
     import multiprocessing  # takes a tenth of the time that a small project does
 
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_send, args=(work, sender), daemon=True)
+    process = multiprocessing.get_context("fork").Process(target=_send, args=(work, sender, os.getpid()), daemon=True)
     process.start()
     sender.close()
 
@@ -53,9 +55,17 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
     return result
 
 
-def _send(work: Callable[[], Any], sender: Connection) -> None:
+def _end_with(parent: int) -> None:
+    """End this process once the one that began it is gone: nobody waits for what it finds."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)
+
+
+def _send(work: Callable[[], Any], sender: Connection, parent: int) -> None:
     global _is_begun
     _is_begun = True
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     outcome: tuple[bool, Any, object, object]
     try:
         value, store = work(), current()
