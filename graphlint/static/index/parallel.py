@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_LOOK = 0.5  # seconds
+_PAUSE = 0.5  # seconds until a process looks again whether the one that began it is there
 _is_begun = False  # whether this process was begun by another one, which then keeps the second processor busy
 
 
@@ -58,7 +58,7 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
 def _end_with(parent: int) -> None:
     """End this process once the one that began it is gone: nobody waits for what it finds."""
     while os.getppid() == parent:
-        time.sleep(_LOOK)
+        time.sleep(_PAUSE)
     os._exit(1)
 
 

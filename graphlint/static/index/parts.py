@@ -123,13 +123,6 @@ def is_word(text: str, at: int, end: int) -> bool:
     return not (_goes_on(text[at - 1 : at]) or _goes_on(text[end : end + 1]))
 
 
-def handed_by_name(text: str, at: int, end: int) -> bool:
-    """Whether a string may name an attribute that a call sets: `setattr(self, "size", 4)`, `put("size", 4)`."""
-    call = text[max(at - _FAR, 0) : at - 1].rstrip(" \t\n\\").removesuffix("self,").rstrip(" \t\n\\")
-    is_whole = text[at - 1 : at] == text[end : end + 1] and text[end : end + 1] in ("'", '"')
-    return is_whole and text[end + 1 : end + 2] == "," and call.endswith("(") and not call.endswith(_READING)
-
-
 def _goes_on(character: str) -> bool:
     return character.isalnum() or character == "_"
 
@@ -143,6 +136,20 @@ def stores(module: Module, name: str) -> tuple[tuple[Part, ast.Attribute], ...]:
         for target in part.writes.assigned
         if isinstance(target, ast.Attribute) and target.attr == name
     )
+
+
+@remembered_in_run
+def setters(module: Module, name: str) -> frozenset[Definition | None]:
+    """The methods that assign an attribute of their object, themselves or by a call that is given its name."""
+    own = {part.definition for part, store in stores(module, name) if part.is_own(store)}
+    return frozenset(own.union(definition for definition, _ in segments_with(module, name, _is_handed_by_name)))
+
+
+def _is_handed_by_name(text: str, at: int, end: int) -> bool:
+    """Whether a string may name an attribute that a call sets: `setattr(self, "size", 4)`, `put("size", 4)`."""
+    call = text[max(at - _FAR, 0) : at - 1].rstrip(" \t\n\\").removesuffix("self,").rstrip(" \t\n\\")
+    is_whole = text[at - 1 : at] == text[end : end + 1] and text[end : end + 1] in ("'", '"')
+    return is_whole and text[end + 1 : end + 2] == "," and call.endswith("(") and not call.endswith(_READING)
 
 
 @remembered_in_run

@@ -9,7 +9,7 @@ from graphlint.rule import CachedCall
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
-from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.module import ClassDefinition, nested_class
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
@@ -161,7 +161,7 @@ class Decorators:
         for module in self.interpreter.project.calling(name):
             for one in module.index.all_functions():
                 if module.holds(one.segment, name) and one.code is not None and one.code is not cached.code:
-                    owner = next((cls for cls in module.index.classes.values() if one in cls.functions()), None)
+                    owner = nested_class(module.index.classes, one.qualname.split(".")[:-1])
                     caller = Function(one.code, module, one.qualname, one.segment.first, owner)
                     if not all(
                         _asks_for_few(call, caller) for call in calls_in(one.code) if last_name(call.func) == name

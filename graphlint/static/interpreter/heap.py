@@ -12,7 +12,7 @@ from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env, Frame, Mode
 from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
-from graphlint.static.index.parts import handed_by_name, is_word, parts_with, rebound_in, stores
+from graphlint.static.index.parts import is_word, parts_with, rebound_in, setters, stores
 from graphlint.static.interpreter.constructions import WITH_CODE
 from graphlint.static.interpreter.escapes import has, may_escape
 from graphlint.static.interpreter.modes import Modes
@@ -372,11 +372,10 @@ class Heap:
         for base in self.interpreter.classes.order(instance.cls):
             if isinstance(base, str):
                 continue
-            setters = {part.definition for part, store in stores(base.module, name) if part.is_own(store)}
-            setters |= {part.definition for part in parts_with(base.module, name, handed_by_name)}
+            assigning = setters(base.module, name)
             for definitions in base.methods.values():
                 for definition in definitions:
-                    if definition.name != "__init__" and definition in setters:
+                    if definition.name != "__init__" and definition in assigning:
                         method = self.interpreter.names.definition(definition, base)
                         for function in _functions(method):
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)

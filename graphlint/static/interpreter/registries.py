@@ -8,7 +8,6 @@ And a dict and a key in, what of it the program does not choose out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
@@ -33,7 +32,7 @@ def fill(interpreter: Interpreter, module: Module, name: str, held: Value) -> Va
     if any(isinstance(member, Mapping) for member in found):
         roots = _writers(module, name)
     else:  # an object of this module, and not one that it imports
-        keeps = name in module.index.assignments and any(map(partial(_keeps, interpreter), found))
+        keeps = name in module.index.assignments and any(_keeps(interpreter, one) for one in found)
         roots = {name} if keeps else set()
     if not roots:
         return held

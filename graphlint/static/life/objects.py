@@ -308,7 +308,7 @@ def is_tensor(value: Object) -> bool:
     return isinstance(value, Tensor) or (type(value) is Thing and value.presumed is None)
 
 
-_LEADING = (Thing, Closure, MethodOf)
+_LEADING = (Thing, Closure, MethodOf)  # what has parts that other values are reached by
 
 
 def things_in(value: Object) -> Iterator[Thing]:

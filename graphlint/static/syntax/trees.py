@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from graphlint.static.syntax.nesting import MAX_FILE, is_too_long, too_deep
@@ -63,6 +64,13 @@ def nodes_in(tree: ast.AST) -> list[ast.AST]:
             elif type(part) is list:
                 found += [one for one in part if isinstance(one, ast.AST)]
     return found
+
+
+def endings(node: ast.AST) -> Iterator[str]:
+    """The name that an expression ends in, if it does in one: `append` of `self.parts.append`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
 
 
 def move(tree: ast.AST, by: int) -> None:

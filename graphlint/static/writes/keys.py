@@ -13,7 +13,7 @@ from graphlint.static.index.module import Definition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.traces import Traces
 
 _GRAPH = "graph"
@@ -54,7 +54,7 @@ def keys_in(source: str) -> tuple[Key, ...]:
     tree = tree_of(source)
     if tree is None:
         return ()
-    nodes = list(ast.walk(tree))
+    nodes = nodes_in(tree)
     tables = set(_tables(nodes))
     made = {
         target.id: node.value
@@ -86,12 +86,12 @@ def _call(node: ast.expr) -> tuple[str, tuple[tuple[int | str, frozenset[str]], 
         if keyword.arg is None:
             return "", ()
         given[keyword.arg] = _variables(keyword.value)
-    return next(_last(node.func), ""), tuple(given.items())
+    return next(endings(node.func), ""), tuple(given.items())
 
 
 def _innermost(tree: ast.AST, line: int) -> tuple[int, int] | None:
     """The lines of the smallest function inside of a segment that holds a line."""
-    inner = (node for node in ast.walk(tree) if node is not tree and isinstance(node, FUNCTIONS))
+    inner = (node for node in nodes_in(tree) if node is not tree and isinstance(node, FUNCTIONS))
     spans = ((node.lineno, node.end_lineno or node.lineno) for node in inner)
     return min((span for span in spans if span[0] <= line <= span[1]), key=lambda span: span[1] - span[0], default=None)
 
@@ -101,13 +101,13 @@ def _tables(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         match node:
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[table]):
-                yield from _last(table)
+                yield from endings(table)
             case ast.Call(func=ast.Attribute(value=table, attr="get")):
-                yield from _last(table)
+                yield from endings(table)
             case ast.Attribute(value=ast.Subscript(value=table), attr="replay"):
-                yield from _last(table)
-            case ast.Subscript(value=table) if any(_GRAPH in name.lower() for name in _last(table)):
-                yield from _last(table)
+                yield from endings(table)
+            case ast.Subscript(value=table) if any(_GRAPH in name.lower() for name in endings(table)):
+                yield from endings(table)
 
 
 def _filled(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -115,9 +115,9 @@ def _filled(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         match node:
             case ast.Subscript(value=table, ctx=ast.Store()):
-                yield from _last(table)
+                yield from endings(table)
             case ast.Name() | ast.Attribute():
-                yield from (name for name in _last(node) if _GRAPH in name.lower())
+                yield from (name for name in endings(node) if _GRAPH in name.lower())
 
 
 def _indices(nodes: Iterable[ast.AST], tables: set[str]) -> Iterator[tuple[ast.expr, bool]]:
@@ -125,29 +125,20 @@ def _indices(nodes: Iterable[ast.AST], tables: set[str]) -> Iterator[tuple[ast.e
     for node in nodes:
         match node:
             case ast.Subscript(value=table, slice=index) if not isinstance(index, ast.Slice):
-                if tables.intersection(_last(table)):
+                if tables.intersection(endings(table)):
                     yield index, False
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[table]):
-                yield left, not filled.isdisjoint(_last(table))
+                yield left, not filled.isdisjoint(endings(table))
             case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[left, *_]):
-                yield left, not filled.isdisjoint(_last(table))
-
-
-def _last(node: ast.expr) -> Iterator[str]:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            yield name
+                yield left, not filled.isdisjoint(endings(table))
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
-        match part:
-            case ast.Name(id=name) | ast.Attribute(attr=name):
-                yield name
+    return (name for part in nodes_in(node) for name in endings(part))
 
 
 def _variables(node: ast.AST) -> frozenset[str]:
-    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in nodes_in(node) if isinstance(part, ast.Name))
 
 
 def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
@@ -229,7 +220,7 @@ def _callers(opener: Place, parameter: str) -> Iterator[tuple[Definition, frozen
             continue
         own = {one.name for one in definition.code.parameters if one.kind in ("positional", "keyword")} - {*_RECEIVERS}
         tree = tree_of(function.module.source_of(definition.segment))
-        for call in ast.walk(tree) if tree is not None else ():
+        for call in nodes_in(tree) if tree is not None else ():
             name, given = _call(call) if isinstance(call, ast.Call) else ("", ())
             for at, names in given if name == function.code.name else ():
                 if parameter == at or parameter == _at(parameters, at):

@@ -9,7 +9,7 @@ from pathlib import Path
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.project import Project
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -29,7 +29,7 @@ def _makers(project: Project, path: Path, name: str) -> Iterator[ast.AST]:
     segments += [one for one in module.index.statements if module.holds(one, name)]
     for segment in segments:
         tree = tree_of(module.source_of(segment))
-        if tree is not None and any(_makes(node, name) for node in ast.walk(tree)):
+        if tree is not None and any(_makes(node, name) for node in nodes_in(tree)):
             yield tree
 
 
@@ -44,9 +44,9 @@ def _drops(tree: ast.AST, cls: str, replays: Set[str]) -> bool:
     """Whether a function gives each object that it makes a name, and that to calls alone."""
     if not isinstance(tree, _FUNCTIONS):
         return False
-    made = {id(node) for node in ast.walk(tree) if _makes(node, cls)}
+    made = {id(node) for node in nodes_in(tree) if _makes(node, cls)}
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in made:
                 names.add(name)
@@ -58,8 +58,8 @@ def _drops(tree: ast.AST, cls: str, replays: Set[str]) -> bool:
 
 def _is_handed_on(tree: ast.AST, name: str) -> bool:
     """Whether a name is an argument wherever it is used; in a loop, of what the loop goes through."""
-    used = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name}
-    for node in ast.walk(tree):
+    used = {id(node) for node in nodes_in(tree) if isinstance(node, ast.Name) and node.id == name}
+    for node in nodes_in(tree):
         if isinstance(node, ast.Assign):
             used -= {id(target) for target in node.targets}
         if isinstance(node, ast.Call) and not _keeps(node.func):
@@ -81,12 +81,12 @@ def _keeps(func: ast.expr) -> bool:
 
 def _goes_through(loop: ast.For | ast.AsyncFor | ast.While, name: str) -> bool:
     """Whether each call in a loop that is given a name is one of what the loop has as its target."""
-    targets = () if isinstance(loop, ast.While) else ast.walk(loop.target)
+    targets = () if isinstance(loop, ast.While) else nodes_in(loop.target)
     own = {node.id for node in targets if isinstance(node, ast.Name)}
-    for node in ast.walk(loop):
+    for node in nodes_in(loop):
         if isinstance(node, ast.Call):
             given = (*node.args, *(keyword.value for keyword in node.keywords))
-            callee = {part.id for part in ast.walk(node.func) if isinstance(part, ast.Name)}
+            callee = {part.id for part in nodes_in(node.func) if isinstance(part, ast.Name)}
             if any(isinstance(one, ast.Name) and one.id == name for one in given) and not callee & own:
                 return False
     return True

@@ -1,4 +1,4 @@
-"""A file that captures in, the functions out that pick the largest size of a graph for what fits in none."""
+"""A file that captures in, where it has no graph for a request out: the largest is picked, or steps end before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.domain.sources import Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.trees import tree_of
+from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
@@ -42,9 +42,9 @@ def picks_in(source: str) -> tuple[tuple[ir.Pos, str], ...]:
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ()
     found: list[tuple[ast.AST, str]] = []
-    for block in (getattr(node, name, ()) for node in ast.walk(tree) for name in ("body", "orelse")):
+    for block in (getattr(node, name, ()) for node in nodes_in(tree) for name in ("body", "orelse")):
         found += _of_loops(block) if isinstance(block, list) else ()
-    found += [one for node in ast.walk(tree) if isinstance(node, ast.Call) for one in _of_call(node)]
+    found += [one for node in nodes_in(tree) if isinstance(node, ast.Call) for one in _of_call(node)]
     return tuple((_pos(node), asked) for node, asked in found if not _is_refused(tree, asked))
 
 
@@ -52,12 +52,12 @@ def picks_in(source: str) -> tuple[tuple[ir.Pos, str], ...]:
 def unanswered_in(source: str) -> tuple[str, ...]:
     """The names of sizes out of which a function takes the first that is large enough, with no answer if none is."""
     tree = tree_of(source)
-    names = []
-    for node in ast.walk(tree) if tree is not None else ():
+    names: list[str] = []
+    for node in nodes_in(tree) if tree is not None else ():
         match node:
             case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp(generators=[one])]):
                 if any(_asked(test, one.target) is not None for test in one.ifs):
-                    names += _last(one.iter)
+                    names += endings(one.iter)
     return tuple(names)
 
 
@@ -66,20 +66,20 @@ def steps_in(source: str) -> tuple[tuple[str, ir.Pos, str], ...]:
     """What is given a list of sizes, some of them by steps of more than one up to an end; where, and that end."""
     tree = tree_of(source)
     found = []
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in nodes_in(tree) if tree is not None else ():
         match node:
             case ast.Assign(targets=[target], value=value):
-                ends = [end for part in ast.walk(value) for end in _end_of(part)]
-                others = {ast.unparse(part) for part in ast.walk(value) if isinstance(part, (ast.Name, ast.Attribute))}
+                ends = [end for part in nodes_in(value) for end in _end_of(part)]
+                others = {ast.unparse(part) for part in nodes_in(value) if isinstance(part, (ast.Name, ast.Attribute))}
                 is_once = len(ends) == 1 and ast.unparse(value).count(ends[0]) == 1 and ends[0] in others
                 if is_once and not _is_added(tree, ends[0]):
-                    found += [(name, _pos(value), ends[0]) for name in _last(target)]
+                    found += [(name, _pos(value), ends[0]) for name in endings(target)]
     return tuple(found)
 
 
 def _is_added(tree: ast.AST | None, end: str) -> bool:
     """Whether a function adds a size to a list."""
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in nodes_in(tree) if tree is not None else ():
         match node:
             case ast.Call(func=ast.Attribute(attr=name), args=given) if name in MUTATORS:
                 if any(end in ast.unparse(one) for one in given):
@@ -95,13 +95,6 @@ def _end_of(node: ast.AST) -> Iterator[str]:
             args=[_, ast.BinOp(left=end, op=ast.Add(), right=ast.Constant(value=1)), ast.Constant(value=int() as step)],
         ) if step > 1 and isinstance(end, (ast.Name, ast.Attribute)):
             yield ast.unparse(end)
-
-
-def _last(node: ast.expr) -> list[str]:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return [name]
-    return []
 
 
 def _of_call(call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
@@ -155,9 +148,9 @@ def _is_largest(value: ast.expr, sizes: ast.expr) -> bool:
 
 def _is_refused(tree: ast.AST, asked: str) -> bool:
     """Whether the function has another way for what is too large: a condition on it, besides those in loops."""
-    loops = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.GeneratorExp))]
-    inner = {id(part) for loop in loops for part in ast.walk(loop)}
-    compared = (node for node in ast.walk(tree) if isinstance(node, ast.Compare) and id(node) not in inner)
+    loops = [node for node in nodes_in(tree) if isinstance(node, (ast.For, ast.GeneratorExp))]
+    inner = {id(part) for loop in loops for part in nodes_in(loop)}
+    compared = (node for node in nodes_in(tree) if isinstance(node, ast.Compare) and id(node) not in inner)
     return any(asked in (ast.unparse(side) for side in (one.left, *one.comparators)) for one in compared)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.trees import nodes_in, tree_of
+from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 
 # Methods of containers that change what they hold.
 MUTATORS = frozenset({
@@ -87,7 +87,7 @@ class Store:
         return signs if self.form in ("assign", "item") else (*signs, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
     def _asks_for_itself(self, test: ast.expr) -> bool:
-        names = {_last_name(part) for part in nodes_in(test)}
+        names = {name for part in nodes_in(test) for name in endings(part)}
         emptiness = any(
             (isinstance(part, ast.Compare) and isinstance(part.ops[0], self._signs()))
             or (isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not))
@@ -263,10 +263,3 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 def _leaves(block: list[ast.stmt]) -> bool:
     return isinstance(block[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
-
-
-def _last_name(node: ast.AST) -> str | None:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return None
