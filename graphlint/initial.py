@@ -67,8 +67,8 @@ def _regions(survey: Survey) -> Iterator[str]:
         yield '# What a framework captures is declared by its name: regions = ["serve.model:Decoder.forward"]'
         return
     is_told = any(not set(target.runs).isdisjoint(survey.models) for target in survey.targets)
-    captures = survey.regions and (survey.engine or is_told or len(survey.models) <= FEW)
-    model = "# " if captures else ""
+    captures = survey.captures or (survey.regions and survey.targets)
+    model = "# " if captures and (survey.engine or is_told or len(survey.models) <= FEW) else ""
     export = "# " if survey.engine else ""
     mark = model if not survey.exports else export if not models else model and export
     if models:

@@ -438,3 +438,14 @@ def test_what_an_engine_offers_is_a_remark(tmp_path: Path) -> None:
     init(write(tmp_path, "# file: serve/__init__.py" + ENGINE + OPERATOR.lstrip("\n")))
     assert '#     "kernels.ops:scaled",\n' in (tmp_path / "pyproject.toml").read_text("utf-8")
     assert () == load_config(tmp_path).regions
+
+
+@pytest.mark.parametrize(("run", "is_declared"), [("self.runnable(ids)", True), ("M0ForCausalLM()(ids)", False)])
+def test_models_of_an_engine_that_runs_what_it_is_given_are_declared(
+    tmp_path: Path, run: str, is_declared: bool
+) -> None:
+    """Nobody else would look at them; where its regions run one of its models, the others are a remark."""
+    program = ENGINE.replace("import torch\n", "import torch\nfrom serve.models.m0 import M0ForCausalLM\n", 1)
+    init(write(tmp_path, "# file: serve/__init__.py" + program.replace("self.model(ids)", run)))
+    declared = {f"serve.models.m{number}:M{number}ForCausalLM.forward" for number in range(5)}
+    assert set(load_config(tmp_path).regions) == (declared if is_declared else set())

@@ -29,7 +29,7 @@ _QUOTED = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 _METHOD = re.compile(rb"def (\w+)\(")
 _DEFINED = re.compile(rb"def ([^\s(\[]+)")
 _PART = re.compile(rb"\w+")
-_DECORATOR = re.compile(rb"^[ \t]*@(\w[\w.]*)", re.MULTILINE)
+_REGISTRATION = re.compile(rb"^(?:[ \t]*@(?=\w)|(?=\w[\w.]*\())([\w.]+)", re.MULTILINE)
 
 
 class Question(Generic[Answer]):
@@ -115,7 +115,8 @@ class SyntaxMistake(Question[list[int]]):
 
 class Names(Question[frozenset[bytes]]):
     """The names that stand in a file in one role: `bases` of classes, attributes that it `stores` or `owns`, functions
-    that it `defines`, texts that it `says`, the parts of names that it `decorates` with.
+    that it `defines`, texts that it `says`, the parts of names that it decorates with or calls in a statement of its
+    top level (`registers`).
 
     They are looked up one at a time, and who looks one up depends on no other.
     """
@@ -123,9 +124,9 @@ class Names(Question[frozenset[bytes]]):
     def __init__(self, role: str) -> None:
         super().__init__(role)
         self._pattern = {
-            "bases": _BASE, "stores": _STORE, "owns": _OWN, "defines": _DEFINED, "says": _QUOTED, "decorates": _PART,
+            "bases": _BASE, "stores": _STORE, "owns": _OWN, "defines": _DEFINED, "says": _QUOTED, "registers": _PART,
         }[role]  # fmt: skip
-        self._within = {"bases": _CLASS_BASES, "decorates": _DECORATOR}.get(role)
+        self._within = {"bases": _CLASS_BASES, "registers": _REGISTRATION}.get(role)
 
     def __call__(self, text: bytes) -> frozenset[bytes]:
         return frozenset(self._pattern.findall(b",".join(self._within.findall(text)) if self._within else text))

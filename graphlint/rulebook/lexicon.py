@@ -18,7 +18,7 @@ ANSWERS: Mapping[object, Value] = {True: TRUE, False: FALSE, "none": NONE}
 PLACES: Mapping[str, Place] = {"device": Place.DEVICE, "host": Place.HOST}
 KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none", "number", "object", "shape", "str")
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "tensors": ("every", "some", "parameters", "called", "tests", "never"),
+    "tensors": ("every", "some", "parameters", "called", "tests", "never", "fields"),
     "devices": ("device", "host", "neither", "other"),
     "callables": ("applied", "called", "branches", "backward", "default_device"),
     "containers": ("dict", "list", "sequential"),
@@ -38,9 +38,10 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
-        "captures", "clocks", "constructs", "copies", "draws", "grows", "hooks", "looks", "mutators", "optimizers",
-        "prepares", "replays", "schedulers", "sweeps",
+        "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks", "mutators",
+        "optimizers", "prepares", "replays", "schedulers", "sweeps",
     ),
+    "operators": ("describes", "implements"),
 }  # fmt: skip
 SECTIONS = (
     "dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "compiled",
@@ -83,9 +84,9 @@ class Lexicon:
             {name: kind for kind, names in sections[section].items() for name in names}
             for section in ("devices", "callables", "containers", "methods")
         )
-        self.host_state, self.phases = (
+        self.host_state, self.phases, self.operators = (
             {kind: re.compile("|".join(map(translate, names)) or "(?!)") for kind, names in sections[section].items()}
-            for section in ("host_state", "phases")
+            for section in ("host_state", "phases", "operators")
         )
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}

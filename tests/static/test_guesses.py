@@ -177,6 +177,34 @@ def capture():
     assert ("GL101" in {code for _, _, code in analyse(tmp_path, program).shown}) is is_told
 
 
+OTHER = """
+# file: {opener}.py
+import torch
+from {kernel} import narrow
+
+def capture():
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        narrow(x)
+
+# file: {kernel}.py
+def narrow(x):
+    return x[x > 0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("opener", "kernel", "is_told"),
+    [("run", "npu_ops", False), ("ascend_run", "npu_ops", True), ("ascend_run", "ops", True), ("run", "ops", True)],
+)
+def test_what_is_for_devices_of_another_maker_is_told_where_these_capture(
+    tmp_path: Path, opener: str, kernel: str, is_told: bool
+) -> None:
+    """By the names of what captures, which says nothing of a kernel that is named for nobody."""
+    found = analyse(tmp_path, OTHER.format(opener=opener, kernel=kernel)).shown
+    assert ("GL305" in {code for _, _, code in found}) is is_told
+
+
 LOADER = """
 import torch
 from torch import nn

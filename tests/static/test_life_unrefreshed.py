@@ -36,6 +36,8 @@ TOLD = "  # expect: GL512"
     ("given", "filled", "mark"),
     [
         ("ids, slots", "pass", TOLD),
+        ("*, ids, slots", "pass", TOLD),
+        ("ids, slots", "slots = slots.to(ids.device)", TOLD),
         ("ids, scale", 'self.buffers["slots"].zero_()', TOLD),
         ("ids, slots", 'self.buffers["slots"].copy_(slots)', ""),
         ("ids, slots", "fill(self.buffers, slots)", ""),
@@ -44,7 +46,18 @@ TOLD = "  # expect: GL512"
         ("ids, other", "pass", ""),
         ("ids, slots=None", "pass", ""),
     ],
-    ids=["an input", "a number", "filled", "filled elsewhere", "used", "no part of it", "another name", "left out"],
+    ids=[
+        "an input",
+        "given by name",
+        "moved alone",
+        "a number",
+        "filled",
+        "filled elsewhere",
+        "used",
+        "no part of it",
+        "another name",
+        "left out",
+    ],
 )
 def test_what_a_call_is_given_for_an_input_goes_there(tmp_path: Path, given: str, filled: str, mark: str) -> None:
     """A parameter that is called like an input, or as the one of the capture, says what it is for."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from analysis import CAPTURE, analyse
 
 from graphlint.finding import Confidence
 from graphlint.rulebook import builtin_rules
@@ -100,6 +102,22 @@ def test_some_results_are_tuples(value: Value, dtypes: list[str]) -> None:
     """Values and positions, or values and counts."""
     assert isinstance(value, Sequence) and value.elements is not None
     assert dtypes == [m.dtype for element in value.elements for m in members(element) if isinstance(m, Tensor)]
+
+
+@pytest.mark.parametrize(
+    ("read", "codes"),
+    [
+        ("torch.sort(x).indices.cpu()", ["GL201"]),
+        ("rows.topk(5).values.tolist()", ["GL101"]),
+        ("torch.max(x, 1).indices.item()", ["GL101"]),
+        ("torch.cummax(x, 0).values.sum()", []),
+        ("torch.sort(x).count(x)", []),
+    ],
+)
+def test_several_results_have_names(tmp_path: Path, read: str, codes: list[str]) -> None:
+    """Beside their positions; a tuple has methods of its own."""
+    analysis = analyse(tmp_path, CAPTURE.format(around="", body=f"    rows = x.float()\n    {read}"))
+    assert [code for _, _, code in analysis.shown] == codes
 
 
 def test_within_asks_for_a_context_manager_in_force() -> None:

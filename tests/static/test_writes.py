@@ -275,6 +275,11 @@ PAIRS = {
     "a draw of NumPy": Pair(
         "GL403", state(f"return x * numpy.random.uniform(0.5, 1.5)  {_MARK}"), state("return x * 1.5")
     ),
+    "a draw of a generator": Pair(
+        "GL403",
+        state(f"return x * self.value.uniform(0.5, 1.5)  {_MARK}", "numpy.random.default_rng(0)"),
+        state("return x * self.value.weight", "numpy.random.default_rng(0)"),
+    ),
     "a draw of a tensor on the host": Pair(
         "GL403",
         state(f"return x.roll(int(torch.randint(4, ())), 0)  {_MARK}"),

@@ -14,9 +14,12 @@ from graphlint.static.index.parts import WORD
 def is_of_other_maker(sites: tuple[Site, ...], place: Context, region: Region, lexicon: Lexicon) -> bool:
     """Whether a function on the way is named for other devices, and what opens the region is not."""
     opener, *passed = [*((site.path, site.name) for site in sites), (place.path, place.function)]
-    named = _words(name for names in passed for name in names)
-    named -= _words((*opener, region.path, region.kind, region.entry or ""))
-    return any(lexicon.devices.get(word) == "other" for word in named)
+    opens = (*opener, region.path, region.kind, region.entry or "")
+    return _names_other((name for names in passed for name in names), lexicon) and not _names_other(opens, lexicon)
+
+
+def _names_other(names: Iterable[str], lexicon: Lexicon) -> bool:
+    return any(lexicon.devices.get(word) == "other" for word in _words(names))
 
 
 def _words(names: Iterable[str]) -> set[str]:

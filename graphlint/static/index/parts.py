@@ -21,7 +21,8 @@ _ASSIGNED = re.compile(
     r"[\s\\)\]]*(?:=(?!=)|[-+*/%@&|^]=|(?:\*\*|//|<<|>>)=|in\b|\#|:[ \t]*[^\s\#]"  # `x: int = 1`, not `if x:`
     r"|,[^=\n]*=(?!=)|,\s*\n|,[^\n]*(?:\#|[(\[,\\]\s*\n|\n\s*[,)\]=]))"  # a tuple, which may go over several lines
 )
-_FILLED = re.compile(r"[\s\\)\]]*[\[\#]")
+_STORING = frozenset({"add", "append", "setdefault", "update"})  # methods of containers that keep what they are given
+_FILLED = re.compile(rf"[\s\\)\]]*(?:[\[\#]|\.\s*(?:{'|'.join(sorted(_STORING))})\b)")
 _CALLED = re.compile(r"[\s\\)]*\(")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+")  # of a name or a path, whichever way these are written
 _FAR = 200  # characters between a dot and the name behind it
@@ -32,6 +33,8 @@ _ASKS_FOR_GRADIENT = "requires_grad_"  # the only method with such a name that l
 @dataclass(frozen=True, slots=True)
 class Writes:
     """What a piece of code assigns to, changes in place and stores items in, and what it declares `global`.
+
+    What holds a container that is stored into is `filled`, and the container `changed`.
 
     `remade` are attributes that it deletes, or gives what a call makes of them. `receiver` is the first parameter, if
     it is a function; nodes count lines from `first`.
@@ -65,7 +68,7 @@ class Part:
 
 
 def filled(text: str, at: int, end: int) -> bool:
-    """Whether an item of a name may be assigned."""
+    """Whether an item of a name may be assigned, or something may be added to it."""
     return _FILLED.match(text, end) is not None
 
 
@@ -205,10 +208,21 @@ def writes_in(source: str) -> Writes:
             case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call() as made) if _has(made, name):
                 remade.add(name)
     assigned = [target for target in assigned if target not in declared]
-    stored = tuple(target.value for target in assigned if isinstance(target, ast.Subscript))
+    stored = [target.value for target in assigned if isinstance(target, ast.Subscript)]
     changed += (*stored, *(method.value for method in called if _works_in_place(method.attr)))
-    rest = frozenset(shared), tuple(called), frozenset(remade)
-    return Writes(tuple(assigned), tuple(changed), stored, *rest, _receiver(found[0]), first)
+    stored += [method.value for method in called if method.attr in _STORING]
+    rest = tuple(map(_holder, stored)), frozenset(shared), tuple(called), frozenset(remade)
+    return Writes(tuple(assigned), tuple(changed), *rest, _receiver(found[0]), first)
+
+
+def _holder(node: ast.expr) -> ast.expr:
+    """What holds a container of containers: `held` for `held[kind]` and `held.setdefault(kind, [])`."""
+    while True:
+        match node:
+            case ast.Subscript(value=held) | ast.Call(func=ast.Attribute(value=held, attr="get" | "setdefault")):
+                node = held
+            case _:
+                return node
 
 
 def _has(node: ast.AST, attribute: str) -> bool:

@@ -127,13 +127,13 @@ class Project:
         """The files that define a function or a method of that name."""
         return self._defining.files(name)
 
-    def decorated(self, name: str) -> Iterator[Module]:
-        """The modules of the checked files in which a decorator has a name among its parts."""
-        return map(self.module_at, self._decorating.files(name))
+    def registering(self, name: str) -> Iterator[Module]:
+        """The modules of the checked files in which a decorator, or a call of the top level, is spelt with a name."""
+        return map(self.module_at, self._registering.files(name))
 
     @cached_property
-    def _decorating(self) -> _Named:
-        return _Named(self, Names("decorates"))
+    def _registering(self) -> _Named:
+        return _Named(self, Names("registers"))
 
     @cached_property
     def _defining(self) -> _Named:
@@ -166,6 +166,10 @@ class Project:
     def says(self, text: str) -> bool:
         """Whether a text stands somewhere in the checked files, by itself and between quotes."""
         return bool(self._saying.files(text))
+
+    def saying(self, text: str) -> Iterator[Module]:
+        """The modules of the checked files in which a text stands by itself and between quotes."""
+        return map(self.module_at, self._saying.files(text))
 
     def sharing(self, module: Module, name: str, is_attribute: bool) -> Iterator[tuple[Module, str]]:
         """Who may have what a module has under a name, and how it is spelt there, with a dot before an attribute.

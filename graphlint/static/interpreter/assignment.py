@@ -143,7 +143,6 @@ class Assignment:
                 case Tensor() | Unknown():
                     self.interpreter.tensors.store_item(member, target, index, value, frame)
                 case Mapping():
-                    registries.keep(self.interpreter, target.value, index, value, frame)
                     if self.outlives_region(target.value, frame):
                         self._keep(target, value, frame)
                     self.put_back(target.value, with_item(member, index, value), frame)
@@ -163,6 +162,7 @@ class Assignment:
         """Store a changed container where the old one was read from."""
         match target:
             case ir.Name():
+                registries.keep(self.interpreter, target.id, new, frame)
                 choices.forget(target.id, frame)
                 frame.env[target.id] = new
             case ir.Attribute():
@@ -172,13 +172,19 @@ class Assignment:
                         self.interpreter.heap.write(member, target.attr, new)
                     elif isinstance(member, Class) and not frame.in_region:
                         self.interpreter.classes.put(member.definition, target.attr, new)
-            case ir.Subscript(value=ir.Name() | ir.Attribute()):
-                outer = self.interpreter.eval(target.value, frame)
-                index = self.interpreter.eval(target.index, frame)
-                if isinstance(outer, Mapping):
-                    self.put_back(target.value, with_item(outer, index, new), frame)
-                elif isinstance(outer, Sequence):
-                    self.put_back(target.value, _with_element(outer, index, new), frame)
+            case ir.Subscript():
+                self._put_item_back(target.value, target.index, new, frame)
+            case ir.Call(func=ir.Attribute(value=holder, attr="get" | "setdefault"), arguments=(key, *_)):
+                self._put_item_back(holder, key.value, new, frame)
+
+    def _put_item_back(self, holder: ir.Expr, key: ir.Expr, new: Value, frame: Frame) -> None:
+        """Store a changed container in the one that it was read from."""
+        outer = self.interpreter.eval(holder, frame)
+        index = self.interpreter.eval(key, frame)
+        if isinstance(outer, Mapping):
+            self.put_back(holder, with_item(outer, index, new), frame)
+        elif isinstance(outer, Sequence):
+            self.put_back(holder, _with_element(outer, index, new), frame)
 
     def _keep(self, target: ir.Expr, value: Value, frame: Frame, is_lent: bool = False) -> None:
         """A tensor allocated in the region and kept by something that outlives it.

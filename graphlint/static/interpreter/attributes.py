@@ -102,6 +102,8 @@ class Attributes:
                 return UNKNOWN
             case ExternalObject():
                 return self._external_attribute(value, name)
+            case Sequence(kind="tuple") if name in interpreter.lexicon.tensors["fields"]:
+                return value.any_element
             case Sequence() | Mapping() | Const() | Host():
                 return entry(value, name) or Method(value, name)
             case Function() | Bound() | Partial():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import package_of
+from graphlint.rulebook.operators import OPERATORS
 from graphlint.static.domain.contexts import Context, Frame, MadeCall, Mode, Unresolved, dispatched, reachable
 from graphlint.static.domain.program import (
     APPLY,
@@ -25,6 +26,7 @@ from graphlint.static.domain.program import (
     Super,
 )
 from graphlint.static.interpreter.annotations import PROMISED_CALLABLE
+from graphlint.static.interpreter.custom_operators import CustomOperators
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
@@ -60,6 +62,7 @@ class Calls:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.closures: list[Function] = []
+        self.operators = CustomOperators(interpreter)
 
     # Definitions
 
@@ -284,6 +287,8 @@ class Calls:
             handled = interpreter.builtins.call(name, arguments, node, frame)
         if handled is None:
             handled = interpreter.tensors.call_operation(name, None, arguments, node, frame)
+        if handled is None and name.startswith(OPERATORS):
+            handled = self._custom_operator(name, arguments, node, frame)
         if handled is None:
             if not self.is_familiar(name):
                 self.unresolved(node, frame)
@@ -292,6 +297,11 @@ class Calls:
             handled = interpreter.builtins.made_by_unknown(name, arguments)
         interpreter.traces.drawn(name, node, handled, frame)
         return handled
+
+    def _custom_operator(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        """Call an operator that the program registers; None if it has none of that name."""
+        functions = self.operators.implementations(name)
+        return self.call(union(functions), arguments, node, frame) if functions else None
 
     def _escape(self, argument: Value, node: ir.Call | None, frame: Frame) -> None:
         """A function handed to something that is not followed may be called there."""
@@ -307,7 +317,6 @@ class Calls:
         """Call a method of an external object, or one that a project class inherits from an external class."""
         interpreter = self.interpreter
         interpreter.traces.stepped(name, receiver, node, frame)
-        interpreter.traces.drawn(name, node, UNKNOWN, frame)
         handled = interpreter.capture.call_method(name, receiver, arguments, node, frame)
         if handled is None:
             handled = interpreter.builtins.guard(name, frame)
@@ -316,7 +325,10 @@ class Calls:
         if handled is None:
             handled = interpreter.tensors.call_operation(name, receiver, arguments, node, frame)
         if handled is None and isinstance(receiver, ExternalObject):
-            if self._is_any_module(receiver):
+            if interpreter.lexicon.host_state["generators"].match(receiver.cls):
+                handled = Host("object")
+                interpreter.traces.drawn(name, node, handled, frame)
+            elif self._is_any_module(receiver):
                 self.unresolved(node, frame, arguments)
             elif not self.is_familiar(receiver.cls):
                 self.unresolved(node, frame)

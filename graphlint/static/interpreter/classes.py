@@ -1,4 +1,7 @@
-"""A class of the project and a name in, the member out: bases in order, methods, class bodies, subclasses."""
+"""A class of the project and a name in, the member out: bases in order, methods, class bodies, subclasses.
+
+Long, because a member may come from each of these.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 Base: TypeAlias = "ClassDefinition | str"
 MAX_OVERRIDES = 40  # modules with subclasses; a class with more is a framework's root, and says nothing about a call
+MAX_BELOW = 100  # subclasses, and theirs, that are asked what they choose
 _CALLABLE = (Function, Bound)
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
 
@@ -201,6 +205,15 @@ class Classes:
             if isinstance(value, Mapping):
                 registries.fill_member(self.interpreter, owner, name)
         return self.attributes[key]
+
+    def chosen_below(self, cls: ClassDefinition, name: str) -> Value | None:
+        """The classes that subclasses name in a member that a class leaves to them: `layer_class = None`."""
+        below = list(self.subclasses(cls))
+        for one in below:  # which grows meanwhile
+            below += [derived for derived in self.subclasses(one) if derived not in below][: MAX_BELOW - len(below)]
+        given = (self.class_attribute(one, name) for one in below)
+        chosen = [one for value in given if value is not None for one in members(value) if isinstance(one, Class)]
+        return union(chosen) if chosen else None
 
     def put(self, cls: ClassDefinition, name: str, value: Value) -> None:
         """What a member of a class holds from now on that is not a method."""

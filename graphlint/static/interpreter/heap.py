@@ -6,6 +6,7 @@ Long, because what one attribute holds comes from all of these.
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import contains
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.finding import Confidence
@@ -108,7 +109,7 @@ class Heap:
         return (
             self._is_assigned_later(instance, name)
             or self.interpreter.project.is_set_from_outside(name)
-            or any(module.ask(_says, spelling) for spelling in by_name for module in modules)
+            or any(module.ask(contains, spelling) for spelling in by_name for module in modules)
         )
 
     def _moved(self, instance: Instance, name: str, value: Value, reader: Function) -> Value:
@@ -266,6 +267,8 @@ class Heap:
         if found is not None:
             return self._set_since(instance, name, found) if frame.in_region and found == loosened(NONE) else found
         value = self.member(instance, name, frame)
+        if value in (None, NONE, UNKNOWN) and instance.arguments is None:
+            value = self.interpreter.classes.chosen_below(instance.cls, name) or value
         if value is not None:
             return value
         skims = not frame.in_region and frame.depth > self.interpreter.max_depth_outside - SEARCH_DEPTH
@@ -383,10 +386,6 @@ class Heap:
                         if found != NONE:
                             self.objects[instance][name] = loosened(found)  # other methods may set another constant
                             return
-
-
-def _says(text: str, spelling: str) -> bool:
-    return spelling in text
 
 
 def _functions(value: Value) -> list[Function]:

@@ -1,6 +1,7 @@
-"""A dict of a module or of a class, or an object with one, in; the same with what registers in it out.
+"""A container of a module or of a class, or an object with one, in; the same with what registers in it out.
 
-Those are the decorators of the project that are spelt with it, and what a class runs for each subclass.
+Those are the decorators of the project that are spelt with it, calls at the top level of modules, and what a class runs
+for each subclass.
 
 And a dict and a key in, what of it the program does not choose out.
 """
@@ -8,17 +9,17 @@ And a dict and a key in, what of it the program does not choose out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import filled, parts_with, spelling, writes_in
-from graphlint.static.models.containers import with_item
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.traversal import last_name, names_in
-from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Value, members
+from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Sequence, Union, Value, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -27,9 +28,9 @@ _AT_BIRTH = "__init_subclass__"
 
 
 def fill(interpreter: Interpreter, module: Module, name: str, held: Value) -> Value:
-    """Run what registers in a dict of a module, or in an object that it keeps under a name."""
+    """Run what registers in a container of a module, or in an object that it keeps under a name."""
     found = list(members(held))
-    if any(isinstance(member, Mapping) for member in found):
+    if any(isinstance(member, (Mapping, Sequence)) for member in found):
         roots = _writers(module, name)
     else:  # an object of this module, and not one that it imports
         keeps = name in module.index.assignments and any(_keeps(interpreter, one) for one in found)
@@ -61,13 +62,13 @@ def _keeps(interpreter: Interpreter, member: Value) -> bool:
 
 
 def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Value = UNKNOWN) -> None:
-    """Run the decorators that are spelt with names of a module, and what it runs for each new subclass."""
+    """Run the decorators and calls that are spelt with names of a module, and what it runs for each new subclass."""
 
     def registers(node: ir.Expr | None, user: Module) -> bool:
         spelt = [part for part in _chain(node) if last_name(part) in roots]
         return bool(spelt) and (user is home or any(_is_of(interpreter, part, user, home, held) for part in spelt))
 
-    users = (user for root in sorted(roots) for user in interpreter.project.decorated(root))
+    users = (user for root in sorted(roots) for user in interpreter.project.registering(root))
     for user in dict.fromkeys((home, *users)):
         for cls in user.index.classes.values():
             for source in cls.decorators:
@@ -78,6 +79,11 @@ def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Val
             code = definition.code if any(user.holds(definition.segment, root) for root in roots) else None
             if code is not None and any(registers(decorator, user) for decorator in code.decorators):
                 interpreter.names.definition(definition)
+        for segment in user.index.statements if user is not home else ():  # its own are run with what they fill
+            if any(user.holds(segment, root) for root in roots):
+                for statement in user.lowered(segment):
+                    if isinstance(statement, ir.Evaluate) and registers(statement.value, user):
+                        interpreter.block((statement,), interpreter.names.module_frame(user, segment.first))
     for base in home.index.classes.values() if _AT_BIRTH in roots else ():
         method = interpreter.classes.method(base, _AT_BIRTH) if base.name in roots else None
         if method is not None:
@@ -128,13 +134,31 @@ def _functions(module: Module) -> Iterator[Definition]:
     return (definition for found in module.index.functions.values() for definition in found)
 
 
-def keep(interpreter: Interpreter, container: ir.Expr, key: Value, value: Value, frame: Frame) -> None:
-    """A class or function that a function stores into a dict of its module stays there when the function returns."""
-    if not isinstance(container, ir.Name) or not isinstance(value, (Class, Function)):
-        return
-    known = interpreter.names.globals.get((frame.module, container.id))
-    if isinstance(known, Mapping) and container.id not in frame.env:
-        interpreter.names.globals[(frame.module, container.id)] = with_item(known, key, value)
+def keep(interpreter: Interpreter, name: str, changed: Value, frame: Frame) -> None:
+    """A class or function that a function stores in a container of its module stays there when the function returns."""
+    known = interpreter.names.globals.get((frame.module, name))
+    is_bound = name in frame.env or any(name == held for held, _ in frame.function.closure)
+    if isinstance(known, (Mapping, Sequence)) and not is_bound:
+        frame.scopes[name] = "global"
+    if frame.scopes.get(name) == "global" and _leads_to_code(interpreter, changed):
+        interpreter.names.globals[(frame.module, name)] = changed
+
+
+def _leads_to_code(interpreter: Interpreter, value: Value) -> bool:
+    """Whether a value is a class or a function, or a container or an object that was made with one."""
+    inside = partial(_leads_to_code, interpreter)
+    match value:
+        case Class() | Function():
+            return True
+        case Mapping():
+            return any(inside(held) for _, held in value.items) or (value.other is not None and inside(value.other))
+        case Sequence():
+            return any(map(inside, value.first)) or inside(value.element)
+        case Instance(arguments=Arguments() as given):
+            return any(isinstance(one, (Class, Function)) for one in given.all_values())
+        case Union():
+            return any(map(inside, value.members))
+    return False
 
 
 def note_unnamed(interpreter: Interpreter, registry: Mapping, key: Value, frame: Frame) -> None:

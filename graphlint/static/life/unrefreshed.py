@@ -11,7 +11,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Place, Tensor, Thing, is_tensor, things_in
 from graphlint.static.life.record import Loop, Write
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import names_in, walk
 
 _NUMBERS = frozenset({"bool", "float", "int"})
 
@@ -162,8 +162,17 @@ def _is_number(parameter: ir.Parameter) -> bool:
 
 
 def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:
-    return _is_data(parameter) and parameter.name not in code.loads
+    """Whether a function does nothing with data that it is given, but give it another type or place."""
+    return _is_data(parameter) and not any(_speaks_of(parameter.name, one) for one in code.body)
+
+
+def _speaks_of(name: str, statement: ir.Node) -> bool:
+    match statement:
+        case ir.Assign(targets=(ir.Name(id=target),)) if target == name:
+            return False
+    return name in names_in(statement)
 
 
 def _is_data(parameter: ir.Parameter) -> bool:
-    return parameter.kind == "positional" and parameter.default is None and parameter.name not in ("self", "cls")
+    is_required = parameter.kind in ("positional", "keyword") and parameter.default is None
+    return is_required and parameter.name not in ("self", "cls")

@@ -64,6 +64,7 @@ class Builtins:
             "builtins.zip": iterables.zip, "builtins.next": iterables.next, "builtins.map": iterables.map,
             "builtins.filter": iterables.filter,
             "builtins.dict": iterables.dict, "collections.OrderedDict": iterables.dict, "copy.copy": self._last,
+            "collections.defaultdict": iterables.default_dict,
             "typing.cast": self._last, "functools.partial": self._partial, "functools.wraps": self._wraps,
             "functools.update_wrapper": self._wrapper,
             "functools.lru_cache": self._cache("functools.lru_cache"),
@@ -146,6 +147,8 @@ class Builtins:
         What is given a function alone is taken for a decorator, which gives it back.
         """
         member = name.rpartition(".")[2]
+        if self.evaluator.lexicon.host_state["generators"].match(name):
+            return ExternalObject(name)
         if package_of(name) in _HOST_MODULES or package_of(name) in self.evaluator.lexicon.libraries["host"]:
             return Host("object")
         if member[:1].isupper():

@@ -207,9 +207,7 @@ class Containers:
     def _replace(self, changed: Value, node: ir.Call | None, frame: Frame) -> Value:
         """Store the changed container where the old one was read from."""
         if node is not None and isinstance(node.func, ir.Attribute):
-            target = node.func.value
-            if isinstance(target, (ir.Name, ir.Attribute, ir.Subscript)):
-                self.evaluator.put_back(target, changed, frame)
+            self.evaluator.put_back(node.func.value, changed, frame)
         return NONE
 
     def _grow(self, node: ir.Call | None, frame: Frame, added: Value) -> None:

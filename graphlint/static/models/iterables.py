@@ -17,6 +17,7 @@ from graphlint.values import (
     UNKNOWN,
     Arguments,
     Const,
+    External,
     Host,
     Mapping,
     Sequence,
@@ -29,6 +30,11 @@ from graphlint.values import (
 from graphlint.values.queries import device_tensor, truth
 
 MAX_KNOWN = 16  # numbers of a `range` that are told apart
+_MADE: dict[str, Value] = {  # by the factories of dicts, of what is not there yet
+    **dict.fromkeys(("builtins.list", "builtins.set", "collections.deque"), Sequence("list", None)),
+    **dict.fromkeys(("builtins.dict", "collections.OrderedDict", "collections.defaultdict"), Mapping((), UNKNOWN)),
+    **{f"builtins.{kind}": Host(kind) for kind in ("bool", "float", "int", "str")},
+}
 
 
 class Iterables:
@@ -177,3 +183,10 @@ class Iterables:
                 first = Mapping(tuple((pair[0], pair[1]) for pair in pairs))
         begun = first if isinstance(first, Mapping) else Mapping((), None if first is None else UNKNOWN)
         return updated(begun, by_name(arguments))
+
+    def default_dict(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+        """A dict that makes what a key lacks: a container, of which nothing is known then, or a number."""
+        factory, *rest = arguments.positional or (NONE,)
+        made = _MADE.get(factory.name, UNKNOWN) if isinstance(factory, External) else UNKNOWN
+        begun = self.dict(replace(arguments, positional=tuple(rest)), node, frame)
+        return replace(begun, other=made) if isinstance(begun, Mapping) else begun

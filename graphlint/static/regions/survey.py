@@ -28,7 +28,7 @@ class Survey:
     A model is `module:Class.forward`, the one that is built of most others first; the packages are those whose classes
     models derive from, PyTorch left out. `targets` are what fits calls in regions that nobody knows the callee of,
     `exports` what a library offers to those who may capture it. An `engine` has more models than these, and regions
-    that run what they are given.
+    that run what they are given. It `captures` models unless its regions run none of its own, but what they are given.
     """
 
     files: int
@@ -38,6 +38,7 @@ class Survey:
     targets: tuple[Target, ...] = ()
     exports: tuple[str, ...] = ()
     engine: bool = False
+    captures: bool = False
 
 
 def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
@@ -51,15 +52,16 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     packages: set[str] = set()
     ambiguous = interpreter.project.ambiguous
     for cls in models:
-        entry, module = f"{cls.module.name}:{cls.qualname}.forward", cls.module.name
+        entry, module = _entry(cls), cls.module.name
         is_free = cls.name not in used and entry not in reached.functions
         if is_free and not is_test(module) and module not in ambiguous:
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
-    captures = any(not is_test(interpreter.project.module_at(Path(region.path)).name) for region in reached.regions)
-    offered = tuple(one for one in exported(interpreter, files, captures) if one not in reached.functions)
+    own = [one for one in interpreter.regions.values() if not _is_of_test(one.region, interpreter)]
+    offered = tuple(one for one in exported(interpreter, files, bool(own)) if one not in reached.functions)
     ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
+    is_open = runs_anything(interpreter)
     return Survey(
         len(files),
         tuple(sorted(reached.regions)),
@@ -67,8 +69,17 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         tuple(sorted(packages - known)),
         propose_targets(interpreter, files, found),
         offered,
-        len(found) > len(offered) and runs_anything(interpreter),
+        is_open and len(found) > len(offered),
+        bool(reached.regions) and not (is_open and gather(own, interpreter).functions.isdisjoint(map(_entry, models))),
     )
+
+
+def _entry(cls: ClassDefinition) -> str:
+    return f"{cls.module.name}:{cls.qualname}.forward"
+
+
+def _is_of_test(region: Region, interpreter: Interpreter) -> bool:
+    return is_test(interpreter.project.module_at(Path(region.path)).name)
 
 
 def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -> set[str]:
