@@ -8,6 +8,7 @@ import pytest
 from analysis import analyse
 
 RUNNER = """
+import bisect
 import torch
 
 class Runner:
@@ -56,6 +57,38 @@ LARGEST = {
             if s >= n:
                 return s
         return self.sizes[-1]{TOLD}""",
+    "a default of or": f"return next((s for s in self.sizes if s >= n), None) or self.sizes[-1]{TOLD}",
+    "of sorted ones": f"return next((s for s in sorted(self.sizes) if s >= n), max(self.sizes)){TOLD}",
+    "the last place": f"return self.sizes[min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1)]{TOLD}",
+    "of a loop that ends": f"""for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        else:
+            size = max(self.sizes){TOLD}
+        return size""",
+    "before a loop": f"""size = self.sizes[-1]{TOLD}
+        for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        return size""",
+    "a place that may not be there": "return self.sizes[bisect.bisect_left(self.sizes, n)]",
+    "the last place of others": "return self.sizes[min(bisect.bisect_left(self.x, n), len(self.sizes) - 1)]",
+    "a loop that ends, none": """for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        else:
+            size = None
+        return size""",
+    "another name before a loop": """size, largest = None, self.sizes[-1]
+        most = self.sizes[-1]
+        for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        return size""",
     "an error": "return next((s for s in self.sizes if s >= n), raise_for(n))",
     "none": "return next((s for s in self.sizes if s >= n), None)",
     "refused before": """if n > self.most:

@@ -18,6 +18,7 @@ from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.anew import Anew
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.beside import Beside
 from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
@@ -210,6 +211,7 @@ class Rehearsal:
             Examples(self._tell),
             Empty(self._tell),
             Testimony(self.witness),
+            Beside(self._tell, replays, self.interpreter.names.qualified_name, self.interpreter.lexicon.is_catalogued),
             Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),

@@ -16,7 +16,7 @@ from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
-_PICKING = ("max(", "[-1]")  # one of them says which is the largest
+_PICKING = ("max(", "[-1]", "bisect")  # one of them says which is the largest, or where it stands
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
 
@@ -44,7 +44,7 @@ def picks_in(source: str) -> tuple[tuple[ir.Pos, str], ...]:
     found: list[tuple[ast.AST, str]] = []
     for block in (getattr(node, name, ()) for node in nodes_in(tree) for name in ("body", "orelse")):
         found += _of_loops(block) if isinstance(block, list) else ()
-    found += [one for node in nodes_in(tree) if isinstance(node, ast.Call) for one in _of_call(node)]
+    found += [one for node in nodes_in(tree) for one in (*_of_call(node), *_of_place(node))]
     return tuple((_pos(node), asked) for node, asked in found if not _is_refused(tree, asked))
 
 
@@ -97,9 +97,14 @@ def _end_of(node: ast.AST) -> Iterator[str]:
             yield ast.unparse(end)
 
 
-def _of_call(call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
+def _of_call(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """`next((s for s in sizes if s >= n), sizes[-1])`, and `min(..., default=max(sizes))`."""
     match call:
+        case ast.BoolOp(
+            op=ast.Or(),
+            values=[ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp() as sizes, ast.Constant()]), default],
+        ):
+            yield from _of_default(call, sizes, default)
         case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp() as sizes, default]):
             yield from _of_default(call, sizes, default)
         case ast.Call(
@@ -108,7 +113,28 @@ def _of_call(call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
             yield from _of_default(call, sizes, default)
 
 
-def _of_default(call: ast.Call, sizes: ast.GeneratorExp, default: ast.expr) -> Iterator[tuple[ast.AST, str]]:
+def _of_place(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """`sizes[min(bisect_left(sizes, n), len(sizes) - 1)]`."""
+    match node:
+        case ast.Subscript(
+            value=sizes,
+            slice=ast.Call(
+                func=ast.Name(id="min"),
+                args=[
+                    ast.Call(func=bisecting, args=[searched, asked]),
+                    ast.BinOp(
+                        left=ast.Call(func=ast.Name(id="len"), args=[counted]),
+                        op=ast.Sub(),
+                        right=ast.Constant(value=1),
+                    ),
+                ],
+            ),
+        ) if ast.dump(sizes) == ast.dump(searched) == ast.dump(counted):
+            if any(name.startswith("bisect") for name in endings(bisecting)):
+                yield node, ast.unparse(asked)
+
+
+def _of_default(call: ast.AST, sizes: ast.GeneratorExp, default: ast.expr) -> Iterator[tuple[ast.AST, str]]:
     (one, *_) = sizes.generators
     tests = [_asked(test, one.target) for test in one.ifs]
     if len(tests) == 1 and tests[0] is not None and _is_largest(default, one.iter):
@@ -116,15 +142,34 @@ def _of_default(call: ast.Call, sizes: ast.GeneratorExp, default: ast.expr) -> I
 
 
 def _of_loops(block: list[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """`for s in sizes: if s >= n: return s`, and behind it `return sizes[-1]`."""
-    for loop, behind in pairwise(block):
-        match loop, behind:
+    """`for s in sizes: if s >= n: return s`, and `return sizes[-1]` behind it; or `break`, and another name for it."""
+    found: tuple[ast.stmt, ast.expr, ast.expr, ast.expr, ast.expr]
+    for first, second in pairwise([*block, ast.Pass()]):
+        match first, second:
             case ast.For(target=target, iter=sizes, body=[ast.If(test=test, body=[ast.Return()])]), ast.Return(
-                value=value
+                value=ast.expr() as value
             ):
-                asked = _asked(test, target)
-                if asked is not None and value is not None and _is_largest(value, sizes):
-                    yield behind, asked
+                found = second, target, test, value, sizes
+            case ast.For(
+                target=target,
+                iter=sizes,
+                body=[ast.If(test=test, body=[ast.Assign(targets=[name]), ast.Break()])],
+                orelse=[ast.Assign(targets=[other], value=value) as last],
+            ), _ if ast.dump(name) == ast.dump(other):
+                found = last, target, test, value, sizes
+            case ast.Assign(targets=[other], value=value), ast.For(
+                target=target,
+                iter=sizes,
+                body=[ast.If(test=test, body=[ast.Assign(targets=[name]), ast.Break()])],
+                orelse=[],
+            ) if ast.dump(name) == ast.dump(other):
+                found = first, target, test, value, sizes
+            case _:
+                continue
+        where, target, test, value, sizes = found
+        asked = _asked(test, target)
+        if asked is not None and _is_largest(value, sizes):
+            yield where, asked
 
 
 def _asked(test: ast.expr, size: ast.expr) -> str | None:
@@ -138,6 +183,9 @@ def _asked(test: ast.expr, size: ast.expr) -> str | None:
 
 def _is_largest(value: ast.expr, sizes: ast.expr) -> bool:
     """Whether a value is the largest of some sizes, or the last of them."""
+    match sizes:
+        case ast.Call(func=ast.Name(id="sorted"), args=[one]):
+            sizes = one
     match value:
         case ast.Call(func=ast.Name(id="max"), args=[one]):
             return ast.dump(one) == ast.dump(sizes)
