@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from itertools import pairwise
 
 from graphlint.rule import Event, PartialFill
 from graphlint.static.domain.program import Function
 from graphlint.static.domain.sources import Place
+from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import calls_in, last_name, walk
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
@@ -22,11 +24,17 @@ _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
 def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
     """Where a file that opens regions picks a size."""
-    for module, opener in {one.function.module: one for one in traces.openers.values()}.items():
+    openers = traces.openers.values()
+    for module, opener in {one.function.module: one for one in openers}.items():
         functions = [(one, module.source_of(one.segment)) for one in module.index.all_functions()]
         picked = {name for _, source in functions if "next" in source for name in unanswered_in(source)}
+        is_picked = any(picks_in(source) for _, source in functions)
+        sizes = (
+            _captured(module, {one.function for one in openers if one.function.module is module}) if is_picked else ()
+        )
         for definition, source in functions:
-            found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks_in(source)]
+            picks = [(pos, end) for pos, end, names in picks_in(source) if not names.isdisjoint(sizes)]
+            found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks]
             steps = steps_in(source) if picked and "range" in source else ()
             found += [(pos, PartialFill(end, False, False, is_gap=True)) for name, pos, end in steps if name in picked]
             if found and definition.code is not None:
@@ -35,17 +43,53 @@ def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
                     yield replace(opener, function=function, node=ir.Node(((pos,), 0))), event
 
 
+def _captured(module: Module, openers: Set[Function]) -> set[str]:
+    """The names of what functions that capture, or lead to those of the file, go through, or keep things in."""
+    codes, names = [one.code for one in openers], {_called(one.qualname) for one in openers}
+    known = {definition.qualname: definition.code for definition in module.index.all_functions()}
+    left = {name: code for name, code in known.items() if code is not None and code not in codes}
+    while leading := [name for name, code in left.items() if names & {last_name(one.func) for one in calls_in(code)}]:
+        codes += [left.pop(name) for name in leading]
+        names |= {_called(name) for name in leading}
+    found: set[str] = set()
+    for part in (part for code in codes for part in walk(code.body)):
+        match part:
+            case ir.For(iterable=iterable):
+                found |= _names(iterable)
+            case ir.Comprehension(clauses=clauses):
+                found |= {name for _, iterable, _ in clauses for name in _names(iterable)}
+            case ir.Assign(targets=targets):
+                found |= {name for one in targets if isinstance(one, ir.Subscript) for name in _names(one.value)}
+    return found
+
+
+def _called(qualname: str) -> str | None:
+    """The name that a function is called by: to call `__init__`, one calls its class."""
+    *outer, name = qualname.split(".")
+    return outer[-1] if name == "__init__" and outer else name
+
+
+def _names(node: ir.Expr) -> set[str]:
+    """The names in an expression, but for those of what is called."""
+    parts = list(walk(node))
+    called = {id(part.func) for part in parts if isinstance(part, ir.Call)}
+    names = {last_name(part) for part in parts if isinstance(part, (ir.Name, ir.Attribute)) and id(part) not in called}
+    return {name for name in names if name is not None}
+
+
 @remembered
-def picks_in(source: str) -> tuple[tuple[ir.Pos, str], ...]:
-    """Where a function gives the largest of some sizes to what none is large enough for, and what it asks for."""
+def picks_in(source: str) -> tuple[tuple[ir.Pos, str, frozenset[str]], ...]:
+    """Where a function gives the largest of some sizes to what fits in none, what it asks for, and the names there."""
     tree = tree_of(source) if any(word in source for word in _PICKING) else None
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ()
     found: list[tuple[ast.AST, str]] = []
     for block in (getattr(node, name, ()) for node in nodes_in(tree) for name in ("body", "orelse")):
         found += _of_loops(block) if isinstance(block, list) else ()
-    found += [one for node in nodes_in(tree) for one in (*_of_call(node), *_of_place(node))]
-    return tuple((_pos(node), asked) for node, asked in found if not _is_refused(tree, asked))
+    found += [one for node in nodes_in(tree) for one in _of_call(node)]
+    found += _of_place(tree) if "bisect" in source else ()
+    named = [(node, asked, {name for part in nodes_in(node) for name in endings(part)}) for node, asked in found]
+    return tuple((_pos(node), asked, frozenset(names)) for node, asked, names in named if not _is_refused(tree, asked))
 
 
 @remembered
@@ -113,25 +157,36 @@ def _of_call(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield from _of_default(call, sizes, default)
 
 
-def _of_place(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """`sizes[min(bisect_left(sizes, n), len(sizes) - 1)]`."""
+def _of_place(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """`sizes[min(bisect_left(sizes, n), len(sizes) - 1)]`, also where what `bisect` gives has a name of its own."""
+    named: dict[str, ast.expr] = {}
+    for node in nodes_in(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                named[name] = value
+            case ast.Subscript(
+                value=sizes,
+                slice=ast.Call(
+                    func=ast.Name(id="min"),
+                    args=[
+                        found,
+                        ast.BinOp(
+                            left=ast.Call(func=ast.Name(id="len"), args=[counted]),
+                            op=ast.Sub(),
+                            right=ast.Constant(value=1),
+                        ),
+                    ],
+                ),
+            ) if ast.dump(sizes) == ast.dump(counted):
+                found = named.get(found.id, found) if isinstance(found, ast.Name) else found
+                yield from ((node, asked) for searched, asked in _bisected(found) if searched == ast.dump(sizes))
+
+
+def _bisected(node: ast.expr) -> Iterator[tuple[str, str]]:
+    """What is searched, and for what."""
     match node:
-        case ast.Subscript(
-            value=sizes,
-            slice=ast.Call(
-                func=ast.Name(id="min"),
-                args=[
-                    ast.Call(func=bisecting, args=[searched, asked]),
-                    ast.BinOp(
-                        left=ast.Call(func=ast.Name(id="len"), args=[counted]),
-                        op=ast.Sub(),
-                        right=ast.Constant(value=1),
-                    ),
-                ],
-            ),
-        ) if ast.dump(sizes) == ast.dump(searched) == ast.dump(counted):
-            if any(name.startswith("bisect") for name in endings(bisecting)):
-                yield node, ast.unparse(asked)
+        case ast.Call(func=func, args=[sizes, asked]) if any(name.startswith("bisect") for name in endings(func)):
+            yield ast.dump(sizes), ast.unparse(asked)
 
 
 def _of_default(call: ast.AST, sizes: ast.GeneratorExp, default: ast.expr) -> Iterator[tuple[ast.AST, str]]:
