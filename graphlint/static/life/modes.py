@@ -130,7 +130,8 @@ class Modes(Listener):
                     self.tell(InferenceTensor(), self.inferred[root], capture)
 
     def entered(self, frame: Frame) -> None:
-        if self.ledger.latest and self.ledger.capture is None and calls_method(frame.function.code, self.replays):
+        is_outer = self.ledger.latest and self.ledger.capture is None and not self.serving
+        if is_outer and calls_method(frame.function.code, self.replays):
             self.serving.append((frame, self.ledger.decided))
 
     def left(self, frame: Frame) -> None:
@@ -148,7 +149,8 @@ class Modes(Listener):
             self.tell(EagerBeside(is_unfound=True), next(iter(captures)).place, next(iter(captures)))
         for module, places in self.beside.items():
             capture = next((one for one in self.captured[module] if one.graph not in self.ledger.escaped), None)
-            if capture is not None and len(places) > 1 and places[-1] == places[-2]:
+            is_repeated = len(places) > 1 and places[-1] == places[-2]
+            if capture is not None and is_repeated and not (self.ledger.decided or self.ledger.is_cut):
                 self.tell(EagerBeside(), places[-1], capture)
 
     def _finds_nothing(self) -> bool:

@@ -18,7 +18,7 @@ from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
-_PICKING = ("max(", "[-1]", "bisect")  # one of them says which is the largest, or where it stands
+_PICKING = ("max", "1", "bisect")  # one of them says which is the largest, or where it stands
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
 
@@ -109,10 +109,12 @@ def unanswered_in(source: str) -> tuple[str, ...]:
 def steps_in(source: str) -> tuple[tuple[str, ir.Pos, str], ...]:
     """What is given a list of sizes, some of them by steps of more than one up to an end; where, and that end."""
     tree = tree_of(source)
-    found = []
+    found: list[tuple[str, ir.Pos, str]] = []
     for node in nodes_in(tree) if tree is not None else ():
         match node:
             case ast.Assign(targets=[target], value=value):
+                again = [one for one in found if one[0] in endings(value)]
+                found += [(name, pos, end) for _, pos, end in again for name in endings(target)]
                 ends = [end for part in nodes_in(value) for end in _end_of(part)]
                 others = {ast.unparse(part) for part in nodes_in(value) if isinstance(part, (ast.Name, ast.Attribute))}
                 is_once = len(ends) == 1 and ast.unparse(value).count(ends[0]) == 1 and ends[0] in others
