@@ -12,6 +12,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 import torch
 
+def alone(method):
+    lock = threading.Lock()
+    def called(self, x):
+        with lock:
+            method(self, x)
+    return called
+
 class Server:
     def __init__(self, net):
         self.lock, self.left = threading.Lock(), {{}}
@@ -26,6 +33,7 @@ class Server:
         self.graph.replay(){mark}
         return self.y.clone()
 
+    {decorator}
     def serve(self, x):
         stream = torch.cuda.Stream()
         with {manager}:
@@ -74,5 +82,15 @@ def test_threads_that_replay_one_graph_wait_for_each_other(
 ) -> None:
     """Else one fills the input of a graph, or has its output overwritten, while another one is not done."""
     mark = "  # expect: GL510" if is_told else ""
-    analysis = analyse(tmp_path, SERVER.format(threads=threads, filled=filled, manager=manager, mark=mark))
+    given = {"threads": threads, "filled": filled, "manager": manager, "mark": mark, "decorator": ""}
+    analysis = analyse(tmp_path, SERVER.format(**given))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]
+
+
+@pytest.mark.parametrize(("decorator", "is_told"), [("@torch.no_grad()", True), ("@alone", False)])
+def test_a_decorator_may_let_one_thread_in_at_a_time(tmp_path: Path, decorator: str, is_told: bool) -> None:
+    """Those of torch do not."""
+    mark = "  # expect: GL510" if is_told else ""
+    given = {"threads": STARTED, "filled": FILLED, "manager": STREAM, "mark": mark, "decorator": decorator}
+    analysis = analyse(tmp_path, SERVER.format(**given))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]

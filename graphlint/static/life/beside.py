@@ -64,11 +64,11 @@ class Beside(Running):
 
     def _holds(self, function: Function) -> bool:
         """Whether a function enters something that may hold it up, or waits for what others give it."""
-        managers = (one for part in walk(function.code.body) if isinstance(part, ir.With) for one, _ in part.items)
-        named = (self.resolve(one.func, function.module) if isinstance(one, ir.Call) else "" for one in managers)
-        return any(not self.is_catalogued(name) for name in named) or any(
-            name in BLOCKING for name, _ in _methods(function)
-        )
+        entered = [one for part in walk(function.code.body) if isinstance(part, ir.With) for one, _ in part.items]
+        around = [*entered, *function.code.decorators]
+        named = (self.resolve(one.func if isinstance(one, ir.Call) else one, function.module) for one in around)
+        is_waiting = any(name in BLOCKING for name, _ in _methods(function))
+        return is_waiting or not all(map(self.is_catalogued, named))
 
 
 def _functions(started: Closure, receiver: Instance) -> Iterator[Function]:
