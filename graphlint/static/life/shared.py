@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import OutputKept
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Container, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.tensors import modules_in
 
 
 @dataclass
@@ -38,13 +39,17 @@ class Shared(Listener):
         pool = self._pool(made)
         for other in self.ledger.latest.values() if pool is not None else ():
             is_earlier = other.ended is not None and other.ended < made.began and bool(other.replays)
-            lets_go = other in self.working or other.callees or other.modules  # of what it needs in between
-            is_late = is_earlier and lets_go and other.replays[-1] > made.replays[-1]
+            is_late = is_earlier and self._lets_go(other) and other.replays[-1] > made.replays[-1]
             is_overwritten = is_late and self._pool(other) is pool
             if is_overwritten and (other, made) not in self.told:
                 self.told.add((other, made))
                 is_known = isinstance(thing.root, Tensor) and is_sure
                 self.tell(OutputKept("pool", True, is_known), self.kept.get(thing.root, place), made)
+
+    def _lets_go(self, capture: Capture) -> bool:
+        """Whether a capture needs memory in between: a single layer of torch gives its output, and needs no other."""
+        layers = [one for one in capture.modules if isinstance(one, Made) and len(modules_in(one)) == 1]
+        return capture in self.working or bool(capture.callees) or len(layers) > 1 or len(layers) < len(capture.modules)
 
     def _pool(self, capture: Capture) -> Object:
         """The pool of a capture: what it was given, or that of the graph which was asked for it; None for its own."""
