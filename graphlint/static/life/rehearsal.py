@@ -197,7 +197,7 @@ class Rehearsal:
             Anew(self._tell),
             Late(self._tell),
             Outputs(self._tell, replays),
-            Shared(self._tell),
+            Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),
             silence,
             Gradients(self._tell, self.interpreter.lexicon.is_trained, silence),

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from graphlint.rule import OutputKept
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Container, Made, Object, Place, Tensor, Thing
-from graphlint.static.life.tensors import modules_in
 
 
 @dataclass
 class Shared(Listener):
-    """Follows one run.
+    """Follows one run; a `single` module needs no memory but that of its output.
 
     What a capture frees again, the next one of its pool takes, for its outputs too. Outputs of the first are held when
     the second begins, and stay what they are.
     """
 
     tell: Tell
+    single: frozenset[str]
     told: set[tuple[Capture, Capture]] = field(default_factory=set)
     working: set[Capture] = field(default_factory=set)  # captures that read what they have made
     kept: dict[Thing, Place] = field(default_factory=dict)  # where outputs were put into a container
@@ -47,9 +47,10 @@ class Shared(Listener):
                 self.tell(OutputKept("pool", True, is_known), self.kept.get(thing.root, place), made)
 
     def _lets_go(self, capture: Capture) -> bool:
-        """Whether a capture needs memory in between: a single layer of torch gives its output, and needs no other."""
-        layers = [one for one in capture.modules if isinstance(one, Made) and len(modules_in(one)) == 1]
-        return capture in self.working or bool(capture.callees) or len(layers) > 1 or len(layers) < len(capture.modules)
+        """Whether a capture needs memory in between, as all do but those of one module that needs its output alone."""
+        classes = [one.cls.rpartition(".")[2] if isinstance(one, Made) else "" for one in capture.modules]
+        is_single = len(classes) == 1 and classes[0] in self.single
+        return capture in self.working or bool(capture.callees) or (bool(classes) and not is_single)
 
     def _pool(self, capture: Capture) -> Object:
         """The pool of a capture: what it was given, or that of the graph which was asked for it; None for its own."""
