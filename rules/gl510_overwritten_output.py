@@ -14,5 +14,9 @@ def detect(event: OutputKept) -> Iterator[Hit]:
         )
         yield Hit(Confidence.MEDIUM, said, "read the output, or copy it, before that replay")
         return
+    if event.how == "threads":
+        said = "`{operation}` runs in several threads, and one fills inputs and outputs over while another needs them"
+        yield Hit(Confidence.MEDIUM, said, "hold a lock from the first copy to the last read, and wait for it there")
+        return
     sure = Confidence.HIGH if event.is_known else Confidence.MEDIUM
     yield Hit(sure if event.is_overwritten else Confidence.LOW)

@@ -19,6 +19,10 @@ _LEFT_OUT = {
 
 
 def detect(event: Recapture | ModeSwitched | NeverReplayed | EagerBeside | Uncaptured) -> Iterator[Hit]:
+    if isinstance(event, EagerBeside) and event.is_unfound:
+        said = "`{operation}` captures a graph that no call finds, though all of them look for one"
+        yield Hit(Confidence.MEDIUM, said, "capture the sizes that are asked for, under the keys that are looked up")
+        return
     if isinstance(event, EagerBeside):
         yield Hit(Confidence.MEDIUM, "`{operation}` runs eagerly what was captured, and the graph is never replayed")
         return

@@ -160,7 +160,12 @@ class InferenceTensor(Event):
 
 @dataclass(frozen=True, slots=True)
 class EagerBeside(Event):
-    """What was captured is called eagerly again and again, and its graph is never replayed."""
+    """What was captured is called eagerly again and again, and its graph is never replayed.
+
+    If it `is_unfound`, the calls are of functions that replay what they find, and none finds it.
+    """
+
+    is_unfound: bool = False
 
 
 @dataclass(frozen=True, slots=True)

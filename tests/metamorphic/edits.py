@@ -44,5 +44,5 @@ EDITS = (
     Edit(functions.extract_body, 0.9),
     Edit(functions.nested_function, 0.9),
     Edit(functions.decorate, 0.9),
-    Edit(modules.move, 0.84),
+    Edit(modules.move, 0.8),
 )

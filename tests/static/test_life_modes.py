@@ -83,3 +83,61 @@ def test_autocast_keeps_the_weights_that_a_warm_up_cast(
     program = CAST.format(cache=cache, mark=mark, before=before, warm=warm, inside=inside, behind=behind)
     analysis = analyse(tmp_path, program)
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL405"]
+
+
+SIZES = """
+import torch
+
+class Decoder:
+    def __init__(self, net, sizes):
+        self.net = net
+        self.graphs = {{n: self.capture(n) for n in sizes}}
+
+    def capture(self, n):
+        x = torch.zeros(n, 4, device="cuda")
+        self.net(x); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):{mark}
+            y = self.net(x)
+        return graph, x, y
+
+    def run(self, x, key):
+        if key not in self.graphs:
+            return self.net(x)
+        graph, static, y = self.graphs[key]
+        static.copy_(x)
+        graph.replay()
+        return y.clone()
+
+def main({given}):
+    decoder = Decoder(torch.nn.Linear(4, 4).cuda(), sizes={sizes})
+    for n in {asked}:
+        x = torch.ones(n, 4, device="cuda")
+        decoder.run(x, {key})
+
+main({call})
+"""
+FEW, MANY, SIZE = "(1, 2, 4)", "(5, 6, 7)", "x.shape[0]"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asked", "key", "given", "call", "is_told"),
+    [
+        (FEW, MANY, SIZE, "", "", True),
+        (FEW, "(1, 2, 4)", "(n, 0)", "", "", True),
+        (FEW, "(4, 5, 6)", SIZE, "", "", False),
+        ("range(1, 9)", MANY, SIZE, "", "", False),
+        (FEW, "(5,)", SIZE, "", "", False),
+        (FEW, MANY, "key", "key", "torch.initial_seed()", False),
+        (FEW, "sizes", SIZE, "sizes", "map(int, open('sizes'))", False),
+    ],
+    ids=["too small", "another key", "some are found", "all are found", "one call", "a key of somebody", "any size"],
+)
+def test_graphs_that_no_call_finds_are_told(
+    tmp_path: Path, sizes: str, asked: str, key: str, given: str, call: str, is_told: bool
+) -> None:
+    """Where the program says which sizes it captures and which it asks for."""
+    mark = "  # expect: GL707" if is_told else ""
+    program = SIZES.format(sizes=sizes, asked=asked, key=key, given=given, call=call, mark=mark)
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL707"]

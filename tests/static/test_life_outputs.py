@@ -942,3 +942,35 @@ def test_a_graph_is_replayed_behind_those_whose_outputs_it_reads(tmp_path: Path,
     """It is their reader as much as any other."""
     expected, shown = of(tmp_path, STAGES.format(order=order, mark=mark), "GL509")
     assert expected == shown
+
+
+SIZED = """
+import torch
+
+class Runner:
+    def __init__(self, model, most):
+        self.x, self.y = torch.zeros(most, 4, device="cuda"), torch.zeros(most, 4, device="cuda")
+        self.graphs = {{}}
+        for size in (4, 8):
+            model(self.x[:size]); torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self.y[:size] = model(self.x[:size])
+            self.graphs[size] = graph
+
+    def run(self, x, size):
+        self.x[: len(x)] = x
+        {replayed}
+        y = self.y[: len(x)].clone(){mark}
+        self.graphs[size].replay()
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("replayed", "mark"), [("self.graphs[size].replay()", ""), ("pass", "  # expect: GL509")], ids=["one", "none"]
+)
+def test_any_of_the_graphs_that_write_to_a_buffer_fills_it(tmp_path: Path, replayed: str, mark: str) -> None:
+    """Nobody knows which of them is replayed, and one is."""
+    expected, shown = of(tmp_path, SIZED.format(replayed=replayed, mark=mark), "GL509")
+    assert expected == shown

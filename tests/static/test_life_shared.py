@@ -55,6 +55,46 @@ def test_a_graph_works_in_the_outputs_of_later_captures_of_its_pool(
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]
 
 
+OWN = """
+import torch
+from torch import nn
+
+class Two:
+    def __init__(self):
+        self.encoder, self.decoder = {encoder}, nn.Linear(8, 8).cuda()
+        self.x = torch.zeros(4, 8, device="cuda")
+        self.encoder(self.x); self.decoder(self.x); torch.cuda.synchronize()
+        pool = torch.cuda.graph_pool_handle()
+        self.first, self.second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.first, pool=pool):
+            self.coded = self.encoder(self.x)
+        with torch.cuda.graph(self.second, pool=pool):
+            self.decoded = self.decoder(self.x)
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.second.replay(); self.first.replay()
+        return self.coded + self.decoded{mark}
+"""
+
+
+@pytest.mark.parametrize(
+    ("encoder", "is_told"),
+    [
+        ("nn.Linear(8, 8).cuda()", False),
+        ("nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8)).cuda()", True),
+        ("nn.TransformerEncoderLayer(8, 2).cuda()", True),
+    ],
+)
+def test_a_single_layer_needs_no_memory_that_another_graph_could_take(
+    tmp_path: Path, encoder: str, is_told: bool
+) -> None:
+    """It gives its output, which is held."""
+    mark = "  # expect: GL510" if is_told else ""
+    analysis = analyse(tmp_path, OWN.format(encoder=encoder, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]
+
+
 USED = """
 import torch
 

@@ -8,6 +8,7 @@ import pytest
 from analysis import analyse
 
 RUNNER = """
+import bisect
 import torch
 
 class Runner:
@@ -56,6 +57,41 @@ LARGEST = {
             if s >= n:
                 return s
         return self.sizes[-1]{TOLD}""",
+    "a default of or": f"return next((s for s in self.sizes if s >= n), None) or self.sizes[-1]{TOLD}",
+    "of sorted ones": f"return next((s for s in sorted(self.sizes) if s >= n), max(self.sizes)){TOLD}",
+    "the last place": f"return self.sizes[min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1)]{TOLD}",
+    "the last place, by a name": f"""place = bisect.bisect_left(self.sizes, n)
+        return self.sizes[min(place, len(self.sizes) - 1)]{TOLD}""",
+    "of a loop that ends": f"""for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        else:
+            size = max(self.sizes){TOLD}
+        return size""",
+    "before a loop": f"""size = self.sizes[-1]{TOLD}
+        for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        return size""",
+    "a place that may not be there": "return self.sizes[bisect.bisect_left(self.sizes, n)]",
+    "the last place of others": "return self.sizes[min(bisect.bisect_left(self.x, n), len(self.sizes) - 1)]",
+    "the last place of somebody": "return self.sizes[min(n, len(self.sizes) - 1)]",
+    "a loop that ends, none": """for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        else:
+            size = None
+        return size""",
+    "another name before a loop": """size, largest = None, self.sizes[-1]
+        most = self.sizes[-1]
+        for s in self.sizes:
+            if s >= n:
+                size = s
+                break
+        return size""",
     "an error": "return next((s for s in self.sizes if s >= n), raise_for(n))",
     "none": "return next((s for s in self.sizes if s >= n), None)",
     "refused before": """if n > self.most:
@@ -72,6 +108,25 @@ LARGEST = {
 @pytest.mark.parametrize("picked", LARGEST.values(), ids=LARGEST)
 def test_the_largest_graph_computes_no_more_than_it_has(tmp_path: Path, picked: str) -> None:
     """What is behind its end is left as an earlier request had it."""
+    expected, shown = picking(tmp_path, picked)
+    assert expected == shown
+
+
+OTHERS = """
+def rounded(x, buckets):
+    return next((one for one in buckets if one >= x), buckets[-1])
+"""
+
+
+def test_what_is_no_size_of_a_graph_may_be_rounded_to_the_largest(tmp_path: Path) -> None:
+    """Who captures does not go through it, and keeps nothing under it."""
+    program = RUNNER.format(picked="return n", sizes=FIXED, added="pass") + OTHERS
+    assert [] == [one for one in analyse(tmp_path, program).shown if one[2] == "GL511"]
+
+
+def test_sizes_may_be_the_keys_of_graphs(tmp_path: Path) -> None:
+    """Which the picking function goes through, and no other."""
+    picked = f"return min((s for s in self.graphs if s >= n), default=max(self.graphs)){TOLD}"
     expected, shown = picking(tmp_path, picked)
     assert expected == shown
 

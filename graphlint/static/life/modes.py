@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import EagerBeside, InferenceTensor, ModeIgnored
+from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Instance, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.objects import Capture, Frame, Instance, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import modules_in
 from graphlint.static.syntax import ir
@@ -31,6 +32,9 @@ class Modes(Listener):
     casting: set[Call] = field(default_factory=set)  # autocasts that have cast weights, and keep them
     cached: dict[Capture, tuple[Call, Place]] = field(default_factory=dict)  # captures that began in one of these
     has_stepped: bool = False  # whether an optimizer has stepped
+    serving: list[tuple[Frame, int]] = field(default_factory=list)  # functions that may replay, and what was decided
+    unserved: list[Frame] = field(default_factory=list)  # those that did not, though nothing was left to be decided
+    is_doubtful: bool = False  # whether something was
 
     def surrounded(self, manager: Object, place: Place) -> None:
         call = self.ledger.origin(manager)
@@ -105,7 +109,7 @@ class Modes(Listener):
         """Whether a call stands in a method that neither captures nor replays."""
         code = place.function.code
         captures = any(one.place.function.code is code for one in self.ledger.captures)
-        return place.function.owner is not None and not captures and not _replays(code, self.replays)
+        return place.function.owner is not None and not captures and not calls_method(code, self.replays)
 
     def _depends_on_mode(self, module: Thing) -> bool:
         """Whether a module, or one that it holds, computes other things in training."""
@@ -125,21 +129,37 @@ class Modes(Listener):
                 if root in self.inferred:
                     self.tell(InferenceTensor(), self.inferred[root], capture)
 
+    def entered(self, frame: Frame) -> None:
+        is_outer = self.ledger.latest and self.ledger.capture is None and not self.serving
+        if is_outer and calls_method(frame.function.code, self.replays):
+            self.serving.append((frame, self.ledger.decided))
+
+    def left(self, frame: Frame) -> None:
+        if self.serving and self.serving[-1][0] is frame:
+            _, decided = self.serving.pop()
+            self.is_doubtful |= decided != self.ledger.decided or self.ledger.is_cut
+            self.unserved.append(frame)
+
     def finished(self) -> None:
         """Tell of a module that was captured, and is called eagerly again and again while nobody replays its graph."""
         captures = self.ledger.latest.values()
         if not self.ledger.is_whole or any(one.replays or one.may_be_replayed for one in captures):
             return
+        if self._finds_nothing():
+            self.tell(EagerBeside(is_unfound=True), next(iter(captures)).place, next(iter(captures)))
         for module, places in self.beside.items():
             capture = next((one for one in self.captured[module] if one.graph not in self.ledger.escaped), None)
-            if capture is not None and len(places) > 1 and places[-1] == places[-2]:
+            is_repeated = len(places) > 1 and places[-1] == places[-2]
+            if capture is not None and is_repeated and not (self.ledger.decided or self.ledger.is_cut):
                 self.tell(EagerBeside(), places[-1], capture)
 
-
-def _replays(code: ir.Code, replays: frozenset[str]) -> bool:
-    """Whether a function launches a graph on one of its ways."""
-    calls = (part for part in walk(code.body) if isinstance(part, ir.Call))
-    return any(isinstance(call.func, ir.Attribute) and call.func.attr in replays for call in calls)
+    def _finds_nothing(self) -> bool:
+        """Whether functions that replay, and do not capture, have surely run without a graph, again and again."""
+        captures = self.ledger.latest.values()
+        capturing = {one.place.function.code for one in self.ledger.captures}
+        is_anew = any(frame.function.code in capturing for frame in self.unserved)
+        is_held = any(one.graph in self.ledger.escaped for one in captures)
+        return len(self.unserved) > 1 and not (self.is_doubtful or is_anew or is_held)
 
 
 def _goes_back(call: Call, mode: bool, capture: Capture) -> bool:

@@ -47,10 +47,10 @@ class Outputs(Listener):
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
-        capture = self._output_of(thing) or self._only_written_by(thing)
-        if is_sure and capture is not None and self._is_empty(capture):
+        captures = self._only_written_by(thing)
+        if is_sure and captures and all(map(self._is_empty, captures)):
             key = thing.root, place.path, place.line
-            self.empty.setdefault(key, (thing, place, capture))
+            self.empty.setdefault(key, (thing, place, captures[0]))
             self.unused.setdefault(key, [one for one in self.ledger.frames if _throws_away(one)])
 
     def ended(self, capture: Capture) -> None:
@@ -95,13 +95,17 @@ class Outputs(Listener):
         """The capture that a tensor is an output of, also where the region writes it to a buffer that was there."""
         if self.ledger.capture is not None or not is_tensor(thing):
             return None
-        root = thing.root
-        buffers = (one for one in self.ledger.latest.values() if root in one.writes and root not in one.reads)
-        return self._output_of(thing) or next(buffers, None)
+        return self._output_of(thing) or next(iter(self._buffered_by(thing.root)), None)
 
-    def _only_written_by(self, thing: Thing) -> Capture | None:
-        """The capture that writes a tensor which was there before it, and that nothing else has filled."""
-        return None if self.ledger.writes.get(thing.root) else self._written_by(thing)
+    def _buffered_by(self, root: Thing) -> list[Capture]:
+        """The captures whose regions write to a tensor that was there before."""
+        return [one for one in self.ledger.latest.values() if root in one.writes and root not in one.reads]
+
+    def _only_written_by(self, thing: Thing) -> list[Capture]:
+        """The captures that write a tensor which nothing else has filled; to one that was there, any of them may."""
+        made = self._output_of(thing)
+        is_filled = self.ledger.capture is not None or not is_tensor(thing) or self.ledger.writes.get(thing.root)
+        return [made] if made is not None else [] if is_filled else self._buffered_by(thing.root)
 
     def _is_empty(self, capture: Capture) -> bool:
         """Whether a graph has surely not been replayed."""

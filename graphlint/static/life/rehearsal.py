@@ -18,6 +18,7 @@ from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.anew import Anew
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.beside import Beside
 from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
@@ -196,7 +197,7 @@ class Rehearsal:
             Anew(self._tell),
             Late(self._tell),
             Outputs(self._tell, replays),
-            Shared(self._tell),
+            Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),
             silence,
             Gradients(self._tell, self.interpreter.lexicon.is_trained, silence),
@@ -210,6 +211,7 @@ class Rehearsal:
             Examples(self._tell),
             Empty(self._tell),
             Testimony(self.witness),
+            Beside(self._tell, replays, self.interpreter.names.qualified_name, self.interpreter.lexicon.is_catalogued),
             Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),

@@ -19,26 +19,10 @@ BLOCKING = frozenset({"get", "wait", "acquire"})  # without a time-out: until th
 
 
 @dataclass
-class Threads(Listener):
-    """Follows one run; `waiting` are methods and functions that wait for the device, or ask how far it is."""
+class Running(Listener):
+    """Knows which threads and work of executors are under way."""
 
-    tell: Tell
-    waiting: frozenset[str]
-    is_factory: Callable[[str], bool]
-    resolve: Callable[[ir.Expr, Module], str]
-    running: dict[Thing, tuple[Closure, Thing]] = field(default_factory=dict)  # with what started them
-
-    def answered(self, call: Call) -> None:
-        owner, target = call.owner, call.given.get(0)
-        if call.last == "start" and isinstance(owner, Made) and owner.cls == "threading.Thread":
-            started = owner.given.get("target", owner.given.get(1))
-            if isinstance(started, Closure) and (self.ledger.capture is not None or _goes_on(started)):
-                self._runs(owner, started, owner)
-        elif call.last == "submit" and isinstance(owner, Made) and isinstance(target, Closure):
-            if isinstance(call.result, Thing):
-                self._runs(call.result, target, owner)
-        elif call.last in ENDS:
-            self._ended(owner)
+    running: dict[Thing, tuple[Closure, Thing]] = field(default_factory=dict, init=False)  # with what started them
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         func = place.node.func if isinstance(place.node, ir.Call) else None
@@ -52,6 +36,28 @@ class Threads(Listener):
     def _ended(self, owner: Object) -> None:
         """Forget a thread that is waited for, or all that an executor runs."""
         self.running = {one: known for one, known in self.running.items() if owner not in (one, known[1])}
+
+
+@dataclass
+class Threads(Running):
+    """Follows one run; `waiting` are methods and functions that wait for the device, or ask how far it is."""
+
+    tell: Tell
+    waiting: frozenset[str]
+    is_factory: Callable[[str], bool]
+    resolve: Callable[[ir.Expr, Module], str]
+
+    def answered(self, call: Call) -> None:
+        owner, target = call.owner, call.given.get(0)
+        if call.last == "start" and isinstance(owner, Made) and owner.cls == "threading.Thread":
+            started = owner.given.get("target", owner.given.get(1))
+            if isinstance(started, Closure) and (self.ledger.capture is not None or _goes_on(started)):
+                self._runs(owner, started, owner)
+        elif call.last == "submit" and isinstance(owner, Made) and isinstance(target, Closure):
+            if isinstance(call.result, Thing):
+                self._runs(call.result, target, owner)
+        elif call.last in ENDS:
+            self._ended(owner)
 
     def began(self, capture: Capture) -> None:
         for started, _ in self.running.values():

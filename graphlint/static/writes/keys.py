@@ -65,8 +65,9 @@ def keys_in(source: str) -> tuple[Key, ...]:
     }
     found = []
     for index, is_asked in _indices(nodes, tables):
-        origin = made.get(index.id) if isinstance(index, ast.Name) else None
-        shown = index if origin is None else origin
+        shown = index
+        for _ in range(_STEPS):
+            shown = made.get(shown.id, shown) if isinstance(shown, ast.Name) else shown
         names = set(_names(index))
         for _ in range(_STEPS):
             names |= {part for name in names & made.keys() for part in _names(made[name])}

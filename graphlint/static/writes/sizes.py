@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from itertools import pairwise
 
 from graphlint.rule import Event, PartialFill
 from graphlint.static.domain.program import Function
 from graphlint.static.domain.sources import Place
+from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import calls_in, last_name, walk
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
-_PICKING = ("max(", "[-1]")  # one of them says which is the largest
+_PICKING = ("max", "1", "bisect")  # one of them says which is the largest, or where it stands
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
 
 def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
     """Where a file that opens regions picks a size."""
-    for module, opener in {one.function.module: one for one in traces.openers.values()}.items():
+    openers = traces.openers.values()
+    for module, opener in {one.function.module: one for one in openers}.items():
         functions = [(one, module.source_of(one.segment)) for one in module.index.all_functions()]
         picked = {name for _, source in functions if "next" in source for name in unanswered_in(source)}
+        is_picked = any(picks_in(source) for _, source in functions)
+        sizes = (
+            _captured(module, {one.function for one in openers if one.function.module is module}) if is_picked else ()
+        )
         for definition, source in functions:
-            found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks_in(source)]
+            picks = [(pos, end) for pos, end, names in picks_in(source) if not names.isdisjoint(sizes)]
+            found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks]
             steps = steps_in(source) if picked and "range" in source else ()
             found += [(pos, PartialFill(end, False, False, is_gap=True)) for name, pos, end in steps if name in picked]
             if found and definition.code is not None:
@@ -35,17 +43,53 @@ def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
                     yield replace(opener, function=function, node=ir.Node(((pos,), 0))), event
 
 
+def _captured(module: Module, openers: Set[Function]) -> set[str]:
+    """The names of what functions that capture, or lead to those of the file, go through, or keep things in."""
+    codes, names = [one.code for one in openers], {_called(one.qualname) for one in openers}
+    known = {definition.qualname: definition.code for definition in module.index.all_functions()}
+    left = {name: code for name, code in known.items() if code is not None and code not in codes}
+    while leading := [name for name, code in left.items() if names & {last_name(one.func) for one in calls_in(code)}]:
+        codes += [left.pop(name) for name in leading]
+        names |= {_called(name) for name in leading}
+    found: set[str] = set()
+    for part in (part for code in codes for part in walk(code.body)):
+        match part:
+            case ir.For(iterable=iterable):
+                found |= _names(iterable)
+            case ir.Comprehension(clauses=clauses):
+                found |= {name for _, iterable, _ in clauses for name in _names(iterable)}
+            case ir.Assign(targets=targets):
+                found |= {name for one in targets if isinstance(one, ir.Subscript) for name in _names(one.value)}
+    return found
+
+
+def _called(qualname: str) -> str | None:
+    """The name that a function is called by: to call `__init__`, one calls its class."""
+    *outer, name = qualname.split(".")
+    return outer[-1] if name == "__init__" and outer else name
+
+
+def _names(node: ir.Expr) -> set[str]:
+    """The names in an expression, but for those of what is called."""
+    parts = list(walk(node))
+    called = {id(part.func) for part in parts if isinstance(part, ir.Call)}
+    names = {last_name(part) for part in parts if isinstance(part, (ir.Name, ir.Attribute)) and id(part) not in called}
+    return {name for name in names if name is not None}
+
+
 @remembered
-def picks_in(source: str) -> tuple[tuple[ir.Pos, str], ...]:
-    """Where a function gives the largest of some sizes to what none is large enough for, and what it asks for."""
+def picks_in(source: str) -> tuple[tuple[ir.Pos, str, frozenset[str]], ...]:
+    """Where a function gives the largest of some sizes to what fits in none, what it asks for, and the names there."""
     tree = tree_of(source) if any(word in source for word in _PICKING) else None
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ()
     found: list[tuple[ast.AST, str]] = []
     for block in (getattr(node, name, ()) for node in nodes_in(tree) for name in ("body", "orelse")):
         found += _of_loops(block) if isinstance(block, list) else ()
-    found += [one for node in nodes_in(tree) if isinstance(node, ast.Call) for one in _of_call(node)]
-    return tuple((_pos(node), asked) for node, asked in found if not _is_refused(tree, asked))
+    found += [one for node in nodes_in(tree) for one in _of_call(node)]
+    found += _of_place(tree) if "bisect" in source else ()
+    named = [(node, asked, {name for part in nodes_in(node) for name in endings(part)}) for node, asked in found]
+    return tuple((_pos(node), asked, frozenset(names)) for node, asked, names in named if not _is_refused(tree, asked))
 
 
 @remembered
@@ -65,10 +109,12 @@ def unanswered_in(source: str) -> tuple[str, ...]:
 def steps_in(source: str) -> tuple[tuple[str, ir.Pos, str], ...]:
     """What is given a list of sizes, some of them by steps of more than one up to an end; where, and that end."""
     tree = tree_of(source)
-    found = []
+    found: list[tuple[str, ir.Pos, str]] = []
     for node in nodes_in(tree) if tree is not None else ():
         match node:
             case ast.Assign(targets=[target], value=value):
+                again = [one for one in found if one[0] in endings(value)]
+                found += [(name, pos, end) for _, pos, end in again for name in endings(target)]
                 ends = [end for part in nodes_in(value) for end in _end_of(part)]
                 others = {ast.unparse(part) for part in nodes_in(value) if isinstance(part, (ast.Name, ast.Attribute))}
                 is_once = len(ends) == 1 and ast.unparse(value).count(ends[0]) == 1 and ends[0] in others
@@ -97,9 +143,14 @@ def _end_of(node: ast.AST) -> Iterator[str]:
             yield ast.unparse(end)
 
 
-def _of_call(call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
+def _of_call(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """`next((s for s in sizes if s >= n), sizes[-1])`, and `min(..., default=max(sizes))`."""
     match call:
+        case ast.BoolOp(
+            op=ast.Or(),
+            values=[ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp() as sizes, ast.Constant()]), default],
+        ):
+            yield from _of_default(call, sizes, default)
         case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp() as sizes, default]):
             yield from _of_default(call, sizes, default)
         case ast.Call(
@@ -108,7 +159,39 @@ def _of_call(call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
             yield from _of_default(call, sizes, default)
 
 
-def _of_default(call: ast.Call, sizes: ast.GeneratorExp, default: ast.expr) -> Iterator[tuple[ast.AST, str]]:
+def _of_place(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """`sizes[min(bisect_left(sizes, n), len(sizes) - 1)]`, also where what `bisect` gives has a name of its own."""
+    named: dict[str, ast.expr] = {}
+    for node in nodes_in(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                named[name] = value
+            case ast.Subscript(
+                value=sizes,
+                slice=ast.Call(
+                    func=ast.Name(id="min"),
+                    args=[
+                        found,
+                        ast.BinOp(
+                            left=ast.Call(func=ast.Name(id="len"), args=[counted]),
+                            op=ast.Sub(),
+                            right=ast.Constant(value=1),
+                        ),
+                    ],
+                ),
+            ) if ast.dump(sizes) == ast.dump(counted):
+                found = named.get(found.id, found) if isinstance(found, ast.Name) else found
+                yield from ((node, asked) for searched, asked in _bisected(found) if searched == ast.dump(sizes))
+
+
+def _bisected(node: ast.expr) -> Iterator[tuple[str, str]]:
+    """What is searched, and for what."""
+    match node:
+        case ast.Call(func=func, args=[sizes, asked]) if any(name.startswith("bisect") for name in endings(func)):
+            yield ast.dump(sizes), ast.unparse(asked)
+
+
+def _of_default(call: ast.AST, sizes: ast.GeneratorExp, default: ast.expr) -> Iterator[tuple[ast.AST, str]]:
     (one, *_) = sizes.generators
     tests = [_asked(test, one.target) for test in one.ifs]
     if len(tests) == 1 and tests[0] is not None and _is_largest(default, one.iter):
@@ -116,15 +199,34 @@ def _of_default(call: ast.Call, sizes: ast.GeneratorExp, default: ast.expr) -> I
 
 
 def _of_loops(block: list[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """`for s in sizes: if s >= n: return s`, and behind it `return sizes[-1]`."""
-    for loop, behind in pairwise(block):
-        match loop, behind:
+    """`for s in sizes: if s >= n: return s`, and `return sizes[-1]` behind it; or `break`, and another name for it."""
+    found: tuple[ast.stmt, ast.expr, ast.expr, ast.expr, ast.expr]
+    for first, second in pairwise([*block, ast.Pass()]):
+        match first, second:
             case ast.For(target=target, iter=sizes, body=[ast.If(test=test, body=[ast.Return()])]), ast.Return(
-                value=value
+                value=ast.expr() as value
             ):
-                asked = _asked(test, target)
-                if asked is not None and value is not None and _is_largest(value, sizes):
-                    yield behind, asked
+                found = second, target, test, value, sizes
+            case ast.For(
+                target=target,
+                iter=sizes,
+                body=[ast.If(test=test, body=[ast.Assign(targets=[name]), ast.Break()])],
+                orelse=[ast.Assign(targets=[other], value=value) as last],
+            ), _ if ast.dump(name) == ast.dump(other):
+                found = last, target, test, value, sizes
+            case ast.Assign(targets=[other], value=value), ast.For(
+                target=target,
+                iter=sizes,
+                body=[ast.If(test=test, body=[ast.Assign(targets=[name]), ast.Break()])],
+                orelse=[],
+            ) if ast.dump(name) == ast.dump(other):
+                found = first, target, test, value, sizes
+            case _:
+                continue
+        where, target, test, value, sizes = found
+        asked = _asked(test, target)
+        if asked is not None and _is_largest(value, sizes):
+            yield where, asked
 
 
 def _asked(test: ast.expr, size: ast.expr) -> str | None:
@@ -138,6 +240,9 @@ def _asked(test: ast.expr, size: ast.expr) -> str | None:
 
 def _is_largest(value: ast.expr, sizes: ast.expr) -> bool:
     """Whether a value is the largest of some sizes, or the last of them."""
+    match sizes:
+        case ast.Call(func=ast.Name(id="sorted"), args=[one]):
+            sizes = one
     match value:
         case ast.Call(func=ast.Name(id="max"), args=[one]):
             return ast.dump(one) == ast.dump(sizes)
