@@ -1,5 +1,6 @@
 """A folder without `__init__.py` is a package where the program says so, by what it imports or how it is named."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,27 @@ def test_a_module_of_no_namespace_is_refused(tmp_path: Path) -> None:
     """The name that is meant is proposed."""
     with pytest.raises(UsageError, match=r"no module `serv\.model` .* did you mean `serve\.model`\?"):
         analyse(tmp_path, SERVE, regions=("serv.model:Decoder.step",))
+
+
+@pytest.mark.parametrize("marked", ["pyproject.toml", "setup.py"])
+@pytest.mark.parametrize("folder", ["Engine", "engine-0.3"])
+def test_the_folder_of_a_project_with_an_init_file_is_no_package(tmp_path: Path, folder: str, marked: str) -> None:
+    """Names begin in it, whatever it is called."""
+    program = f"""
+    # file: {folder}/__init__.py
+    # file: {folder}/{marked}
+    # file: {folder}/serve/__init__.py
+    # file: {folder}/serve/ops.py
+    def read(x):
+        return x.item()  # expect: GL101
+    # file: {folder}/serve/run.py
+    import torch
+    from serve.ops import read
+
+    def capture():
+        x = torch.ones(4, device="cuda")
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            read(x)
+    """
+    analysis = analyse(tmp_path, textwrap.dedent(program))
+    assert analysis.expected == analysis.found

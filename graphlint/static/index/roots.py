@@ -40,6 +40,7 @@ class Roots:
         self.folders: dict[Path, None] = {}
         self._only: dict[Path, set[str]] = {}  # the packages below a folder, where not all of them are looked at
         self._packages: dict[Path, bool] = {}
+        self._projects: dict[Path, bool] = {}
         self._entries: dict[Path, reads.Folder] = {}
         self._bases: dict[Path, Path] = {}
         for folder in dict.fromkeys(file.parent for file in files):
@@ -47,8 +48,17 @@ class Roots:
         self.checked = tuple(self.folders)
 
     def add(self, folder: Path) -> None:
-        """Let names begin above the package that a folder belongs to, or in the folder if it is none."""
-        self.folders.setdefault(self.above_package(folder))
+        """Let names begin above the package that a folder belongs to, or in the folder if it is none.
+
+        The folder of a project may have an `__init__.py` and be no package: names begin there as well.
+        """
+        above = self.above_package(folder)
+        self.folders.setdefault(above)
+        outermost = above.joinpath(*folder.relative_to(above).parts[:1])
+        if outermost not in self._projects:
+            self._projects[outermost] = any(reads.exists(outermost / name) for name in PROJECT_FILES)
+        if self._projects[outermost]:
+            self.folders.setdefault(outermost)
 
     def add_one(self, folder: Path, name: str) -> None:
         """Let the names of one package begin in a folder, which may hold many others."""
@@ -169,7 +179,7 @@ class Roots:
     def _is_package(self, folder: Path) -> bool:
         known = self._packages.get(folder)
         if known is None:
-            inside = reads.is_file(folder / "__init__.py")
+            inside = folder.name.isidentifier() and reads.is_file(folder / "__init__.py")
             # A folder without __init__.py between packages belongs to them: large trees forget one now and then.
             known = inside or (folder.parent != folder and reads.is_file(folder.parent / "__init__.py"))
             self._packages[folder] = known
