@@ -185,8 +185,8 @@ class Iterables:
         return updated(begun, by_name(arguments))
 
     def default_dict(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        """A dict that makes what a key lacks: a container, of which nothing is known then, or a number."""
-        factory, *rest = arguments.positional or (NONE,)
-        made = _MADE.get(factory.name, UNKNOWN) if isinstance(factory, External) else UNKNOWN
+        """A dict that makes containers or numbers for the keys that it lacks; of others, nothing is known."""
+        factory, *rest = arguments.positional or (UNKNOWN,)
+        made = _MADE.get(factory.name) if isinstance(factory, External) else None
         begun = self.dict(replace(arguments, positional=tuple(rest)), node, frame)
-        return replace(begun, other=made) if isinstance(begun, Mapping) else begun
+        return UNKNOWN if made is None or not isinstance(begun, Mapping) else replace(begun, other=made)
