@@ -41,7 +41,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks", "mutators",
         "optimizers", "prepares", "replays", "schedulers", "sweeps",
     ),
-    "operators": ("describes", "implements"),
+    "operators": ("describes", "implements", "own"),
 }  # fmt: skip
 SECTIONS = (
     "dtypes", *LISTS, "types", "guards", "named", "numbers", "surroundings", "presets", "compiled",

@@ -361,6 +361,9 @@ class Calls:
 
     def is_familiar(self, name: str) -> bool:
         """Whether a call of something outside the project that nobody knows is no hole."""
+        if name.startswith(OPERATORS):
+            namespace = name.removeprefix(OPERATORS).partition(".")[0]
+            return self.interpreter.lexicon.operators["own"].match(namespace) is not None
         return package_of(name) in sys.stdlib_module_names or self.interpreter.lexicon.is_familiar(name)
 
 
