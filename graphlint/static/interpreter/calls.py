@@ -29,6 +29,7 @@ from graphlint.static.interpreter.annotations import PROMISED_CALLABLE
 from graphlint.static.interpreter.custom_operators import CustomOperators
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.models.uses import is_tensor
 from graphlint.static.syntax import ir
 from graphlint.values import (
     NONE,
@@ -255,13 +256,16 @@ class Calls:
         return context
 
     def _promised(self, function: Function, receiver: Value | None) -> Arguments:
-        """Arguments of which nothing is known; what is passed by keyword alone may also be left out."""
-        defaults = [
-            (parameter.name, union((UNKNOWN, self.interpreter.signatures.default(parameter, function))))
-            for parameter in function.code.parameters
-            if parameter.kind == "keyword" and parameter.default is not None
-        ]
-        return Arguments(() if receiver is None else (receiver,), tuple(defaults), UNKNOWN, UNKNOWN)
+        """Arguments of which nothing is known but what they are used for; those by keyword alone may be left out."""
+        given: list[tuple[str, Value]] = []
+        for parameter in function.code.parameters[receiver is not None :]:
+            if parameter.kind == "keyword" and parameter.default is not None:
+                default = self.interpreter.signatures.default(parameter, function)
+                given.append((parameter.name, union((UNKNOWN, default))))
+            is_told = parameter.annotation is not None or parameter.default is not None or parameter.kind in ("*", "**")
+            if not is_told and is_tensor(self.interpreter, function, parameter.name):
+                given.append((parameter.name, Tensor(Place.ANYWHERE)))
+        return Arguments(() if receiver is None else (receiver,), tuple(given), UNKNOWN, UNKNOWN)
 
     def run_backward(self, node: ir.Call | None, frame: Frame) -> None:
         """A backward pass runs the `backward` of the autograd functions that were applied on the way here."""

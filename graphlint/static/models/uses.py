@@ -45,6 +45,43 @@ def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module
     return False
 
 
+def is_tensor(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
+    """Whether a parameter that nothing is promised of is used as a tensor, and as nothing that has no such use."""
+    parts = list(walk(function.code.body))
+    if is_asked(evaluator, function, name) or any(_is_of_another_kind(evaluator, part, name) for part in parts):
+        return False
+    if any(
+        treats_as_tensor(evaluator, part, {name}, function.module) and _speaks_of(evaluator, part, name)
+        for part in parts
+    ):
+        return True
+    calls = [part for part in parts if isinstance(part, ir.Call)] if hands else []
+    handed = (pair for call in calls for pair in _handed(evaluator, call, name, function))
+    return any(
+        is_tensor(evaluator, callee, taken.name, hands - 1) for callee, taken in handed if taken.annotation is None
+    )
+
+
+def _speaks_of(evaluator: Evaluator, node: object, name: str) -> bool:
+    """Whether a name stands in a node for itself, and not for what many other objects have as well: `config.device`."""
+    if isinstance(node, ir.Attribute) and node.attr in evaluator.lexicon.unknown["attributes"]:
+        return False
+    is_method = isinstance(node, ir.Attribute) and node.attr in evaluator.lexicon.unknown["methods"]
+    return not is_method and (_is(node, name) or any(_speaks_of(evaluator, part, name) for part in children(node)))
+
+
+def _is_of_another_kind(evaluator: Evaluator, node: object, name: str) -> bool:
+    """Whether a node calls a name, iterates over it, takes an item by a text, or asks of it what no tensor has."""
+    match node:
+        case ir.Call(func=called):
+            return _is(called, name)
+        case ir.Attribute(value=holder, attr=attr):
+            return _is(holder, name) and evaluator.catalogue.method(attr) is None
+        case ir.Subscript(value=holder, index=ir.Literal(value=str())) | ir.For(iterable=holder):
+            return _is(holder, name)
+    return False
+
+
 def _handed_over(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[str]:
     """The names in what an operation is given, but for those that are sizes to it."""
     for value, counts in _given(evaluator, call, module):
