@@ -449,3 +449,24 @@ def test_models_of_an_engine_that_runs_what_it_is_given_are_declared(
     init(write(tmp_path, "# file: serve/__init__.py" + program.replace("self.model(ids)", run)))
     declared = {f"serve.models.m{number}:M{number}ForCausalLM.forward" for number in range(5)}
     assert set(load_config(tmp_path).regions) == (declared if is_declared else set())
+
+
+def test_a_name_that_leads_to_another_file_is_not_proposed(tmp_path: Path) -> None:
+    """Where imports say what a folder is called and nothing says it of another, one name may stand for both."""
+    program = """
+# file: engine/__init__.py
+# file: engine/parts/calls/run.py
+from engine.parts.calls.net import parse
+# file: engine/parts/calls/net.py
+def parse(text):
+    return text
+# file: engine/parts/models/net.py
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x.max().item()
+"""
+    init(write(tmp_path, program.lstrip("\n")))
+    assert load_config(tmp_path).regions == ()
+    assert 0 == commands.main(["check", str(tmp_path)], standalone_mode=False)

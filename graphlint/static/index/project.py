@@ -47,6 +47,10 @@ class Project:
         counted = Counter(map(self.roots.name_of, self.files))
         return frozenset(name for name, count in counted.items() if count > 1)
 
+    def is_named(self, module: Module) -> bool:
+        """Whether the name of a module leads back to it, and to no script of that name in another folder."""
+        return module.name not in self.ambiguous and self.roots.locate(module.name) == module.path
+
     def answering(self, question: Question[bool]) -> Iterator[Path]:
         """The checked files that answer a question with yes."""
         return (path for path in self.files if self.ask(path, question))

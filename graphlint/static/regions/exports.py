@@ -29,7 +29,7 @@ def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) ->
     unless the library captures by itself.
     """
     found_in = (interpreter.project.module_at(path) for path in files)
-    modules = [module for module in found_in if module.name not in interpreter.project.ambiguous]
+    modules = [module for module in found_in if interpreter.project.is_named(module)]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
     found = dict.fromkeys(one for package in offered.values() for one in package)

@@ -50,11 +50,10 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     used = {name for held in parts.values() for name in held}
     found: dict[str, int] = {}
     packages: set[str] = set()
-    ambiguous = interpreter.project.ambiguous
     for cls in models:
         entry, module = _entry(cls), cls.module.name
         is_free = cls.name not in used and entry not in reached.functions
-        if is_free and not is_test(module) and module not in ambiguous:
+        if is_free and not is_test(module) and interpreter.project.is_named(cls.module):
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
