@@ -9,7 +9,6 @@ And a dict and a key in, what of it the program does not choose out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
@@ -140,24 +139,24 @@ def keep(interpreter: Interpreter, name: str, changed: Value, frame: Frame) -> N
     is_bound = name in frame.env or any(name == held for held, _ in frame.function.closure)
     if isinstance(known, (Mapping, Sequence)) and not is_bound:
         frame.scopes[name] = "global"
-    if frame.scopes.get(name) == "global" and _leads_to_code(interpreter, changed):
+    if frame.scopes.get(name) == "global" and _leads_to_code(changed):
         interpreter.names.globals[(frame.module, name)] = changed
 
 
-def _leads_to_code(interpreter: Interpreter, value: Value) -> bool:
+def _leads_to_code(value: Value) -> bool:
     """Whether a value is a class or a function, or a container or an object that was made with one."""
-    inside = partial(_leads_to_code, interpreter)
     match value:
         case Class() | Function():
             return True
         case Mapping():
-            return any(inside(held) for _, held in value.items) or (value.other is not None and inside(value.other))
+            held = [one for _, one in value.items] + ([] if value.other is None else [value.other])
+            return any(map(_leads_to_code, held))
         case Sequence():
-            return any(map(inside, value.first)) or inside(value.element)
+            return any(map(_leads_to_code, (*value.first, value.element)))
         case Instance(arguments=Arguments() as given):
             return any(isinstance(one, (Class, Function)) for one in given.all_values())
         case Union():
-            return any(map(inside, value.members))
+            return any(map(_leads_to_code, value.members))
     return False
 
 
