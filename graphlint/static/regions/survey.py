@@ -10,12 +10,14 @@ from pathlib import Path
 
 from graphlint.finding import Region
 from graphlint.reading.questions import Holds
+from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
 from graphlint.static.regions.holes import is_test
 from graphlint.static.regions.proposals import propose_targets, runs_anything
+from graphlint.static.regions.targets import rows_for
 from graphlint.targets import Target
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -28,7 +30,8 @@ class Survey:
     A model is `module:Class.forward`, the one that is built of most others first; the packages are those whose classes
     models derive from, PyTorch left out. `targets` are what fits calls in regions that nobody knows the callee of,
     `exports` what a library offers to those who may capture it. An `engine` has more models than these, and regions
-    that run what they are given. It `captures` models unless its regions run none of its own, but what they are given.
+    that run what they are given. It `captures` models unless its regions run none of its own, but what they are given,
+    and no table knows what that is.
     """
 
     files: int
@@ -69,8 +72,12 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         propose_targets(interpreter, files, found),
         offered,
         is_open and len(found) > len(offered),
-        bool(reached.regions) and not (is_open and gather(own, interpreter).functions.isdisjoint(map(_entry, models))),
+        bool(reached.regions) and (not is_open or bool(rows_for(interpreter)) or _reaches(own, models, interpreter)),
     )
+
+
+def _reaches(regions: Iterable[OpenRegion], models: Iterable[ClassDefinition], interpreter: Interpreter) -> bool:
+    return not gather(regions, interpreter).functions.isdisjoint(map(_entry, models))
 
 
 def _entry(cls: ClassDefinition) -> str:
