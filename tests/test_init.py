@@ -451,6 +451,19 @@ def test_models_of_an_engine_that_runs_what_it_is_given_are_declared(
     assert set(load_config(tmp_path).regions) == (declared if is_declared else set())
 
 
+@pytest.mark.parametrize(("folder", "declared"), [("lmdeploy/pytorch", 0), ("serve/pytorch", 5)])
+def test_models_that_a_table_says_an_engine_captures_are_a_remark(tmp_path: Path, folder: str, declared: int) -> None:
+    """The same code under a name that no table has leaves them to whoever declares them."""
+    program = ENGINE.replace("serve/run.py", f"{folder}/backends/cuda/graph_runner.py").replace("serve/", f"{folder}/")
+    runner = program.replace("class Runner", "class CUDASingleGraphRunner").replace(
+        "self.model(ids)", "self.runnable(ids)"
+    )
+    top = folder.partition("/")[0]
+    packages = "".join(f"# file: {path}/__init__.py\n" for path in (top, folder, f"{folder}/backends/cuda"))
+    init(write(tmp_path, packages + runner.lstrip("\n")))
+    assert len(load_config(tmp_path).regions) == declared
+
+
 def test_a_name_that_leads_to_another_file_is_not_proposed(tmp_path: Path) -> None:
     """Where imports say what a folder is called and nothing says it of another, one name may stand for both."""
     program = """

@@ -51,6 +51,7 @@ class Classes:
         self.attributes: dict[tuple[ClassDefinition, str], Value] = {}
         self.members: dict[External, ClassDefinition] = {}  # of enums
         self.overrides: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
+        self.below: dict[ClassDefinition, list[ClassDefinition]] = {}
 
     def order(self, cls: ClassDefinition) -> tuple[Base, ...]:
         """The class and its bases in the order in which attributes are looked up; external bases by name."""
@@ -208,12 +209,17 @@ class Classes:
 
     def chosen_below(self, cls: ClassDefinition, name: str) -> Value | None:
         """The classes that subclasses name in a member that a class leaves to them: `layer_class = None`."""
-        below = list(self.subclasses(cls))
-        for one in below:  # which grows meanwhile
-            below += [derived for derived in self.subclasses(one) if derived not in below][: MAX_BELOW - len(below)]
-        given = (self.class_attribute(one, name) for one in below)
+        given = (self.class_attribute(one, name) for one in self._below(cls))
         chosen = [one for value in given if value is not None for one in members(value) if isinstance(one, Class)]
         return union(chosen) if chosen else None
+
+    def _below(self, cls: ClassDefinition) -> list[ClassDefinition]:
+        """The subclasses of a class, and theirs; searched once, since each unknown attribute asks for them."""
+        if cls not in self.below:
+            below = self.below[cls] = list(self.subclasses(cls))
+            for one in below:  # which grows meanwhile
+                below += [derived for derived in self.subclasses(one) if derived not in below][: MAX_BELOW - len(below)]
+        return self.below[cls]
 
     def put(self, cls: ClassDefinition, name: str, value: Value) -> None:
         """What a member of a class holds from now on that is not a method."""
