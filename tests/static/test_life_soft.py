@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,117 @@ with torch.no_grad():
 def test_what_replays_graphs_of_its_own_is_not_called_in_a_capture(tmp_path: Path, mode: str, mark: str) -> None:
     analysis = analyse(tmp_path, INSIDE.format(mode=mode, mark=mark))
     assert analysis.shown == analysis.expected
+
+
+STEPS = """
+import torch
+
+def cell(x):
+    return torch.relu(x @ x)
+
+def other(x):
+    return torch.relu(x @ x) * 3
+
+cell = torch.compile(cell, mode="reduce-overhead")
+head = torch.compile(other, mode="reduce-overhead")
+plain = torch.compile(other)
+
+@torch.no_grad()
+def run(x, y, rows):
+"""
+OVER = {
+    "another call of it": "a = cell(x)  # expect: GL510\nb = cell(y)\nreturn b + 2 * (a - b)",
+    "a call of another one": "a = cell(x)  # expect: GL510\nb = head(y)\nreturn a + b",
+    "another one, which is given it": "a = cell(x)  # expect: GL510\nreturn head(a)",
+    "the next call, which is given it": "for _ in range(5):\n    x = cell(x)  # expect: GL510\nreturn x.cpu()",
+    "a comprehension": "rows = [cell(row) for row in rows]  # expect: GL510\nreturn torch.stack(rows)",
+    "steps that are marked": """
+        out = []
+        for row in rows:
+            torch.compiler.cudagraph_mark_step_begin()
+            out.append(cell(row))  # expect: GL510
+        return torch.stack(out)
+    """,
+    "the next round": """
+        last = total = None
+        for row in rows:
+            y = cell(row)  # expect: GL510
+            if last is not None:
+                total = y - last
+            last = y
+        return total
+    """,
+}
+THERE = {
+    "a copy": "for _ in range(5):\n    x = cell(x).clone()\nreturn x",
+    "a copy that is handed in": "for _ in range(5):\n    x = cell(x.clone())\nreturn x.cpu()",
+    "what is computed of it": "for _ in range(5):\n    x = x + 0.1 * cell(x)\nreturn x",
+    "a buffer of its own": "for _ in range(5):\n    x.copy_(cell(y))\nreturn x",
+    "both of one marked step": "torch.compiler.cudagraph_mark_step_begin()\na = cell(x)\nb = cell(y)\nreturn a + b",
+    "a call that replays nothing": "a = cell(x)\nb = plain(y)\nreturn a + b",
+    "what is read before": "a = cell(x).sum().item()\nb = cell(y)\nreturn a + b",
+}
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in (OVER | THERE).items()])
+def test_an_output_of_what_is_compiled_is_there_until_the_next_step(tmp_path: Path, body: str) -> None:
+    """Measured: torch refuses what is older while it records graphs, and then gives what the next step computes."""
+    analysis = analyse(tmp_path, STEPS + textwrap.indent(textwrap.dedent(body), "    "))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]
+
+
+TRAINED = """
+import torch
+
+model = torch.compile(torch.nn.Linear(4, 4).cuda(), mode="reduce-overhead")
+
+def epoch(rows, others):
+    kept = []
+    for row, other in zip(rows, others):
+        loss = model(row) - model(other)
+        {backward}
+        kept.append(loss.detach())
+    return torch.stack(kept)
+"""
+
+
+@pytest.mark.parametrize("backward", ["loss.sum().backward()", "pass"])
+def test_what_waits_for_a_backward_pass_is_written_over_by_no_other_call(tmp_path: Path, backward: str) -> None:
+    """Both outputs are read in one step, and what is kept is computed of them."""
+    analysis = analyse(tmp_path, TRAINED.format(backward=backward))
+    assert "GL510" not in [code for _, _, code in analysis.shown]
+
+
+OBJECT = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+class Runner:
+    def __init__(self):
+        self.net = Net().cuda()
+        {compiled}
+        self.seen = []
+
+    @torch.inference_mode()
+    def step(self, x):
+        y = self.net(x)
+        self.seen.append({kept}){mark}
+        return self.seen[0] + y
+"""
+COMPILED_AS = [
+    'self.net.forward = torch.compile(self.net.forward, mode="reduce-overhead", fullgraph=True)',
+    'self.net = torch.compile(self.net, mode="reduce-overhead")',
+    'self.net.compile(mode="reduce-overhead")',
+]
+
+
+@pytest.mark.parametrize("compiled", COMPILED_AS)
+def test_methods_that_call_what_the_constructor_has_compiled_are_run(tmp_path: Path, compiled: str) -> None:
+    """Whichever way it has done so; a copy is silent."""
+    told = analyse(tmp_path / "told", OBJECT.format(compiled=compiled, kept="y", mark="  # expect: GL510"))
+    assert told.expected == told.shown
+    copied = analyse(tmp_path / "copied", OBJECT.format(compiled=compiled, kept="y.clone()", mark=""))
+    assert not copied.shown

@@ -33,6 +33,15 @@ class Captures(Operations):
                 self.ledger.replay(graph, frame.place(node))
         return super().call_outside(name, given, node, frame)
 
+    def call_module(self, owner: Instance | Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A method that every module of torch has; one of them compiles a module where it is."""
+        method = f"{next(iter(self.interpreter.lexicon.modules['base']))}.{name}"
+        if isinstance(owner, Made) or self.interpreter.entries.find(method) is None:
+            return super().call_module(owner, name, given, node, frame)
+        forward = owner.attributes.get("forward") or self.of_class(owner.cls, "forward", owner, frame)
+        owner.attributes["forward"] = wrapper(method, forward, given, frame.place(node))
+        return None
+
     def call_entry(
         self, name: str, entry: Any, given: Arguments, node: ir.Node, frame: Frame, owner: Thing | None = None
     ) -> Object:

@@ -11,7 +11,6 @@ from typing import Any
 
 from graphlint.rulebook.operations import TENSOR
 from graphlint.rulebook.operators import OPERATORS
-from graphlint.static.index.parts import calls_any
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.expressions import Expressions
 from graphlint.static.life.objects import (
@@ -150,7 +149,8 @@ class Operations(Expressions):
     def _device(self, device: Object, place: Place) -> str | None:
         """Whether data lies on the host, to judge by what was asked for; a file may choose another device for all."""
         if device is None:
-            return None if calls_any(place.function.module, self.interpreter.tensors.setters) else "host"
+            is_known = not self.interpreter.tensors.default_device.may_hold_in(place.function.module)
+            return "host" if is_known else None
         return None if not isinstance(device, str) else "host" if device.startswith("cpu") else "device"
 
     # Tensors

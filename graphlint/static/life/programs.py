@@ -10,7 +10,7 @@ calls are called between two replays.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from graphlint.finding import Region
 from graphlint.reading.questions import HoldsAny, HoldsPair
 from graphlint.static.domain.program import Function
-from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, Leave, Plans, Stopped
@@ -41,6 +41,7 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
+from graphlint.static.life.opened import functions_of, holds, methods_calling, names_opened, speaks_of
 from graphlint.static.life.players import Player, Run, Runs
 from graphlint.static.life.questions import spelt
 from graphlint.static.syntax import ir
@@ -75,6 +76,7 @@ class Programs:
     replays: frozenset[str] = field(init=False)
     prepares: re.Pattern[str] = field(init=False)
     hooks: Hooks = field(init=False)
+    compiling: frozenset[str] = field(init=False)  # names of functions that compile what may replay graphs
     helpers: set[str] = field(default_factory=set)  # names of what opens regions
     called: dict[ClassDefinition, str] = field(default_factory=dict)  # a method that replays, of what captures
     replaying: set[str] = field(default_factory=set)  # names of methods that replay, of what opens regions
@@ -84,6 +86,8 @@ class Programs:
         self.replays = self.interpreter.lexicon.life["replays"]
         self.prepares = self.interpreter.lexicon.host_state["prepares"]
         self.hooks = Hooks(self.interpreter, self.files)
+        entries = self.interpreter.entries.by_name.items()
+        self.compiling = frozenset(name.rpartition(".")[2] for name, entry in entries if entry.form == "compile")
 
     def around(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
         """The programs that open the regions on these lines of files."""
@@ -91,19 +95,23 @@ class Programs:
             module = self.interpreter.project.module_at(Path(path))
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
                 yield Program(module, partial(script, module=module))
+            opened = names_opened(module, places[path])
             for definition in functions_of(module):
-                if _holds(definition.segment, places[path]):
+                is_opener = holds(definition.segment, places[path])
+                if is_opener:
                     self.helpers.add(definition.name)
+                if is_opener or speaks_of(definition, opened):
                     yield Program(definition, partial(of_function, definition=definition))
             for owner in classes_of(module):
-                if _holds(owner.segment, places[path]):
+                if holds(owner.segment, places[path]):
                     self.helpers.add(owner.name)
-                    yield from self._of_class(owner)
+                    yield from self._of_class(owner, methods_calling(owner, places[path], self.compiling))
         yield from self._users(places)
 
-    def _of_class(self, owner: ClassDefinition) -> Iterator[Program]:
+    def _of_class(self, owner: ClassDefinition, calling: Sequence[str] = ()) -> Iterator[Program]:
         replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
-        called = replaying[:MAX_METHODS] or [name for name in CALLED if name in owner.methods][:1]
+        called = [*dict.fromkeys((*replaying, *calling))][:MAX_METHODS]
+        called = called or [name for name in CALLED if name in owner.methods][:1]
         if not called and owner.name not in self.helpers:
             called = [name for name in owner.methods if name != "__init__" and self._captures(owner, name)][:1]
         if called:
@@ -136,12 +144,12 @@ class Programs:
                     number += 1
                     yield from self._of_class(owner)
             for definition in functions_of(module):
-                if definition.name not in self.helpers and _names(definition, known):
+                if definition.name not in self.helpers and speaks_of(definition, known):
                     number += 1
                     yield Program(definition, partial(of_function, definition=definition))
 
     def _mentions(self, owner: ClassDefinition, names: set[str]) -> bool:
-        return any(_names(one, names) for definitions in owner.methods.values() for one in definitions)
+        return any(speaks_of(one, names) for definitions in owner.methods.values() for one in definitions)
 
     def changes(self) -> Iterator[Program]:
         """What replays, and in between a method that nothing else comes to: of those that `around` has come to."""
@@ -226,10 +234,10 @@ class Programs:
 
     def _captures(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method opens a region, itself or by what does."""
-        if owner.name not in self.helpers and any(_names(one, self.helpers) for one in owner.methods[name]):
+        if owner.name not in self.helpers and any(speaks_of(one, self.helpers) for one in owner.methods[name]):
             return True
         lines = {line for path, line in self.interpreter.places_of_regions if path == str(owner.module.path)}
-        return any(_holds(one.segment, lines) for one in owner.methods[name])
+        return any(holds(one.segment, lines) for one in owner.methods[name])
 
     def _replays(self, owner: ClassDefinition, name: str) -> bool:
         """Whether a method replays a graph, itself or by another method of its class."""
@@ -259,32 +267,14 @@ def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Insta
     return made if isinstance(made, Instance) else None
 
 
-def functions_of(module: Module) -> Iterator[Definition]:
-    for definitions in module.index.functions.values():
-        yield from definitions
-
-
-def _names(definition: Definition, names: set[str]) -> bool:
-    """Whether a function speaks of something by one of these names."""
-    if not any(definition.module.holds(definition.segment, name) for name in names):
-        return False  # which saves parsing most functions
-    code = definition.code
-    parts = walk(code.body) if code is not None else ()
-    return any(isinstance(part, ir.Name) and part.id in names for part in parts)
-
-
 def _calls(block: ir.Block) -> bool:
     return any(isinstance(part, ir.Call) for part in walk(block))
 
 
-def _holds(segment: Segment, lines: Set[int]) -> bool:
-    return any(segment.first <= line <= segment.last for line in lines)
-
-
 def _opened_in(module: Module, lines: Set[int]) -> set[str]:
     """The functions and classes of a file that open regions on these lines."""
-    owners = {one.name for one in classes_of(module) if _holds(one.segment, lines)}
-    return owners | {one.name for one in functions_of(module) if _holds(one.segment, lines)}
+    owners = {one.name for one in classes_of(module) if holds(one.segment, lines)}
+    return owners | {one.name for one in functions_of(module) if holds(one.segment, lines)}
 
 
 def script(machine: Machine, module: Module) -> None:

@@ -1,8 +1,15 @@
-"""Outputs of compiled callables that replay graphs: kept over the next call, or called in a way that never replays."""
+"""Outputs of compiled callables that replay graphs: kept over the next step, or called in a way that never replays.
+
+A step begins with each call, of whichever of them, until the program marks steps itself: then only there. Outputs of a
+step that is over are written over, or refused while graphs are still being recorded; so are those that a call is given
+which begins a step. What waits for a backward pass begins none: it does not replay.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from graphlint.finding import Region
 from graphlint.rule import CaptureMisused, NeverReplayed, OutputKept, Uncaptured
@@ -16,6 +23,14 @@ from graphlint.static.life.tensors import has_gradient, tensors_of
 MARKS = frozenset({"cudagraph_mark_step_begin", "mark_step_begin"})
 
 
+class Output(NamedTuple):
+    """What a call of a compiled callable gave, and where it was called."""
+
+    module: Made
+    place: Place
+    is_free: bool  # of gradients, for which it might wait
+
+
 @dataclass
 class Soft(Listener):
     """Follows one run."""
@@ -23,19 +38,25 @@ class Soft(Listener):
     tell: Tell
     entries: Entries
     silence: Silence
-    outputs: dict[Thing, Made] = field(default_factory=dict)  # of the latest call of each callable
-    kept: list[tuple[Made, Container, Thing, Place]] = field(default_factory=list)
+    outputs: dict[Thing, Output] = field(default_factory=dict)  # of the step that runs
+    gone: dict[Thing, Output] = field(default_factory=dict)  # of those before
+    kept: list[tuple[Container, Thing, Place]] = field(default_factory=list)  # where outputs were put
     loops: dict[Made, tuple[Place, int]] = field(default_factory=dict)  # where calls are repeated, and how often
     marked: set[Thing] = field(default_factory=set)  # tensors whose address is promised to stay
     is_stepped: bool = False  # a step is marked, or a backward pass ends it
+    marks_steps: bool = False
+    is_waiting: bool = False  # outputs wait for a backward pass
 
     def answered(self, call: Call) -> None:
-        self.is_stepped = self.is_stepped or call.last in MARKS
+        if call.last in MARKS:
+            self.is_stepped = self.marks_steps = True
+            self._step()
         if call.last == "mark_static_address":
             self.marked.update(one for value in call.given.all() for one in tensors_of(value))
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
-        self.is_stepped = self.is_stepped or name == "backward"
+        if name == "backward":
+            self.is_stepped, self.is_waiting = True, False
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         if not isinstance(module, Made) or not self._graphs(module):
@@ -45,16 +66,34 @@ class Soft(Listener):
             self.tell(CaptureMisused("replay", is_sure), place, self.ledger.capture)
             return
         self._examine(module, given, place)
-        for known, container, value, where in [one for one in self.kept if one[0] is module]:
-            if any(held is value for held in container.values()):
-                self.tell(OutputKept("collected", True), where, self._region(module))
-                self.kept.remove((known, container, value, where))
-        self.outputs = {one: made for one, made in self.outputs.items() if made is not module}
-        self.outputs |= dict.fromkeys(tensors_of(result), module)
-        is_trained = self.ledger.loops and not self.silence.is_silent
-        if is_trained and any(has_gradient(one, ()) for one in tensors_of(result)):
+        is_waiting = not self.silence.is_silent and any(has_gradient(one, ()) for one in tensors_of(result))
+        if not self.marks_steps and not (self.is_waiting and is_waiting):
+            self._step([one.root for value in given for one in tensors_of(value)])
+        self.is_waiting = is_waiting
+        self.outputs |= dict.fromkeys(
+            [one.root for one in tensors_of(result)], Output(module, place, self.silence.is_silent)
+        )
+        if is_waiting and self.ledger.loops:
             _, number = self.loops.get(module, (place, 0))
             self.loops[module] = self.ledger.loops[-1].place, number + 1
+
+    def _step(self, given: Collection[Thing] = ()) -> None:
+        """A step is over, and the call that begins the next one is given these."""
+        for container, value, where in self.kept:
+            output = self.outputs.get(value.root)
+            if output is not None and any(held is value for held in container.values()):
+                self.tell(OutputKept("collected", True, output.is_free), where, self._region(output.module))
+                del self.outputs[value.root]  # which is told of once
+        self.kept.clear()
+        for root in self.outputs.keys() & set(given):
+            self._tell_kept(self.outputs[root], "given")
+        self.gone |= self.outputs
+        self.outputs = {}
+
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
+        output = self.gone.pop(thing.root, None)
+        if output is not None:
+            self._tell_kept(output, "read")
 
     def _examine(self, module: Made, given: tuple[Object, ...], place: Place) -> None:
         """Tell of arguments for which nothing is graphed: those of the host, and those that are written to."""
@@ -69,9 +108,12 @@ class Soft(Listener):
                     self.tell(Uncaptured("written"), write.place, self._region(module))
                     break
 
+    def _tell_kept(self, output: Output, how: str) -> None:
+        self.tell(OutputKept(how, True, output.is_free), output.place, self._region(output.module))
+
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        if isinstance(value, Thing) and value in self.outputs and self.ledger.capture is None:
-            self.kept.append((self.outputs[value], container, value, place))
+        if isinstance(value, Thing) and value.root in self.outputs and self.ledger.capture is None:
+            self.kept.append((container, value, place))
 
     def finished(self) -> None:
         for module, (place, number) in self.loops.items():

@@ -16,7 +16,7 @@ from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Method
 from graphlint.static.facts import writes
-from graphlint.static.index.parts import calls_any
+from graphlint.static.index.imports import Settings
 from graphlint.static.models import indexing, results
 from graphlint.static.models.capture import Capture
 from graphlint.static.models.presets import as_compiled, left_out
@@ -54,8 +54,8 @@ class Tensors:
         self.capture = capture
         self.catalogue = evaluator.catalogue
         self.lexicon = evaluator.lexicon
-        setters = (name for name, does in self.lexicon.callables.items() if does == "default_device")
-        self.setters = frozenset(name.rpartition(".")[2] for name in setters)
+        setters = {name for name, does in self.lexicon.callables.items() if does == "default_device"}
+        self.default_device = Settings(evaluator.project, setters)
 
     # Calls
 
@@ -170,9 +170,9 @@ class Tensors:
             self.evaluator.used(kind, argument.value, TRUE, frame)
 
     def _default_devices(self, frame: Frame) -> list[Value]:
-        """Where a factory makes tensors that is not told: nobody knows where a module sets it for the process."""
+        """Where a factory makes tensors that is not told: nobody knows where it may have been set for the process."""
         around: list[Value] = [default for default in frame.around if isinstance(default, DeviceName)]
-        if around or not calls_any(frame.module, self.setters):
+        if around or not self.default_device.may_hold_in(frame.module):
             return around
         return [DeviceName(Place.ANYWHERE)]
 

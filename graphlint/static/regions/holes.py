@@ -6,7 +6,6 @@ handed in, a method of an object that comes from a registry.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,12 +16,12 @@ from graphlint.finding import Region, Span
 from graphlint.static.domain.contexts import Context, MadeCall, OpenRegion, Unresolved, reachable
 from graphlint.static.domain.program import Instance
 from graphlint.static.index.headers import Header, header
+from graphlint.static.index.imports import is_test
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, members
 
-_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?")
 MOST_COUNTED = 100  # classes that are looked at to tell how many fit; a report does not wait for more
 MAX_HOPS = 2  # calls between a region and a hole that is told of; deeper ones are unresolved calls like any other
 CALLED = ("forward", "__call__")  # what calling an object runs
@@ -183,8 +182,3 @@ def accepts(taken: Header, given: Arguments, bound: int = 1) -> bool:
         return False
     is_open = given.star is not None or given.double_star is not None
     return is_open or not (taken.required & free) - names
-
-
-def is_test(module: str) -> bool:
-    """Whether a module is one of tests by its name, or by that of a folder: `tests`, `test_model`, `op_tests`."""
-    return any(_TEST.fullmatch(part) for part in module.split("."))

@@ -12,10 +12,10 @@ from graphlint.finding import Region
 from graphlint.reading.questions import Holds
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.findings.collect import gather
+from graphlint.static.index.imports import is_test
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
-from graphlint.static.regions.holes import is_test
 from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.static.regions.targets import rows_for
 from graphlint.targets import Target

@@ -1,0 +1,62 @@
+"""A project in, which modules run with what others set for the whole process out, by who imports whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+
+from graphlint.static.index.module import Module
+from graphlint.static.index.parts import calls_any
+from graphlint.static.index.project import Project
+
+_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?")
+
+
+def is_test(module: str) -> bool:
+    """Whether a module is one of tests by its name, or by that of a folder: `tests`, `test_model`, `op_tests`."""
+    return any(_TEST.fullmatch(part) for part in module.split("."))
+
+
+class Settings:
+    """Knows which modules run while something is set for the process: what calls one of these functions, what is
+    imported from there, in the end, and what imports that itself.
+    """
+
+    def __init__(self, project: Project, setters: Set[str]) -> None:
+        self.project = project
+        self.setters = frozenset(name.rpartition(".")[2] for name in setters)
+        self._below: Set[Module] | None = None
+
+    def may_hold_in(self, module: Module) -> bool:
+        """Whether something of a module may run behind such a call; a test sets it for itself alone."""
+        if calls_any(module, self.setters) or module in self._reached():
+            return True
+        return any(calls_any(other, self.setters) and not is_test(other.name) for other in self._imported(module))
+
+    def _reached(self) -> Set[Module]:
+        """What is imported where it is set, of the same package."""
+        if self._below is None:
+            callers = [module for name in sorted(self.setters) for module in self.project.calling(name)]
+            left = [module for module in dict.fromkeys(callers) if not is_test(module.name)]
+            below = set(left)
+            while left:
+                for other in self._imported(left.pop()):
+                    if other not in below:
+                        below.add(other)
+                        left.append(other)
+            self._below = below
+        return self._below
+
+    def _imported(self, module: Module) -> Iterator[Module]:
+        """The modules of the same package that a module imports, or takes names from."""
+        top = module.name.partition(".")[0]
+        index = module.index
+        names = dict.fromkeys(index.stars)
+        for imported in (one for several in index.imports.values() for one in several):
+            names[imported.module] = None
+            if imported.member is not None:
+                names[f"{imported.module}.{imported.member}"] = None
+        for name in names:
+            found = self.project.module(name) if name.partition(".")[0] == top else None
+            if found is not None:
+                yield found

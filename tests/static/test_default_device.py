@@ -1,0 +1,68 @@
+"""Where tensors are made that nobody places: another module may set it for the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from static.analysis import analyse
+
+ENGINE = """
+# file: engine/__init__.py
+# file: engine/buffers.py
+import torch
+def fill():
+    return torch.zeros(4)
+# file: engine/runner.py
+import torch
+from engine.buffers import fill
+class Runner:
+    def __init__(self):
+        {sets}
+        self.capture()
+    def outputs(self):
+        return fill()
+    def capture(self):
+        out = self.outputs()
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            out[:2] = torch.ones(2, device="cuda"){mark}
+"""
+SUBCLASS = """
+# file: engine/__init__.py
+# file: engine/base.py
+import torch
+class Base:
+    def __init__(self):
+        {sets}
+        self.capture()
+    def capture(self):
+        out = self.outputs()
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            out[:2] = torch.ones(2, device="cuda"){mark}
+# file: engine/runner.py
+import torch
+from engine.base import Base
+class Runner(Base):
+    def outputs(self):
+        return torch.zeros(4)
+"""
+SETS, LEAVES, MARK = 'torch.set_default_device("cuda")', "torch.set_default_dtype(torch.half)", "  # expect: GL201"
+
+
+@pytest.mark.parametrize("program", [ENGINE, SUBCLASS])
+def test_what_the_process_has_set_holds_in_what_is_imported_there_and_in_what_imports_it(
+    tmp_path: Path, program: str
+) -> None:
+    """Nobody knows where these buffers lie; where nobody sets it, they lie on the host."""
+    said = analyse(tmp_path / "set", program.format(sets=SETS, mark=""))
+    assert not said.shown and said.report.summary.regions == 1
+    unset = analyse(tmp_path / "unset", program.format(sets=LEAVES, mark=MARK))
+    assert unset.expected == unset.shown != []
+
+
+@pytest.mark.parametrize("file", ["engine/tests/test_runner.py", "bench/run.py"])
+def test_what_a_test_or_another_program_sets_says_nothing_of_the_package(tmp_path: Path, file: str) -> None:
+    """A test sets it for itself, and a script beside the package has tensors of its own."""
+    other = f"# file: {file}\nimport torch\nfrom engine.runner import Runner\ntorch.set_default_device('cuda')\n"
+    said = analyse(tmp_path, ENGINE.format(sets=LEAVES, mark=MARK) + other)
+    assert said.expected == said.shown != []
