@@ -33,6 +33,25 @@ def names_opened(module: Module, lines: Set[int]) -> set[str]:
     return {name for name, segments in assigned if any(holds(segment, lines) for segment in segments)}
 
 
+def entrances_to(module: Module, names: Set[str]) -> list[Definition]:
+    """The functions of a file that come to what has one of these names, by which a stranger would: no other calls them.
+
+    What the statements of the file call, they run themselves.
+    """
+    known, found = set(names), list[Definition]()
+    while more := [one for one in functions_of(module) if one not in found and names and speaks_of(one, known)]:
+        found += more
+        known |= {one.name for one in more}
+    statements = (
+        [part for segment in module.index.statements for part in walk(module.lowered(segment))] if found else []
+    )
+    called = {part.id for part in statements if isinstance(part, ir.Name)}
+    others = {
+        one: {other.name for other in found if other is not one and speaks_of(one, {other.name})} for one in found
+    }
+    return [one for one in found if one.name not in called.union(*others.values())]
+
+
 def methods_calling(owner: ClassDefinition, lines: Set[int], openers: Set[str]) -> list[str]:
     """The methods that call what the class compiles, by functions of these names: `self.step = torch.compile(...)`."""
     opened = {name for one in owner.methods.values() for name in _opened(one[-1], lines, openers)}

@@ -41,7 +41,7 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
-from graphlint.static.life.opened import functions_of, holds, methods_calling, names_opened, speaks_of
+from graphlint.static.life.opened import entrances_to, functions_of, holds, methods_calling, names_opened, speaks_of
 from graphlint.static.life.players import Player, Run, Runs
 from graphlint.static.life.questions import spelt
 from graphlint.static.syntax import ir
@@ -95,13 +95,11 @@ class Programs:
             module = self.interpreter.project.module_at(Path(path))
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
                 yield Program(module, partial(script, module=module))
-            opened = names_opened(module, places[path])
-            for definition in functions_of(module):
-                is_opener = holds(definition.segment, places[path])
-                if is_opener:
-                    self.helpers.add(definition.name)
-                if is_opener or speaks_of(definition, opened):
-                    yield Program(definition, partial(of_function, definition=definition))
+            openers = [one for one in functions_of(module) if holds(one.segment, places[path])]
+            self.helpers.update(one.name for one in openers)
+            users = entrances_to(module, names_opened(module, places[path]))
+            for definition in dict.fromkeys((*openers, *users)):
+                yield Program(definition, partial(of_function, definition=definition))
             for owner in classes_of(module):
                 if holds(owner.segment, places[path]):
                     self.helpers.add(owner.name)

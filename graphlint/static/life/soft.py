@@ -14,6 +14,7 @@ from typing import NamedTuple
 from graphlint.finding import Region
 from graphlint.rule import CaptureMisused, NeverReplayed, OutputKept, Uncaptured
 from graphlint.rulebook.entries import Entries
+from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Tensor, Thing
 from graphlint.static.life.record import Call
@@ -73,7 +74,7 @@ class Soft(Listener):
         self.outputs |= dict.fromkeys(
             [one.root for one in tensors_of(result)], Output(module, place, self.silence.is_silent)
         )
-        if is_waiting and self.ledger.loops:
+        if is_waiting and self.ledger.loops and not self._is_lent(module):
             _, number = self.loops.get(module, (place, 0))
             self.loops[module] = self.ledger.loops[-1].place, number + 1
 
@@ -119,6 +120,11 @@ class Soft(Listener):
         for module, (place, number) in self.loops.items():
             if number > 1 and not self.is_stepped:
                 self.tell(NeverReplayed(), place, self._region(module))
+
+    def _is_lent(self, module: Made) -> bool:
+        """Whether callers that nobody sees decide on gradients: it was made for all who import its file."""
+        is_script = self.ledger.frames[0].function.code is MODULE_CODE
+        return not is_script and module.made is not None and module.made.function.code is MODULE_CODE
 
     def _region(self, module: Made) -> Capture:
         place = module.made
