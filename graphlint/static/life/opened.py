@@ -42,14 +42,10 @@ def entrances_to(module: Module, names: Set[str]) -> list[Definition]:
     while more := [one for one in functions_of(module) if one not in found and names and speaks_of(one, known)]:
         found += more
         known |= {one.name for one in more}
-    statements = (
-        [part for segment in module.index.statements for part in walk(module.lowered(segment))] if found else []
-    )
-    called = {part.id for part in statements if isinstance(part, ir.Name)}
-    others = {
-        one: {other.name for other in found if other is not one and speaks_of(one, {other.name})} for one in found
-    }
-    return [one for one in found if one.name not in called.union(*others.values())]
+    statements = (module.lowered(segment) for segment in module.index.statements if found)
+    spoken = {part.id for block in statements for part in walk(block) if isinstance(part, ir.Name)}
+    spoken |= {one.name for one in found if any(speaks_of(other, {one.name}) for other in found if other is not one)}
+    return [one for one in found if one.name not in spoken]
 
 
 def methods_calling(owner: ClassDefinition, lines: Set[int], openers: Set[str]) -> list[str]:
