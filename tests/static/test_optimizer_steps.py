@@ -22,6 +22,29 @@ def main(model, x):
         model(x).backward()
         optimizer.step()"""
 COUNTED = {
+    "in a tensor of the host": """
+        class Own(Optimizer):
+            @torch.no_grad()
+            def step(self, closure=None):
+                for p in self.param_groups[0]["params"]:
+                    state = self.state[p]
+                    if len(state) == 0:
+                        state["step"] = torch.tensor(0.0)
+                    state["step"] += 1
+                    p.add_(p.grad, alpha=-1 / state["step"].item())
+        """,
+    "in one that has a name": """
+        class Own(Optimizer):
+            @torch.no_grad()
+            def step(self, closure=None):
+                for p in self.param_groups[0]["params"]:
+                    state = self.state[p]
+                    if "step" not in state:
+                        state["step"] = torch.zeros(())
+                    count = state["step"]
+                    count += 1
+                    p.add_(p.grad, alpha=-1 / state["step"].item())
+        """,
     "in the state of each parameter": """
         class Own(Optimizer):
             def step(self, closure=None):
@@ -71,6 +94,20 @@ COUNTED = {
         """,
 }
 NOT_COUNTED = {
+    "the count is a tensor of the device where one asks for that": """
+        class Own(Optimizer):
+            @torch.no_grad()
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        state = self.state[p]
+                        if len(state) == 0:
+                            on = p.device if group["capturable"] else "cpu"
+                            state["step"] = torch.zeros((), device=on)
+                        count = state["step"]
+                        count += 1
+                        p.div_(count)
+        """,
     "the count is a tensor": """
         class Own(Optimizer):
             def step(self, closure=None):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from graphlint.rule import HostCount, HyperparameterRead
 from graphlint.static.domain.contexts import Context, Counted, Frame
 from graphlint.static.domain.program import Function
-from graphlint.static.facts.counts import is_read, starts_as_number
+from graphlint.static.facts.counts import is_read, kept_at, starts_as_number
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.writes.hyperparameters import RATE, replaces
-from graphlint.values import UNKNOWN, Const, Host, Mapping, Unknown, Value, members
+from graphlint.values import UNKNOWN, Const, Host, Mapping, Place, Tensor, Unknown, Value, members
 from graphlint.values.queries import is_number
 
 if TYPE_CHECKING:
@@ -29,11 +29,16 @@ class Optimizers:
         self.steps: set[Context] = set()  # what they count is told where they are called
 
     def note(self, node: ir.AugAssign, left: Value, right: Value, frame: Frame) -> None:
-        """A number that is added to what something keeps, and computed with: `state["step"] += 1`."""
-        if not frame.in_region or not isinstance(node.target, (ir.Attribute, ir.Subscript)) or not is_number(right):
+        """A number that is added to what something keeps on the host, and computed with: `state["step"] += 1`."""
+        if not frame.in_region or not is_number(right):
             return
-        starts = isinstance(left, Unknown) and starts_as_number(node.target, frame.function.code)
-        if (is_number(left) or starts) and is_read(node.target, frame.module):
+        places = {m.place for m in members(left) if isinstance(m, Tensor)}
+        is_tensor = places == {Place.HOST}
+        place = kept_at(node.target, frame.function.code) if is_tensor else node.target
+        if not isinstance(place, (ir.Attribute, ir.Subscript)):
+            return
+        starts = isinstance(left, Unknown) and starts_as_number(place, frame.function.code)
+        if (is_number(left) or starts or is_tensor) and is_read(place, frame.module):
             frame.sink.counts.setdefault(frame.span(node), Counted(frame.function.source(node), frame.assumptions))
 
     def stepped(self, function: Function, context: Context, node: ir.Call | None, frame: Frame) -> None:
