@@ -24,7 +24,6 @@ from graphlint.values import (
     Host,
     Mapping,
     Tensor,
-    Unknown,
     Value,
     join,
     members,
@@ -158,13 +157,16 @@ class Classes:
         return union(self.interpreter.names.definition(d, owner) for d in self._real(definitions))
 
     def patches(self, cls: ClassDefinition) -> dict[str, Value]:
-        """The members that a class decorator of the project put in place of those in the body."""
+        """The members that take the place of those in the body: those of class decorators of the project, of statements
+        of its file, and of what the class that it stands in runs for itself.
+        """
         known = self._patches.get(cls)
         if known is None:
             known = self._patches[cls] = {}
             for source in reversed(cls.decorators):
                 frame = self.interpreter.names.module_frame(cls.module, cls.segment.first)
                 self.interpreter.decorators.apply_to_class(source, cls, frame)
+            registries.patch(self.interpreter, cls)
         return known
 
     def patch(self, cls: ClassDefinition, name: str, value: Value) -> None:
@@ -172,7 +174,8 @@ class Classes:
 
         Other values join what the body of the class says: the only object of a class is often kept so.
         """
-        if isinstance(value, _CALLABLE) and not (isinstance(value, Bound) and isinstance(value.receiver, Unknown)):
+        is_own = isinstance(value, Class) and name not in cls.assignments
+        if is_own or (isinstance(value, _CALLABLE) and not (isinstance(value, Bound) and value.receiver == UNKNOWN)):
             self._patches.setdefault(cls, {})[name] = value
         elif value != UNKNOWN:
             known = self.class_attribute(cls, name)
@@ -199,6 +202,8 @@ class Classes:
             return None
         if isinstance(what, ClassDefinition):
             return Class(what)
+        if isinstance(what, Class):
+            return what
         key = (owner, name)
         if key not in self.attributes:
             self.attributes[key] = UNKNOWN

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Function, Instance
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.index.parts import filled, parts_with, spelling, writes_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
-from graphlint.static.syntax.traversal import last_name, names_in
+from graphlint.static.syntax.traversal import assignments_in, last_name, names_in
 from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Sequence, Union, Value, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-_AT_BIRTH = "__init_subclass__"
+AT_BIRTH = "__init_subclass__"
 
 
 def fill(interpreter: Interpreter, module: Module, name: str, held: Value) -> Value:
@@ -50,7 +50,38 @@ def fill_member(interpreter: Interpreter, owner: ClassDefinition, name: str) -> 
         if part.definition in methods and any(spelling(target).endswith(f".{name}") for target in part.writes.filled)
     }
     if fillers:
-        _register(interpreter, owner.module, {owner.name, *fillers.intersection([_AT_BIRTH])})
+        _register(interpreter, owner.module, {owner.name, *fillers.intersection([AT_BIRTH])})
+
+
+def patch(interpreter: Interpreter, cls: ClassDefinition) -> None:
+    """Run the statements of its file that give a class members, and what the class that it stands in does for itself:
+    `Layer.Config.owner = Layer`.
+    """
+    *outer, _ = path = cls.qualname.split(".")
+    for segment in cls.module.index.mutations.get(path[0], ()):
+        for statement in cls.module.lowered(segment):
+            if isinstance(statement, ir.Assign) and path in map(_holder, statement.targets):
+                interpreter.block((statement,), interpreter.names.module_frame(cls.module, segment.first))
+    owner = nested_class(cls.module.index.classes, outer)
+    born = interpreter.classes.method(owner, AT_BIRTH) if owner is not None else None
+    for one in members(born) if born is not None else ():
+        targets = (
+            [target for part in assignments_in(one.code) for target in part.targets]
+            if isinstance(one, Function)
+            else []
+        )
+        if owner is not None and any(_holder(target)[1:] == [cls.name] for target in targets):
+            interpreter.decorators.run(one, Arguments((Class(owner),), (), UNKNOWN, UNKNOWN), owner)
+
+
+def _holder(target: ir.Expr) -> list[str]:
+    """The names of what is given an attribute: `["Layer", "Config"]` of `Layer.Config.owner`."""
+    found: list[str] = []
+    node = target.value if isinstance(target, ir.Attribute) else None
+    while isinstance(node, ir.Attribute):
+        found.insert(0, node.attr)
+        node = node.value
+    return [node.id, *found] if isinstance(node, ir.Name) else []
 
 
 def _keeps(interpreter: Interpreter, member: Value) -> bool:
@@ -83,8 +114,8 @@ def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Val
                 for statement in user.lowered(segment):
                     if isinstance(statement, ir.Evaluate) and registers(statement.value, user):
                         interpreter.block((statement,), interpreter.names.module_frame(user, segment.first))
-    for base in home.index.classes.values() if _AT_BIRTH in roots else ():
-        method = interpreter.classes.method(base, _AT_BIRTH) if base.name in roots else None
+    for base in home.index.classes.values() if AT_BIRTH in roots else ():
+        method = interpreter.classes.method(base, AT_BIRTH) if base.name in roots else None
         if method is not None:
             for cls in interpreter.classes.subclasses(base):
                 interpreter.decorators.run(method, Arguments((Class(cls),), (), UNKNOWN, UNKNOWN), cls)

@@ -1,0 +1,99 @@
+"""Members that a class is given behind its body: by statements of its file, and by what another class does for it."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from static.analysis import analyse
+
+GIVEN = """
+import torch
+
+def reads(self, x):
+    return x.item(){mark}
+
+class Layer:
+    {declared}
+    def step(self, x):
+        return {called}
+
+{given}
+
+def main():
+    layer = Layer()
+    x = torch.zeros(1, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        layer.step(x)
+"""
+MARK = "  # expect: GL101"
+
+
+@pytest.mark.parametrize(
+    ("declared", "called", "given", "mark"),
+    [
+        ("run = None", "self.run(x)", "Layer.run = reads", MARK),
+        ("", "self.run(x)", "Layer.run = reads", MARK),
+        ("def run(self, x): return x", "self.run(x)", "Layer.run = reads", MARK),
+        ("class Parts: pass", "self.Parts.run(self, x)", "Layer.Parts.run = reads", MARK),
+        ("def run(self, x): return x", "self.run(x)", "Other = Layer\nreads.run = Layer", ""),
+        ("class Parts: pass\n    def run(self, x): return x", "self.run(x)", "Layer.Parts.run = reads", ""),
+    ],
+    ids=["none", "nothing", "another", "of a class inside", "of something else", "of another class"],
+)
+def test_a_statement_gives_a_class_a_member(tmp_path: Path, declared: str, called: str, given: str, mark: str) -> None:
+    """It takes the place of what the body says; nothing is left open."""
+    analysis = analyse(tmp_path, GIVEN.format(declared=declared, called=called, given=given, mark=mark))
+    assert analysis.expected == [place for place in analysis.found if place[2] == "GL101"]
+    assert not analysis.report.summary.unresolved_calls
+
+
+BUILT = """
+import torch
+from dataclasses import dataclass
+
+class Module(torch.nn.Module):
+    @dataclass
+    class Config:
+        size: int = 4
+        def build(self):
+            return self._owner(self)
+    def __init_subclass__(cls, **given):
+        super().__init_subclass__(**given)
+        {born}
+
+class Reads(Module):
+    @dataclass
+    class Config(Module.Config):
+        heads: int = 2
+    def __init__(self, config):
+        super().__init__()
+    def forward(self, x):
+        return x.tolist()
+
+class Computes(Module):
+    @dataclass
+    class Config(Module.Config):
+        inner: Reads.Config = None
+    def __init__(self, config):
+        super().__init__()
+        self.inner = config.inner.build()
+    def forward(self, x):
+        return {forward}
+
+def main(config: Computes.Config):
+    model = config.build()
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        model(torch.zeros(1, device="cuda"))
+"""
+BORN = 'if "Config" in cls.__dict__:\n    cls.Config._owner = cls'
+
+
+@pytest.mark.parametrize(("forward", "codes"), [("self.inner(x)", ["GL101"]), ("x * 2", [])])
+def test_a_configuration_builds_the_class_that_it_stands_in(tmp_path: Path, forward: str, codes: list[str]) -> None:
+    """Each class gives itself to its own, and a builder makes no other."""
+    program = BUILT.format(forward=forward, born=textwrap.indent(BORN, " " * 8).lstrip())
+    analysis = analyse(tmp_path, program)
+    assert codes == [code for _, _, code in analysis.found if code == "GL101"]
+    assert not analysis.report.summary.unresolved_calls
