@@ -33,6 +33,7 @@ FORMS = {
     "a decorator of a helper": "@register_custom_op()\n" + READS,
     "a decorator for a library": '@impl(library, "reads", "CUDA")\ndef kernel(x):\n    return x.max().item()\n',
     "a call of the library": READS + 'library.impl("reads", reads, "CUDA")\n',
+    "a lambda": 'library.impl("reads", lambda x: x.max().item(), "CUDA")\n',
     "a call in a branch": READS + 'if torch.cuda.is_available():\n    library.impl("engine::reads", reads)\n',
     "a kernel": '@torch.library.register_kernel("engine::reads", "cuda")\ndef kernel(x):\n    return x.max().item()\n',
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Bound, Function
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
@@ -49,7 +50,7 @@ class CustomOperators:
             if any(module.holds(segment, text) for text in spellings):
                 for node in walk(module.lowered(segment)):
                     if isinstance(node, ir.Call) and self._implements(node) and self._says(node, spellings):
-                        yield from self._functions(node, module)
+                        yield from self._functions(node, self.interpreter.names.module_frame(module, segment.first))
         for definitions in module.index.functions.values():
             for definition in definitions:
                 code = definition.code if any(module.holds(definition.segment, text) for text in spellings) else None
@@ -80,11 +81,15 @@ class CustomOperators:
         place = self.interpreter.lexicon.place
         return not spellings.isdisjoint(texts) and all(place(text.lower()) is not Place.HOST for text in texts)
 
-    def _functions(self, node: ir.Call, module: Module) -> Iterator[Value]:
+    def _functions(self, node: ir.Call, frame: Frame) -> Iterator[Value]:
         describes = self.interpreter.lexicon.operators["describes"]
         for argument in node.arguments:
             if describes.match(argument.keyword or "") is None:
-                yield from _plain(self.interpreter.names.static_value(argument.value, module))
+                given = argument.value
+                if isinstance(given, ir.Lambda):
+                    yield from _plain(self.interpreter.eval(given, frame))
+                else:
+                    yield from _plain(self.interpreter.names.static_value(given, frame.module))
 
 
 def _plain(value: Value) -> Iterable[Value]:
