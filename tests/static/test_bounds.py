@@ -108,3 +108,27 @@ def main(x):
     return y.clone()
 """
     assert analyse(tmp_path, program).report.summary.regions == 1
+
+
+RESIDUAL = """
+import torch
+
+@torch.compile
+def head(x):
+    return x * 2
+
+def run():
+    layer = torch.nn.Linear(4, 4).cuda()
+    x = torch.zeros(4, device="cuda")
+    {added}
+    for _ in range(3):
+        head(x)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        y = head(x)
+"""
+
+
+def test_what_layers_share_is_looked_at_once(tmp_path: Path) -> None:
+    """Each adds to what it is given: there are more ways back through sixty of them than anybody can go."""
+    added = "\n    ".join(["x = x + layer(x)"] * 60)
+    assert analyse(tmp_path, RESIDUAL.format(added=added)).report.summary.regions == 1

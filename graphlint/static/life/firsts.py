@@ -168,15 +168,19 @@ def _shapes(given: tuple[Object, ...]) -> Shapes | None:
 
 
 def _leaves(value: Object) -> Iterator[tuple[int, ...] | None]:
-    """The sizes of the tensors that a value was computed from."""
-    if isinstance(value, Container):
-        for one in value.values():
-            yield from _leaves(one)
-    elif isinstance(value, Tensor) and value.sizes and all(isinstance(size, int) for size in value.sizes):
-        yield value.sizes
-    elif isinstance(value, Tensor) and value.source and not value.is_part:
-        tensors = [one for one in value.source if not isinstance(one, Made)]
-        for one in tensors:
-            yield from _leaves(one)
-    elif isinstance(value, Thing):
-        yield None
+    """The sizes of the tensors that a value was computed from, each once: layers share what they are computed from."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Container):
+            pending += reversed(one.values())
+        elif isinstance(one, Tensor) and one.sizes and all(isinstance(size, int) for size in one.sizes):
+            yield one.sizes
+        elif isinstance(one, Tensor) and one.source and not one.is_part:
+            pending += [source for source in reversed(one.source) if not isinstance(source, Made)]
+        elif isinstance(one, Thing):
+            yield None
