@@ -144,6 +144,11 @@ NONE_AND_TYPES = {
         if torch.is_tensor(unknown):
             return
         """,
+    "what only a tensor can do": """
+        unknown.weight.repeat_interleave(x.to(unknown.weight.device))  # expect: GL303
+        unknown.weight.repeat_interleave(2)
+        unknown.weight.repeat(x)
+        """,
     "isinstance of either": """
         scale = x if unknown else 2.0
         if isinstance(scale, float):
