@@ -12,7 +12,7 @@ from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
-from graphlint.static.findings.left import leaves_out
+from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.makers import is_of_other_maker
 from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
@@ -119,7 +119,10 @@ class Ways:
             is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
             is_odd = is_filled or is_other_phase(assumption, way.sites, opened, self._lexicon)
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
-                is_left = assumption.is_plain and leaves_out(test, outcome, assumption.function, way.sites)
+                is_left = assumption.is_plain and (
+                    leaves_out(test, outcome, assumption.function, way.sites)
+                    or is_denied(test, outcome, assumption.function)
+                )
                 found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None
         return tuple(found)
 
