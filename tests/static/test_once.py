@@ -85,6 +85,10 @@ def test_it_may_stand_behind_a_condition_that_the_way_takes(tmp_path: Path) -> N
 STAYS = {
     "a flag that stays": ("if self.is_raw:\n    self.value = x.item()\nreturn x", "pass"),
     "a flag that another method lights": (PUT_OUT["a flag that a method of a base puts out"], "self.is_raw = True"),
+    "a value that another method may drop": (
+        PUT_OUT["an attribute that is None"],
+        "self.value = x",
+    ),
     "a value that another method drops": (PUT_OUT["an attribute that is None"], "self.value = None"),
     "a table that another method empties": (PUT_OUT["a table by a word"], "_tables.clear()"),
     "a table that drops an item": (PUT_OUT["a table by a word"], "del _tables['a']"),
@@ -97,6 +101,14 @@ STAYS = {
         "if self.value is None:\n    y = x.item()\n    if self.ask:\n        self.value = y\nreturn x",
         "self.ask = bool(x)",
     ),
+    "a name for itself": (
+        "value = self.value\nvalue = value\nif value is None:\n    self.value = x.item()\nreturn x",
+        "pass",
+    ),
+    "a key that holds itself": (
+        "key = name\nkey = (key, name)\nif key not in _tables:\n    _tables[key] = x.item()\nreturn x",
+        "pass",
+    ),
     "a parameter": ("if not n:\n    n = x.item()\nreturn x", "pass"),
 }
 
@@ -106,6 +118,37 @@ def test_what_later_runs_may_do_again_is_told(tmp_path: Path, form: str) -> None
     """Nothing puts the test out for good."""
     body, other = STAYS[form]
     assert told(tmp_path, body, other=other)
+
+
+_MADE = """
+import torch
+
+class Table:
+    def __init__(self, rows):
+        self.rows, self.sizes = rows, None
+
+    def look(self):
+        if self.sizes is None:
+            self.sizes = self.rows.tolist()
+        return self.sizes
+
+class Step:
+    def __init__(self, rows):
+        self.table = Table(rows)
+
+    def run(self, x: torch.Tensor):
+        {table}.look()
+        return x * 2
+"""
+
+
+@pytest.mark.parametrize(("table", "is_told"), [("self.table", False), ("Table(x)", True)])
+def test_what_an_object_keeps_that_each_run_makes_is_not_there_in_the_next(
+    tmp_path: Path, table: str, is_told: bool
+) -> None:
+    """The first run fills its own."""
+    found = analyse(tmp_path, _MADE.format(table=table), regions=("main:Step.run",)).shown
+    assert ("GL201" in {code for _, _, code in found} or "GL101" in {code for _, _, code in found}) is is_told
 
 
 _OPENED = """

@@ -147,7 +147,8 @@ class OpenRegion:
     """A capture region that has begun: what it is, and the context that collects what happens inside.
 
     `warm` are the functions that ran before it; where `warms_up`, what it runs ran before, whatever that is. `assumed`
-    is what is assumed in the function that opens it, where it does. It `is_inferring` where gradients are off around it.
+    is what is assumed in the function that opens it, where it does. Where it `is_inferring`, gradients are off around
+    it.
     """
 
     region: Region

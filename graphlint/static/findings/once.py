@@ -2,7 +2,7 @@
 
 `if self.is_raw: self.measure(x)` is behind the first run where `measure` says `self.is_raw = False`, and so is what
 `if _pool is None: _pool = make()` does. What asks for a size or a shape is not: another graph may be of another one.
-Neither is what something else lights again, or drops: `reset` of an object, `clear` of a table.
+Neither is what something else lights again, or drops: `reset` of an object, `clear` of a table, a new object.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import assignments_in, children, last_name
 from graphlint.static.syntax.trees import nodes_in, tree_of
-from graphlint.static.writes.stores import Store, stores_to
+from graphlint.static.writes.stores import Written, stores_to
 
 _FILLING = ("add", "append", "setdefault", "update")
 _DROPPING = ("clear", "discard", "pop", "popitem", "popleft", "remove")
 _ASKING = ("delattr", "get", "getattr", "hasattr", "pop")
 _PLAIN = ("str", "device", "dtype")  # what a key may be that does not come from sizes, by its annotation or its name
 _CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
-_DEPTH = 3  # of calls behind a test
+_DEPTH = 3  # of calls behind a test, and of names for names
 
 Taken = Mapping[ir.Expr, bool]
 
@@ -61,8 +61,10 @@ class _Kept:
                 return bool(literal)
         return literal is not None or self.needs == "item"
 
-    def is_undone_by(self, store: Store) -> bool:
-        """Whether a statement makes the test hold again."""
+    def is_undone_by(self, written: Written) -> bool:
+        """Whether a statement makes the test hold again, or hands on what may."""
+        store, code = written.store, written.definition and written.definition.code
+        handed = {one.name for one in code.parameters} if code else set()
         if self.needs == "item":
             return store.form in ("assign", *_DROPPING)
         value = store.value
@@ -76,7 +78,7 @@ class _Kept:
                 return literal is self or bool(literal)
             case "true":
                 return not literal
-        return literal is None
+        return literal is None or (isinstance(value, ast.Name) and value.id in handed)
 
 
 class Once:
@@ -85,6 +87,7 @@ class Once:
     def __init__(self, evaluator: Evaluator) -> None:
         self._order = evaluator.class_order
         self._evaluator = evaluator
+        self._temporary: dict[ClassDefinition, bool] = {}
 
     def is_put_out(self, assumption: Assumption, assumed: Iterable[Assumption], sites: tuple[Site, ...]) -> bool:
         """Whether the run that gets behind a test makes it come out otherwise in the next one."""
@@ -138,17 +141,25 @@ class Once:
         """Whether something outside of constructors makes the test hold again, or may do so."""
         modules = [function.module]
         if kept.is_attribute:
+            if self._is_of_one_run(function.owner):
+                return True
             order = self._order(function.owner) if function.owner is not None else ()
             modules += [cls.module for cls in order if isinstance(cls, ClassDefinition)]
             project = self._evaluator.project
             modules += [project.module_at(path) for path in project.storing(kept.name)]
         places = [(module, name) for module in dict.fromkeys(modules) for name in kept.names]
         return any(
-            kept.is_undone_by(written.store)
+            kept.is_undone_by(written)
             for module, name in places
             for written in stores_to(module, name, kept.is_attribute)
             if written.definition is not None and written.definition.name not in _CONSTRUCTORS
         ) or any(_deletes(module, name) for module, name in places if kept.needs in ("item", "something", "true"))
+
+    def _is_of_one_run(self, cls: ClassDefinition | None) -> bool:
+        """Whether an object of a class may be another one in each run."""
+        if cls is not None and cls not in self._temporary:
+            self._temporary[cls] = self._evaluator.makes_in_regions(cls)
+        return cls is not None and self._temporary[cls]
 
 
 @remembered_in_run
@@ -181,7 +192,7 @@ def _kept(test: ir.Expr, outcome: bool, function: Function) -> _Kept | None:
     return None
 
 
-def _state(asked: ir.Expr, needs: str, function: Function) -> _Kept | None:
+def _state(asked: ir.Expr, needs: str, function: Function, depth: int = _DEPTH) -> _Kept | None:
     """What outlives a call, by an expression that reads it."""
     match asked:
         case ir.Attribute(attr=name):
@@ -190,10 +201,11 @@ def _state(asked: ir.Expr, needs: str, function: Function) -> _Kept | None:
             return _Kept(name, False, needs)
         case ir.Name(id=name):
             values = [one.value for one in _assigned(function.code, name) if _is_read(one.value)]
-            return _state(values[0], needs, function) if len(values) == 1 and values[0] is not None else None
+            is_one = len(values) == 1 and depth > 0
+            return _state(values[0], needs, function, depth - 1) if is_one and values[0] is not None else None
         case ir.Call(func=ir.Attribute(value=table, attr="get"), arguments=[ir.Argument(value=key), *_]):
             is_item = needs in ("something", "true") and _is_plain(key, function)
-            return _state(table, "item", function) if is_item else None
+            return _state(table, "item", function, depth) if is_item else None
         case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
             return _Kept(name, True, needs)
     return None
@@ -215,7 +227,7 @@ def _assigned(code: ir.Code, name: str) -> Iterator[ir.Assign]:
             yield one
 
 
-def _is_plain(key: ir.Expr, function: Function) -> bool:
+def _is_plain(key: ir.Expr, function: Function, depth: int = _DEPTH) -> bool:
     """Whether a key surely comes from no size of what a call is given: a word, a device, what its object has."""
     match key:
         case ir.Literal():
@@ -225,13 +237,13 @@ def _is_plain(key: ir.Expr, function: Function) -> bool:
         case ir.Attribute(value=ir.Name(id=owner)):
             return owner == function.receiver
         case ir.Display(elements=elements):
-            return all(_is_plain(one, function) for one in elements)
+            return all(_is_plain(one, function, depth) for one in elements)
         case ir.Name(id=name):
             given = next((one for one in function.code.parameters if one.name == name), None)
             if given is not None:
                 return given.annotation is not None and last_name(given.annotation) in _PLAIN
-            made = [one.value for one in _assigned(function.code, name)]
-            return bool(made) and all(one is not None and _is_plain(one, function) for one in made)
+            made = [one.value for one in _assigned(function.code, name)] if depth else []
+            return bool(made) and all(one is not None and _is_plain(one, function, depth - 1) for one in made)
     return False
 
 
