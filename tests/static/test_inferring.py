@@ -68,3 +68,47 @@ class Layer(torch.nn.Module):
 """
     found = analyse(tmp_path, text, regions=("main:Layer.forward",)).shown
     assert is_told is ("GL202" in {code for _, _, code in found})
+
+
+_HANDED_IN = """
+import torch
+
+class Drop(torch.nn.Module):
+    def forward(self, x, train):
+        if train and len(x) > 1:
+            x = x + torch.rand(4).to(x.device)
+        return x * 2
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = Drop()
+
+    {decorator}
+    def sample(self, x, others):
+        return self.drop(x, {given})
+
+class Decoder:
+    def __init__(self, layer: Layer):
+        self.layer = layer
+
+    def capture(self, others):
+        x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.layer.sample(x, others)
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "given", "is_told"),
+    [
+        ("@torch.no_grad()", "self.training", False),
+        ("@torch.no_grad()", "train=self.training", False),
+        ("@torch.no_grad()", "others.any", True),
+        ("", "self.training", True),
+    ],
+)
+def test_a_caller_may_hand_in_whether_it_trains(tmp_path: Path, decorator: str, given: str, is_told: bool) -> None:
+    """And any function on the way may switch gradients off."""
+    text = _HANDED_IN.format(decorator=decorator, given=given)
+    assert is_told is ("GL202" in {code for _, _, code in analyse(tmp_path, text).shown})

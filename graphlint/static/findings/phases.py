@@ -14,20 +14,12 @@ _LESS = ("<", "<=", "==", "is")
 
 
 def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: OpenRegion, lexicon: Lexicon) -> bool:
-    """Whether whole prompts are computed on a way, and nothing says that these are captured, or a module trains where
-    gradients are off.
-    """
-    if opened.is_inferring and assumption.is_plain and any(_is_of_training(*one) for one in assumption.asked):
-        return True
+    """Whether whole prompts are computed on a way, and nothing says that these are captured."""
     if not assumption.is_plain or not any(_is_of_prompts(test, holds, lexicon) for test, holds in assumption.asked):
         return False
     names = [Path(opened.region.path).stem, *(site.function.qualname for site in sites[:1])]
     is_told = any(lexicon.phases["openers"].match(name.lower()) for name in names)
     return opened.region.entry is None and not is_told
-
-
-def _is_of_training(test: ir.Expr, holds: bool) -> bool:
-    return holds and isinstance(test, ir.Attribute) and test.attr == "training"
 
 
 def _is_of_prompts(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:

@@ -12,6 +12,7 @@ from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
+from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.makers import is_of_other_maker
 from graphlint.static.findings.once import Once
@@ -41,6 +42,7 @@ class Ways:
     """The ways to what regions reach, those of the fewest assumptions."""
 
     def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
         self._order = evaluator.class_order
         self._project = evaluator.project
         self._lexicon = evaluator.lexicon
@@ -118,6 +120,7 @@ class Ways:
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
             is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
             is_odd = is_filled or is_other_phase(assumption, way.sites, opened, self._lexicon)
+            is_odd = is_odd or trains_without_gradients(assumption, way.sites, self._evaluator)
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
                 is_left = assumption.is_plain and (
                     leaves_out(test, outcome, assumption.function, way.sites)

@@ -30,7 +30,6 @@ from graphlint.static.interpreter.conditions import Conditions
 from graphlint.static.interpreter.decorators import Decorators
 from graphlint.static.interpreter.expressions import Expressions
 from graphlint.static.interpreter.heap import Heap
-from graphlint.static.interpreter.inferring import is_inferring
 from graphlint.static.interpreter.instances import Instances
 from graphlint.static.interpreter.items import Items
 from graphlint.static.interpreter.loops import Loops
@@ -287,7 +286,6 @@ class Interpreter:
             described = Region(kind, path, line, None, mode is Mode.SOFT)
             inside, warm = Context(frame.context.function, path), frozenset(self.ran_outside)
             region = OpenRegion(described, inside, mode, foreign, warm)
-            region.is_inferring = self.is_inferring(frame.function, node)
             self.regions.setdefault(key, region)
             self.places_of_regions.add((path, line))
         region.assumed = agreed(region.assumed, frame.assumed)
@@ -296,10 +294,6 @@ class Interpreter:
         frame.enter((region,))
         self.traces.opened(region.context, node, frame)
         return region
-
-    def is_inferring(self, function: Function, node: ir.Node | None) -> bool:
-        """Whether gradients are off where a node stands, or in all of a function."""
-        return is_inferring(function, node, self.names.static_value, self.lexicon.life["inferring"])
 
     def close_region(self, frame: Frame) -> None:
         if frame.regions:

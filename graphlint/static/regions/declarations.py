@@ -30,7 +30,6 @@ def run_declared(interpreter: Interpreter, named: Named) -> None:
         return
     entry, path = named.entry, str(definition.module.path)
     region = OpenRegion(Region("declared", path, definition.line, entry), Context(entry, path), Mode.CAPTURE)
-    region.is_inferring = interpreter.is_inferring(signature, None)
     interpreter.regions[("declared", path, definition.line, entry)] = region
     frame = interpreter.names.module_frame(definition.module, definition.segment.first)
     frame.context = Context(entry, path)
