@@ -35,6 +35,7 @@ def _is_refused(finding: Finding, refusals: Mapping[_Line, list[Finding]]) -> bo
     return any(
         _is_asked(one, condition, finding)
         for condition in finding.when
+        if condition.opposite  # which a test has, and no choice of what is called
         for one in refusals.get((condition.path, condition.line), ())
     )
 

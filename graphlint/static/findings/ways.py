@@ -114,6 +114,7 @@ class Ways:
         """What has to hold on a way from a region, before which some functions ran, for a report."""
         found: dict[Condition, None] = {}
         assumed = [self._assumptions[number] for number in way.assumed]
+        entry = way.sites[1].function if len(way.sites) > 1 else None
         # Who declares what is captured runs it before, as captures ask for; no code needs to show that.
         has_run = bool(assumed) and (opened.region.entry is not None or self._has_run(way, opened))
         for assumption in assumed:
@@ -121,10 +122,12 @@ class Ways:
             is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
             is_odd = is_filled or is_other_phase(assumption, way.sites, opened, self._lexicon)
             is_odd = is_odd or trains_without_gradients(assumption, way.sites, self._evaluator)
+            # Who calls what is declared is not seen, and may give what its annotation does not say.
+            is_entry = opened.region.entry is not None and entry in (None, assumption.function)
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
                 is_left = assumption.is_plain and (
                     leaves_out(test, outcome, assumption.function, way.sites)
-                    or is_denied(test, outcome, assumption.function)
+                    or (not is_entry and is_denied(test, outcome, assumption.function))
                 )
                 found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None
         return tuple(found)
