@@ -40,6 +40,7 @@ _QUERY = "self.is_over = self.is_over or self.event.query()\n        return self
         (_QUERY, "asked and self.is_done()", False),
         (_QUERY, "not (asked and self.is_done())", True),
         ("return self.is_over", "asked", True),
+        ("return self.is_over", "self.event.query()", True),
         ("self.event.query()\n        return self.is_over", "asked", True),
     ],
 )
@@ -47,4 +48,4 @@ def test_a_count_behind_a_test_that_is_refused_is_a_hint(tmp_path: Path, answer:
     """The query of the event is told; what the branch would count is, too, only where it can be reached without."""
     codes = {code for _, _, code in analyse(tmp_path, _PROGRAM.format(answer=answer, test=test)).shown}
     assert ("GL401" in codes) is is_told
-    assert ("GL103" in codes) is ("is_done" in test)
+    assert ("GL103" in codes) is ("(" in test)

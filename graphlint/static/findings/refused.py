@@ -1,7 +1,7 @@
-"""Findings in, less sure of those that no replay ever shows out: a test on their way is refused by the capture itself.
+"""Findings in, less sure of those that no replay ever shows out: a call in a test on their way is what is refused.
 
-`if event.query(): self.done += 1` says first that the query is refused. Whoever writes that anew may keep the count or
-not, and only then does it matter what a replay makes of it.
+`if timer.is_done(): self.done += 1` comes to nothing where `is_done` queries an event. A test of a value of the device
+is another thing: whoever writes that anew has to write anew what depends on it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def doubt_what_is_never_replayed(findings: Iterable[Finding], rulebook: Rulebook
     refusals: dict[_Line, list[Finding]] = {}
     for one in found:
         if one.code in refusing and one.confidence > Confidence.LOW:
-            for line in {(one.span.path, one.span.line), *((hop.path, hop.line) for hop in one.chain)}:
+            for line in {(hop.path, hop.line) for hop in one.chain}:
                 refusals.setdefault(line, []).append(one)
     return [
         replace(one, confidence=Confidence.LOW) if one.code not in refusing and _is_refused(one, refusals) else one
@@ -41,7 +41,7 @@ def _is_refused(finding: Finding, refusals: Mapping[_Line, list[Finding]]) -> bo
 
 
 def _is_asked(refusal: Finding, condition: Condition, finding: Finding) -> bool:
-    """Whether a refusal comes from a test that is asked on the way to a finding, and from no other part of its line."""
+    """Whether a refusal comes from a call in a test on the way to a finding, and from no other part of its line."""
     hard = {region for region in refusal.regions if not region.soft}
     here = {one for one in refusal.when if (one.path, one.line) == (condition.path, condition.line)}
     return hard.issuperset(finding.regions) and here.issubset(finding.when)
