@@ -10,7 +10,6 @@ from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Context, Occurrence, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.findings.refused import doubt_what_is_never_replayed
 from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more; of findings that do, few could happen.
@@ -134,7 +133,6 @@ def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
     """The findings in order of place. Raises LookupError for an effect without a rule."""
     placed = [(place, rulebook.for_effect(place.occurrence.effect)) for place in reached.places.values()]
     findings = [_finding(place, rule) for place, rule in placed if "check" in rule.witness]
-    findings = doubt_what_is_never_replayed(findings, rulebook)
     return sorted(findings, key=lambda f: (f.span, f.code))
 
 
