@@ -86,6 +86,9 @@ class Evaluator(Protocol):
     def held(self, instance: Instance) -> dict[str, Value]:
         """What an object holds."""
 
+    def makes_in_regions(self, cls: ClassDefinition) -> bool:
+        """Whether regions make objects of a class, which are others in each run."""
+
     def lacks(self, instance: Instance, name: str) -> bool:
         """Whether nothing in the source gives an object an attribute."""
 

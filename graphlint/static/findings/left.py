@@ -1,6 +1,7 @@
-"""A test of a parameter and the calls on its way in, whether nobody there gives that parameter a value out.
+"""A test of a parameter and the calls on its way in, whether nothing there speaks for how it comes out out.
 
-`run(*inputs)` may hand in what has a default, but nothing in the source says that it does.
+`run(*inputs)` may hand in what has a default, but nothing in the source says that it does. Nor does anything say that
+`scale: Tensor` is no `Tensor`, though the function asks.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.program import Function
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, names_in, stands_before, walk
+from graphlint.static.syntax.traversal import assignments_in, last_name, names_in, stands_before, walk
 
 
 def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Site, ...]) -> bool:
@@ -25,6 +26,27 @@ def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Si
         return False
     by_default = bool(default.value) if asks_for_none is None else (default.value is None) is asks_for_none
     return by_default is not outcome and _is_unnamed(name, function, sites)
+
+
+def is_denied(test: ir.Expr, outcome: bool, function: Function) -> bool:
+    """Whether a parameter would not be of the very class that its annotation says."""
+    match test:
+        case ir.Call(
+            func=ir.Name(id="isinstance"), arguments=[ir.Argument(value=ir.Name(id=name)), ir.Argument(value=classes)]
+        ) if not outcome:
+            given = next((one for one in function.code.parameters if one.name == name), None)
+            if given is None or given.default is not None or _is_replaced(function.code, name, test):
+                return False
+            one_of = classes.elements if isinstance(classes, ir.Display) else (classes,)
+            return _class_named(given.annotation) in {_class_named(one) for one in one_of} - {None}
+    return False
+
+
+def _class_named(node: ir.Expr | None) -> str | None:
+    """The last name of a class, also where it is quoted."""
+    if isinstance(node, ir.Literal):
+        return node.value.rpartition(".")[2] if isinstance(node.value, str) else None
+    return last_name(node)
 
 
 def _default(code: ir.Code, name: str) -> ir.Literal | None:

@@ -24,6 +24,7 @@ from graphlint.static.syntax.traversal import assignments_in, calls_in, stands_b
 Order: TypeAlias = Callable[[ClassDefinition], Iterable[ClassDefinition | str]]
 
 _POSITIVE = {"!=": "==", "is not": "is", ">=": "<", "<=": ">", "not in": "in"}
+_BY_OBJECTS = ("__call__", "forward")  # what a call of an object leads to, under whatever name that goes
 _HANDED = "<handed on>"  # the holder of what was handed on under a name
 
 
@@ -58,6 +59,14 @@ def contradicts(
     handed = {pair for one in opened.assumed for pair in _handed_on(one, sites, order)}
     named = {(replace(fact, holder=_HANDED), holds) for fact, holds in said}
     return any((fact, not holds) in said for fact, holds in said) or any((f, not holds) in named for f, holds in handed)
+
+
+def handed_in(node: ir.Expr, function: Function, sites: tuple[Site, ...]) -> ir.Expr:
+    """An expression, or what the calls on the way hand in for it, if it is a parameter."""
+    asked = _Asked(node, function, sites)
+    while isinstance(asked.node, ir.Name) and (given := _handed_in(asked, asked.node.id)) is not None:
+        asked = given
+    return asked.node
 
 
 def _facts_of(assumption: Assumption, sites: tuple[Site, ...], order: Order) -> Iterator[tuple[Fact, bool]]:
@@ -141,7 +150,7 @@ def _handed_in(asked: _Asked, name: str) -> _Asked | None:
         return None
     is_method = names[0] in ("self", "cls")
     match call.func:
-        case ir.Name(id=called) | ir.Attribute(attr=called) if called == code.name:
+        case ir.Name(id=called) | ir.Attribute(attr=called) if called == code.name or code.name in _BY_OBJECTS:
             given = dict(zip(names[is_method:], (a.value for a in call.arguments if a.keyword is None), strict=False))
             given |= {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
             if name in given:

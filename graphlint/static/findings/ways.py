@@ -12,8 +12,10 @@ from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
-from graphlint.static.findings.left import leaves_out
+from graphlint.static.findings.inferring import trains_without_gradients
+from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.makers import is_of_other_maker
+from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
@@ -40,10 +42,12 @@ class Ways:
     """The ways to what regions reach, those of the fewest assumptions."""
 
     def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
         self._order = evaluator.class_order
         self._project = evaluator.project
         self._lexicon = evaluator.lexicon
         self._promises = Promises(evaluator.project, evaluator.lexicon)
+        self._once = Once(evaluator)
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
         self._filled: dict[OpenRegion, frozenset[str]] = {}
@@ -109,13 +113,28 @@ class Ways:
     def conditions(self, way: Way, opened: OpenRegion) -> tuple[Condition, ...]:
         """What has to hold on a way from a region, before which some functions ran, for a report."""
         found: dict[Condition, None] = {}
-        for assumption in (self._assumptions[number] for number in way.assumed):
+        assumed = [self._assumptions[number] for number in way.assumed]
+        entry = way.sites[1].function if len(way.sites) > 1 else None
+        # Who declares what is captured runs it before, as captures ask for; no code needs to show that.
+        has_run = bool(assumed) and (opened.region.entry is not None or self._has_run(way, opened))
+        for assumption in assumed:
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
+            is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
             is_odd = is_filled or is_other_phase(assumption, way.sites, opened, self._lexicon)
+            is_odd = is_odd or trains_without_gradients(assumption, way.sites, self._evaluator)
+            # Who calls what is declared is not seen, and may give what its annotation does not say.
+            is_entry = opened.region.entry is not None and entry in (None, assumption.function)
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
-                is_left = assumption.is_plain and leaves_out(test, outcome, assumption.function, way.sites)
+                is_left = assumption.is_plain and (
+                    leaves_out(test, outcome, assumption.function, way.sites)
+                    or (not is_entry and is_denied(test, outcome, assumption.function))
+                )
                 found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None
         return tuple(found)
+
+    def _has_run(self, way: Way, opened: OpenRegion) -> bool:
+        """Whether the code shows that what a region calls on a way is called before it."""
+        return opened.warms_up or run_before(way.sites, self._project)
 
     def _is_warm(self, way: Way, assumption: Assumption, opened: OpenRegion) -> bool:
         """Whether what the region calls on a way ran before it: then its state is filled.
@@ -124,7 +143,7 @@ class Ways:
         """
         functions = (assumption.function, *(site.function for site in way.sites[1:]))
         # A new tensor is a new key of what is cached.
-        is_own = (opened.warms_up or run_before(way.sites, self._project)) and assumption.form != FIRST_CALL
+        is_own = self._has_run(way, opened) and assumption.form != FIRST_CALL
         warm = opened.warm.union(functions) if is_own else opened.warm
         if not any(function in warm for function in functions):
             return False

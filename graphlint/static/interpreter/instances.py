@@ -25,6 +25,11 @@ class Instances:
         self.interpreter = interpreter
         self.constructions = Constructions(interpreter)
 
+    def makes_in_regions(self, cls: ClassDefinition) -> bool:
+        """Whether a region makes an object of a class, or of one that is derived from it."""
+        made = {one for one, _, in_region in self.interpreter.heap.instances if in_region}
+        return any(cls in self.interpreter.classes.order(one) for one in made)
+
     def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """An object of a project class; inside a region its constructor is part of the region."""
         maker = self.interpreter.classes.maker(cls) if frame.in_region else None

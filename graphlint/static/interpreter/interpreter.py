@@ -144,6 +144,7 @@ class Interpreter:
         self.static_value = self.names.static_value
         self.instance = self.heap.instance
         self.held = self.heap.attributes
+        self.makes_in_regions = self.instances.makes_in_regions
         self.lacks = self.heap.lacks
         self.write_attribute = self.assignment.write
         self.outlives_region = self.assignment.outlives_region

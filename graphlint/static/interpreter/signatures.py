@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.models.containers import by_name
@@ -130,12 +131,21 @@ class Signatures:
 def _told(value: Value, promised: Value) -> Value:
     """What may be a tensor, where an annotation says what it is: on its way through containers it has become one.
 
-    It is none where a dtype or a table is promised, nor where an object is, if it may be one.
+    It is none where a dtype or a table is promised, nor where an object is, if it may be one. Where it may be something
+    else, too, and the tensor is a guess, a number that is promised is the better one.
     """
     kept = [member for member in members(value) if not isinstance(member, Tensor)]
+    if kept and is_number(promised):
+        return union(_less_sure(member) for member in members(value))
     if promised == NONE or not all(_is_no_tensor(member, kept) for member in members(promised)):
         return value
     return union(kept) if kept else promised
+
+
+def _less_sure(value: Value) -> Value:
+    if isinstance(value, Tensor) and value.sure < Confidence.HIGH:
+        return replace(value, sure=Confidence.LOW)
+    return value
 
 
 def _is_no_tensor(promised: Value, given: list[Value]) -> bool:
