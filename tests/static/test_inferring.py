@@ -53,20 +53,42 @@ def test_no_module_trains_where_gradients_are_off(
     assert is_told is ("GL202" in {code for _, _, code in analyse(tmp_path, text).shown})
 
 
-@pytest.mark.parametrize(("decorator", "is_told"), [("@torch.no_grad()", False), ("", True)])
-def test_a_declared_function_may_say_it_as_well(tmp_path: Path, decorator: str, is_told: bool) -> None:
-    """By its own decorator."""
-    text = f"""
+_DECLARED = """
 import torch
 
 class Layer(torch.nn.Module):
-    {decorator}
+    {inner}
     def forward(self, x: torch.Tensor):
         if self.training:
             x = x + torch.rand(4).to(x.device)
         return x * 2
+
+class Part(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = Layer()
+
+    {middle}
+    def forward(self, x):
+        return self.layer(x)
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+
+    {outer}
+    def forward(self, x: torch.Tensor):
+        return self.part(x)
 """
-    found = analyse(tmp_path, text, regions=("main:Layer.forward",)).shown
+
+
+@pytest.mark.parametrize(("at", "is_told"), [("outer", False), ("middle", True), ("inner", True), ("", True)])
+def test_a_declared_function_may_say_it_as_well(tmp_path: Path, at: str, is_told: bool) -> None:
+    """By its own decorator; one of a part is for what that part does in a step of training."""
+    said = dict.fromkeys(("outer", "middle", "inner"), "") | {at: "@torch.no_grad()"}
+    text = _DECLARED.format(**{name: said[name] for name in ("outer", "middle", "inner")})
+    found = analyse(tmp_path, text, regions=("main:Model.forward",)).shown
     assert is_told is ("GL202" in {code for _, _, code in found})
 
 
@@ -109,6 +131,6 @@ class Decoder:
     ],
 )
 def test_a_caller_may_hand_in_whether_it_trains(tmp_path: Path, decorator: str, given: str, is_told: bool) -> None:
-    """And any function on the way may switch gradients off."""
+    """And what the region calls may switch gradients off."""
     text = _HANDED_IN.format(decorator=decorator, given=given)
     assert is_told is ("GL202" in {code for _, _, code in analyse(tmp_path, text).shown})

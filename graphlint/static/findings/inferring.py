@@ -1,6 +1,7 @@
 """A condition of a way in, whether a module would train there though gradients are off out.
 
-A decorator of a function on the way says that they are, or a block around a call. Who trains needs them.
+A decorator of the function that captures says that they are, or of what it calls, or a block around the call. Who
+trains needs them. Further on, it may be a part of a training step that computes none: averages, what is logged.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import External
 
+_FIRST = 2  # calls on a way: the one in the region, and one in what that leads to
+
 
 def trains_without_gradients(assumption: Assumption, sites: tuple[Site, ...], evaluator: Evaluator) -> bool:
     """Whether a test asks a module if it trains, or what its caller says of that, and finds that it does."""
@@ -24,8 +27,7 @@ def trains_without_gradients(assumption: Assumption, sites: tuple[Site, ...], ev
     asked = assumption.asked if assumption.is_plain else ()
     if not any(holds and _is_mode(handed_in(test, function, sites)) for test, holds in asked):
         return False
-    places = [(site.function, site.node) for site in sites]
-    return any(_is_inferring(*place, evaluator) for place in (*places, (function, assumption.test)))
+    return any(_is_inferring(site.function, site.node, evaluator) for site in sites[:_FIRST])
 
 
 def _is_mode(node: ir.Expr) -> bool:
