@@ -241,7 +241,8 @@ class Rehearsal:
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
                 sure = min(hit.confidence, most)
-                occurrence = Occurrence(detector.effect, place.span, place.text, sure, hit.message, hit.help)
+                said = hit.message, hit.help, (), hit.related
+                occurrence = Occurrence(detector.effect, place.span, place.text, sure, *said)
                 told = Told(occurrence, place.name, place.way, capture.region, self.turn)
                 self._add((detector.effect, place.span), told)
 
