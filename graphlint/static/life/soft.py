@@ -8,7 +8,18 @@ from graphlint.finding import Region
 from graphlint.rule import CaptureMisused, NeverReplayed, OutputKept, Uncaptured
 from graphlint.rulebook.entries import Entries
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Tensor, Thing
+from graphlint.static.life.objects import (
+    Arguments,
+    Capture,
+    Container,
+    Instance,
+    Made,
+    Object,
+    Outside,
+    Place,
+    Tensor,
+    Thing,
+)
 from graphlint.static.life.record import Call
 from graphlint.static.life.silence import Silence
 from graphlint.static.life.tensors import has_gradient, tensors_of
@@ -28,6 +39,8 @@ class Soft(Listener):
     loops: dict[Made, tuple[Place, int]] = field(default_factory=dict)  # where calls are repeated, and how often
     marked: set[Thing] = field(default_factory=set)  # tensors whose address is promised to stay
     is_stepped: bool = False  # a step is marked, or a backward pass ends it
+    held: dict[Thing, tuple[Made, Place]] = field(default_factory=dict)  # outputs that attributes hold, and since where
+    stale: dict[Thing, tuple[Made, Place]] = field(default_factory=dict)  # of these, whose callable was called again
 
     def answered(self, call: Call) -> None:
         self.is_stepped = self.is_stepped or call.last in MARKS
@@ -45,6 +58,9 @@ class Soft(Listener):
             self.tell(CaptureMisused("replay", is_sure), place, self.ledger.capture)
             return
         self._examine(module, given, place)
+        given_again = {one for value in given for one in tensors_of(value)}  # which may be what the state of it is
+        self.stale |= {one: kept for one, kept in self.held.items() if kept[0] is module and one not in given_again}
+        self.held = {one: kept for one, kept in self.held.items() if kept[0] is not module}
         for known, container, value, where in [one for one in self.kept if one[0] is module]:
             if any(held is value for held in container.values()):
                 self.tell(OutputKept("collected", True), where, self._region(module))
@@ -68,6 +84,15 @@ class Soft(Listener):
                 if write.is_sure and inner and inner[0].line == place.line and inner[0].path == place.path:
                     self.tell(Uncaptured("written"), write.place, self._region(module))
                     break
+
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        if isinstance(owner, Instance) and isinstance(value, Thing) and value in self.outputs:
+            self.held[value] = self.outputs[value], place
+
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
+        module, where = self.stale.pop(thing, (None, place))
+        if module is not None and is_sure and self.ledger.capture is None:
+            self.tell(OutputKept("collected", True), where, self._region(module))
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         if isinstance(value, Thing) and value in self.outputs and self.ledger.capture is None:
