@@ -61,6 +61,15 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class Related:
+    """Another place that a finding has to do with, as where it is mended, and what stands there in words."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Region:
     """A capture region: its kind (the spelling that opens it), where it opens, and its declared entry if it has one."""
 
@@ -125,6 +134,7 @@ class Finding:
     chain: tuple[Hop, ...] = ()
     when: tuple[Condition, ...] = ()
     fix: Fix | None = None
+    related: tuple[Related, ...] = ()
     targets: tuple[str, ...] = field(default=(), compare=False)
 
 

@@ -91,7 +91,7 @@ from graphlint.events.region import (
     StateWrite,
     Truth,
 )
-from graphlint.finding import Confidence
+from graphlint.finding import Confidence, Related
 from graphlint.values import (
     FALSE,
     NONE,
@@ -184,6 +184,7 @@ __all__ = [
     "Place",
     "RandomState",
     "Recapture",
+    "Related",
     "RepeatedState",
     "Sequence",
     "SettingLeft",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, HyperparameterRead, OptimizerStep
+from graphlint.rule import Confidence, Hit, HyperparameterRead, OptimizerStep, Related
 
 _MAX_PLACES = 3
 
@@ -17,4 +17,5 @@ def detect(event: OptimizerStep | HyperparameterRead) -> Iterator[Hit]:
     names = " and ".join(f"`{name}`" for name in event.changed)
     places = " and ".join(event.written[:_MAX_PLACES])
     message = f"`{{operation}}` takes {names} by value, and {places} changes it: every replay keeps that of the capture"
-    yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
+    made = [] if event.made is None else [Related(*event.made, f"the optimizer is given its {names} here")]
+    yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message, related=tuple(made))

@@ -18,7 +18,6 @@ def detect(event: InputReplaced | ContractBroken) -> Iterator[Hit]:
         yield Hit(Confidence.MEDIUM, f"{said}{event.region_line}, and so it is to the graph")
         return
     name = f"`{event.name}`" if event.name else "this tensor"
-    said = (
-        f"`{{operation}}` replaces {name}, which the graph of line {event.region_line} reads: replay reads the old one"
-    )
-    yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM, said)
+    does = "writes" if event.is_result else "reads"
+    said = f"`{{operation}}` replaces {name}, which the graph of line {event.region_line} {does}: "
+    yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM, f"{said}replay {does} the old one")

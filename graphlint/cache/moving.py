@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphlint.finding import Condition, Hop, Region, Span
+from graphlint.finding import Condition, Hop, Region, Related, Span
 from graphlint.reading.record import Lines
 
 
@@ -26,7 +26,7 @@ class Moving:
                 if self._naming.search(part):
                     raise LookupError(part)
                 return part
-            case Span() | Hop() | Region() | Condition() if part.path in self.files:
+            case Span() | Hop() | Region() | Condition() | Related() if part.path in self.files:
                 return self._placed(part)
             case (str() as path, int() as line) if path in self.files:
                 return path, self.files[path][line]

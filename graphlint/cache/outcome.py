@@ -15,6 +15,7 @@ from graphlint.finding import (
     Hop,
     Notice,
     Region,
+    Related,
     Report,
     Severity,
     Span,
@@ -27,6 +28,7 @@ _INSIDE: Mapping[type, Mapping[str, type]] = {
     Hop: {},
     Region: {},
     Condition: {},
+    Related: {},
     Summary: {},
     Fix: {"span": Span},
     Finding: {
@@ -37,6 +39,7 @@ _INSIDE: Mapping[type, Mapping[str, type]] = {
         "chain": Hop,
         "when": Condition,
         "fix": Fix,
+        "related": Related,
     },
     Hole: {"span": Span, "region": Region},
     Notice: {"places": Span},

@@ -68,13 +68,14 @@ class InputReplaced(Event):
     """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
 
     `region_line` is where it was captured; `is_known` says whether both are known to be tensors. One that `is_late` was
-    nothing at the capture.
+    nothing at the capture. An `is_result` is one that the graph writes, and does not read.
     """
 
     name: str
     region_line: int
     is_known: bool
     is_late: bool = False
+    is_result: bool = False
 
 
 @dataclass(frozen=True, slots=True)

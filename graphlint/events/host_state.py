@@ -110,12 +110,13 @@ class OptimizerStep(Event):
     """An optimizer of torch steps in the region, and values of its groups change outside.
 
     `changed` are the names of those that are numbers, `written` the places that change them, or make a scheduler that
-    does. `is_surely_late` is that of `HostStateRead`.
+    does. `is_surely_late` is that of `HostStateRead`; `made` is where the optimizer is constructed, if that is known.
     """
 
     changed: tuple[str, ...]
     written: tuple[str, ...]
     is_surely_late: bool
+    made: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

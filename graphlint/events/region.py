@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from graphlint.finding import Confidence
+from graphlint.finding import Confidence, Related
 from graphlint.values import (
     Place,
     Sequence,
@@ -23,12 +23,13 @@ from graphlint.values.queries import (
 class Hit:
     """What a detector says of an event; without a message or help of its own, that of the page stands.
 
-    `{operation}` in a message stands for the source text of the event.
+    `{operation}` in a message stands for the source text of the event. `related` are other places to look at.
     """
 
     confidence: Confidence
     message: str | None = None
     help: str | None = None
+    related: tuple[Related, ...] = ()
 
 
 class Event:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from graphlint.finding import Finding, Fix, Hole, Notice, Region, Report, Span, TargetReport
+from graphlint.finding import Finding, Fix, Hole, Notice, Region, Related, Report, Span, TargetReport
 from graphlint.report.place import in_cell, shown_path
 
 
@@ -45,8 +45,13 @@ def finding_entry(finding: Finding, base: Path) -> dict[str, object]:
         "chain": [{**place_entry(hop.path, hop.line, base), "function": hop.function} for hop in finding.chain],
         "when": [{"text": one.text, **place_entry(one.path, one.line, base)} for one in finding.when],
         "fix": fix_entry(finding.fix, base) if finding.fix else None,
+        **({"related": [related_entry(one, base) for one in finding.related]} if finding.related else {}),
         **({"targets": list(finding.targets)} if finding.targets else {}),
     }
+
+
+def related_entry(related: Related, base: Path) -> dict[str, object]:
+    return {"text": related.text, **place_entry(related.path, related.line, base)}
 
 
 def target_entry(target: TargetReport, base: Path) -> dict[str, object]:

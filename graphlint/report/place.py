@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphlint.finding import Condition, Finding, Notice, Region, Span
+from graphlint.finding import Condition, Finding, Notice, Region, Related, Span
 from graphlint.reading.notebooks import SUFFIX, Notebook, parse
 
 NAMED_PLACES = 5
@@ -78,6 +78,11 @@ def shown_condition(condition: Condition, base: Path) -> str:
     return f"{condition.text} ({shown_place(condition.path, condition.line, base)})"
 
 
+def shown_related(related: Related, base: Path) -> str:
+    """What stands at another place, and where that is."""
+    return f"{related.text} ({shown_place(related.path, related.line, base)})"
+
+
 def told_below(finding: Finding, base: Path) -> Iterator[str]:
     """What there is to say of a finding below its message, in lines."""
     if finding.regions:
@@ -86,6 +91,8 @@ def told_below(finding: Finding, base: Path) -> Iterator[str]:
         yield f"when: {shown_condition(one, base)}"
     for hop in finding.chain:
         yield f"by way of {shown_place(hop.path, hop.line, base)} in {hop.function}"
+    for other in finding.related:
+        yield f"see: {shown_related(other, base)}"
     yield f"help: {finding.help}"
 
 

@@ -8,7 +8,7 @@ import os
 import urllib.parse
 from pathlib import Path
 
-from graphlint.finding import Finding, Fix, Region, Report, Span
+from graphlint.finding import Finding, Fix, Region, Related, Report, Span
 from graphlint.pages import builtin_page
 from graphlint.report.fingerprints import fingerprints
 from graphlint.report.place import (
@@ -95,9 +95,10 @@ def result(finding: Finding, rule: int, identity: str, base: Path) -> Node:
     }
     if finding.regions:
         entry["codeFlows"] = [code_flow(finding, base)]
-        entry["relatedLocations"] = [
-            {"id": number, **region_location(region, base)} for number, region in enumerate(finding.regions)
-        ]
+    others = [region_location(region, base) for region in finding.regions]
+    others += [related_location(one, base) for one in finding.related]
+    if others:
+        entry["relatedLocations"] = [{"id": number, **place} for number, place in enumerate(others)]
     if finding.fix:
         entry["fixes"] = [fix_entry(finding.fix, base)]
     return entry
@@ -117,6 +118,11 @@ def code_flow(finding: Finding, base: Path) -> Node:
 def region_location(region: Region, base: Path) -> Node:
     opened = location(in_file(Span(region.path, region.line), base)[0], "", base)
     return {**opened, "message": {"text": f"capture region: {shown_region(region, base)}"}}
+
+
+def related_location(related: Related, base: Path) -> Node:
+    place, said = in_file(Span(related.path, related.line), base)
+    return {**location(place, "", base), "message": {"text": f"{said}{related.text}"}}
 
 
 def location(span: Span, function: str, base: Path) -> Node:

@@ -12,7 +12,15 @@ from graphlint.finding import Confidence, Finding, Hole, Region, Report, Severit
 from graphlint.report.contracts import tables
 from graphlint.report.escaping import escaped
 from graphlint.report.frame import Row, code_frame, source_lines
-from graphlint.report.place import counted, notebook, page_command, shown_condition, shown_place, shown_region
+from graphlint.report.place import (
+    counted,
+    notebook,
+    page_command,
+    shown_condition,
+    shown_place,
+    shown_region,
+    shown_related,
+)
 
 NAMED_REGIONS = 3
 NAMED_CONDITIONS = 3
@@ -125,6 +133,8 @@ def notes(finding: Finding, base: Path) -> Iterator[tuple[str, list[str]]]:
             yield "when", list(conditions(finding, base))
         if others:
             yield "also", [escaped(other_regions(others, base))]
+    for other in finding.related:
+        yield "see", [one_line(shown_related(other, base))]
     yield "help", [one_line(finding.help)]
 
 

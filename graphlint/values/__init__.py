@@ -132,18 +132,17 @@ class External(Value):
 class ExternalObject(Value):
     """An instance of an external class, with the arguments that made it, by parameter name or position.
 
-    Where it `is_open`, there may have been more of them.
+    Where it `is_open`, there may have been more of them. Of an optimizer, `made` is the line that makes it.
     """
 
     cls: str
     arguments: tuple[tuple[str | int, Value], ...] = ()
     is_open: bool = False
+    made: tuple[str, int] | None = None
 
     def argument(self, name: str, position: int | None = None) -> Value | None:
-        for key, value in self.arguments:
-            if key == name or (position is not None and key == position):
-                return value
-        return None
+        found = (value for key, value in self.arguments if key == name or (position is not None and key == position))
+        return next(found, None)
 
 
 @dataclass(slots=True)

@@ -16,8 +16,8 @@ from examples import finding, report
 from jsonschema import Draft202012Validator
 
 from graphlint import __version__
-from graphlint.finding import Condition, Finding, Fix, Hole, Region, Report, Severity, Span
-from graphlint.report import concise, github, gitlab, junit, sarif
+from graphlint.finding import Condition, Finding, Fix, Hole, Region, Related, Report, Severity, Span
+from graphlint.report import concise, github, gitlab, junit, sarif, text
 from graphlint.report import json as json_report
 
 SCHEMA = json.loads((Path(__file__).parent / "sarif-2.1.0.json").read_text(encoding="utf-8"))
@@ -43,6 +43,22 @@ def test_all_conditions_are_in_every_format(tmp_path: Path) -> None:
     (result,) = log(given, tmp_path)["results"]
     assert listed == result["properties"]["when"]
     assert all(f"when: {one}" in github.render(given, base=tmp_path) for one in listed)
+
+
+def test_other_places_are_in_every_format(tmp_path: Path) -> None:
+    """Where a finding is mended, it may be; a finding that has none says nothing of them."""
+    related = (Related(str(tmp_path / "serve" / "build.py"), 7, "it is made here"),)
+    given = report(finding(related=related), finding(line=9))
+    entry, other = json.loads(json_report.render(given, base=tmp_path))["findings"]
+    assert [{"text": "it is made here", "path": "serve/build.py", "line": 7}] == entry["related"]
+    assert "related" not in other
+    result, plain = log(given, tmp_path)["results"]
+    _, place = result["relatedLocations"]  # the first one is the region
+    assert "it is made here" == place["message"]["text"]
+    assert 7 == place["physicalLocation"]["region"]["startLine"]
+    assert 1 == len(plain["relatedLocations"])
+    assert 1 == github.render(given, base=tmp_path).count("see: it is made here (serve/build.py:7)")
+    assert 1 == text.render(given, base=tmp_path).count("see: it is made here (serve/build.py:7)")
 
 
 def test_json_is_the_document_of_the_design(tmp_path: Path) -> None:

@@ -125,6 +125,134 @@ def test_a_workspace_that_a_graph_fills_in_part_and_reads_grows(tmp_path: Path, 
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
 
 
+RESULT = """
+import torch
+
+class Workspace:
+    def __init__(self, size):
+        self.out = torch.zeros(size, device="cuda")
+
+    def reserve(self, size):
+        if size > self.out.numel():
+            self.out = torch.zeros(size, device="cuda"){mark}
+        return self.out
+
+workspace = Workspace(64)
+x = torch.zeros(64, 8, device="cuda")
+torch.sum(x, dim=1, out=workspace.out)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    torch.sum(x, dim=1, out=workspace.out)
+workspace.reserve({size})
+x.fill_(1.0)
+graph.replay()
+{behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "behind", "mark"),
+    [
+        ("500", "print(workspace.out.sum())", "  # expect: GL508"),
+        ("32", "print(workspace.out.sum())", ""),
+        ("500", "print(x.sum())", ""),
+    ],
+    ids=["it grows", "it is large enough", "nobody reads it"],
+)
+def test_a_buffer_that_a_graph_writes_is_looked_for_in_another_one(
+    tmp_path: Path, size: str, behind: str, mark: str
+) -> None:
+    """Replay writes to the old one; how large a tensor is, its factory has said."""
+    analysis = analyse(tmp_path, RESULT.format(size=size, behind=behind, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+EVICTED = """
+from collections import OrderedDict
+import torch
+
+class Tables:
+    def __init__(self, limit):
+        self.limit, self.items = limit, OrderedDict()
+
+    def get(self, length):
+        if length not in self.items:
+            self.items[length] = torch.arange(length, device="cuda").float().cos()
+            {evict}
+        return self.items[length]
+
+tables, graphs = Tables(1), {{}}
+for length in (8, 16):
+    x, table = torch.zeros(length, device="cuda"), tables.get(length)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x * table
+    graphs[length] = graph, x, y, {held}
+graph, x, y, held = graphs[8]
+x.fill_(1.0)
+graph.replay()
+print(y.sum())
+"""
+
+
+@pytest.mark.parametrize(
+    ("evict", "held", "is_told"),
+    [
+        ("if len(self.items) > 1: self.items.popitem(last=False)", "None", True),
+        ("if len(self.items) > 1: self.items.popitem(last=False)", "table", False),
+        ("pass", "None", False),
+    ],
+    ids=["evicted", "held elsewhere", "kept"],
+)
+def test_a_cache_that_evicts_gives_up_what_a_graph_reads(tmp_path: Path, evict: str, held: str, is_told: bool) -> None:
+    analysis = analyse(tmp_path, EVICTED.format(evict=evict, held=held))
+    assert is_told is any(code == "GL507" for _, _, code in analysis.shown)
+
+
+EXCHANGED = """
+import torch
+from transformers import StaticCache
+import threading
+
+class Decoder:
+    def __init__(self, model, config):
+        self.model, self.config = model, config
+        self.x = torch.zeros(1, 8, device="cuda")
+        self.cache = {made}
+        self.model(self.x, self.cache)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.out = self.model(self.x, {given})
+
+    def renew(self):
+        {renew}{mark}
+
+    def step(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.out.clone()
+"""
+CACHE = "StaticCache(config)"
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "renew", "mark"),
+    [
+        (CACHE, "self.cache", "self.cache = StaticCache(self.config)", "  # expect: GL508"),
+        (CACHE, "self.cache", "self.cache.reset()", ""),
+        (CACHE, "1", "self.cache = StaticCache(self.config)", ""),
+        ("threading.Lock()", "self.cache", "self.cache = threading.Lock()", ""),
+    ],
+    ids=["made anew", "reset", "not handed over", "holds nothing"],
+)
+def test_an_object_of_a_library_that_a_region_was_handed_is_exchanged(
+    tmp_path: Path, made: str, given: str, renew: str, mark: str
+) -> None:
+    """It holds the memory that the graph reads."""
+    analysis = analyse(tmp_path, EXCHANGED.format(made=made, given=given, renew=renew, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
 STAGES = """
 import torch
 

@@ -443,3 +443,42 @@ def test_a_rate_that_is_read_outside_of_a_region_is_not_frozen(tmp_path: Path) -
         "\n\ndef main(x):\n    Descent([x]).step()\n    with torch.cuda.graph(torch.cuda.CUDAGraph()):\n        x + 1\n"
     )
     assert [] == analyse(tmp_path, program).shown
+
+
+MADE = """
+import torch
+
+def build(net, capturable):
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.1, capturable=capturable)
+    return optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 1)
+
+class Loop:
+    def __init__(self, net, {optimizer}):
+        self.optimizer, self.schedule = {made}
+
+    def train(self):
+        self.optimizer.step()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.optimizer.step()
+        self.schedule.step()
+        graph.replay()
+
+if __name__ == "__main__":
+    Loop(torch.nn.Linear(2, 2)).train()
+"""
+
+
+@pytest.mark.parametrize(("capturable", "code"), [("False", "GL701"), ("True", "GL404")])
+def test_a_step_tells_where_its_optimizer_is_made(tmp_path: Path, capturable: str, code: str) -> None:
+    """It is mended there, in another function it may be, and still told once."""
+    program = MADE.format(optimizer="*rest", made=f"build(net, {capturable})")
+    told = [one for one in analyse(tmp_path, program).report.findings if one.code == code]
+    assert [(16, [5])] == [(one.span.line, [other.line for other in one.related]) for one in told]
+
+
+def test_a_step_of_an_optimizer_that_is_handed_in_tells_of_no_place(tmp_path: Path) -> None:
+    """Who has made it is not known."""
+    program = MADE.format(optimizer="optimizer: torch.optim.SGD, schedule", made="optimizer, schedule")
+    told = [one for one in analyse(tmp_path, program).report.findings if one.code == "GL404"]
+    assert [(16, ())] == [(one.span.line, one.related) for one in told]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from graphlint.finding import Confidence, Hop, Region, Span
+from graphlint.finding import Confidence, Hop, Region, Related, Span
 from graphlint.static.domain.assumptions import Assumption, Assumptions, assume
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
 from graphlint.static.index.module import Module
@@ -46,6 +46,7 @@ class Occurrence:
     message: str | None = None
     help: str | None = None
     assumed: Assumptions = ()
+    related: tuple[Related, ...] = ()
 
     @property
     def sure(self) -> Confidence:

@@ -150,4 +150,5 @@ def _finding(place: _Placed, rule: Rule) -> Finding:
         regions=(place.nearest, *sorted(place.regions - {place.nearest})),
         chain=place.chain,
         when=place.when,
+        related=occurrence.related,
     )

@@ -31,6 +31,7 @@ from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.models.uses import is_tensor
 from graphlint.static.syntax import ir
+from graphlint.static.writes.uses import CALLED
 from graphlint.values import (
     NONE,
     TRUE,
@@ -165,6 +166,7 @@ class Calls:
         if not frame.in_region:
             self.interpreter.placements.unknown(arguments, frame)
         elif node is not None:
+            self.interpreter.used(CALLED, node.func, UNKNOWN, frame)
             if arguments is None or any(device_tensor(value) is not None for value in arguments.all_values()):
                 for argument in node.arguments:
                     self.interpreter.used("argument", argument.value, TRUE, frame)

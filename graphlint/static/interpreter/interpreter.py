@@ -351,7 +351,7 @@ def _occurrence(place: Place, effect: str, report: Hit) -> Occurrence:
     if place.is_doubtful:
         confidence = Confidence(max(confidence - 1, Confidence.LOW))
     said = place.function.source(place.node), confidence, report.message, report.help
-    return Occurrence(effect, place.span, *said, place.assumed)
+    return Occurrence(effect, place.span, *said, place.assumed, report.related)
 
 
 def _widened(value: Value, variants: int) -> Value:

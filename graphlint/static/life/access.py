@@ -12,9 +12,7 @@ from typing import Any
 
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, ModuleValue, PackageValue
 from graphlint.static.index.module import Module, Segment
-from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.bounds import Bounds
 from graphlint.static.life.forms import is_sliced, slices, takes_all
 from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
@@ -113,30 +111,13 @@ class Access:
             for captured, held in frame.function.closure:
                 if captured == node.id:
                     return self.concrete(held)
-            self._assign_global(frame.function.module, node.id)
+            self.assign_global(frame.function.module, node.id)
         if node.id not in known:
             known[node.id] = self.concrete(self.interpreter.names.resolve(frame.function.module, node.id))
         return known[node.id]
 
-    def _assign_global(self, module: Module, name: str) -> None:
-        """Run the statements at the top level of a file that assign a name, where nothing has run them yet.
-
-        A name that functions declare `global` may hold anything by the time that somebody uses the file.
-        """
-        if name in rebound_in(module):
-            return
-        env = self.modules.setdefault(module, {})
-        under_way, self.ledger.open = self.ledger.open, []  # it ran before any capture
-        try:
-            for segment in module.index.assignments.get(name, ()):
-                if (module, segment) not in self.assigned:
-                    self.assigned.add((module, segment))
-                    function = Function(MODULE_CODE, module, "<module>", segment.first)
-                    for statement in module.lowered(segment):
-                        if isinstance(statement, (ir.Assign, ir.AugAssign)):
-                            self.block((statement,), Frame(function, env=env))
-        finally:
-            self.ledger.open = under_way
+    @abstractmethod
+    def assign_global(self, module: Module, name: str) -> None: ...
 
     def concrete(self, value: Value) -> Object:
         """What the interpreter knows of a value, as an object of the run."""
@@ -204,8 +185,8 @@ class Access:
                 return self.passed(owner, name, value)
             case Made() if isinstance(owner.state.get("wrapped"), (Instance, Made)) and name not in owner.attributes:
                 return self.attribute(owner.state["wrapped"], name, frame, node)
-            case Made() | Container():
-                return owner.attributes[name] if name in owner.attributes else MethodOf(owner, name)
+            case Made() | Container() if name not in owner.attributes:
+                return MethodOf(owner, name)
             case Thing():
                 if name not in owner.attributes:
                     member = self.of_presumed(owner, name, frame)

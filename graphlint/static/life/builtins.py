@@ -1,14 +1,18 @@
-"""What Python does by itself in a rehearsed run: iteration, its own functions, lists and dictionaries."""
+"""What Python does by itself in a rehearsed run: iteration, its own functions, lists and dictionaries.
+
+Long, because each of its functions and methods gives something else.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.life.captures import Captures
-from graphlint.static.life.frames import MAX_ROUNDS, UNKNOWN_ROUNDS
+from graphlint.static.life.frames import MAX_ROUNDS, UNKNOWN_ROUNDS, Raised
 from graphlint.static.life.objects import (
     Arguments,
     ClassRef,
@@ -27,6 +31,7 @@ from graphlint.static.life.objects import (
 from graphlint.static.life.questions import identity, read_in, spelt
 from graphlint.static.syntax import ir
 
+_EXTENTS = frozenset({"dim", "numel", "size"})
 _COPYING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "dict"})
 
 
@@ -89,6 +94,26 @@ class Builtins(Captures):
                     value.items[key] = kind(made, value.made_in, source=(value,), argument=value.argument)
             return [value.items[identity(number)] for number in range(count)]
         return [Symbol(value.of, read=value.read) if isinstance(value, Symbol) else Thing() for _ in range(count)]
+
+    def element_at(self, owner: Container, index: Object) -> Object:
+        """An item of a container; what an empty dict lacks is missed where somebody handles that."""
+        if self.handlers and owner.kind == "dict" and not owner.keyed and not owner.is_open:
+            raise Raised
+        return super().element_at(owner, index)
+
+    def call_tensor(self, owner: Thing, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A method of a tensor; how large one is stays the same whenever that is asked."""
+        result = super().call_tensor(owner, name, given, node, frame)
+        if name not in _EXTENTS or not isinstance(owner, Tensor) or given.keywords:
+            return result
+        shape = self.attribute(owner, "shape", frame, node)
+        sizes = shape.elements if isinstance(shape, Container) else None
+        axis = given.get(0)
+        if sizes is None or (axis is not None and not (isinstance(axis, int) and -len(sizes) <= axis < len(sizes))):
+            return owner.attributes.setdefault(f"{name}({spelt(axis)})", result)
+        if name == "size":
+            return shape if axis is None else sizes[axis]
+        return len(sizes) if name == "dim" else math.prod(sizes)
 
     # Python's own
 
@@ -231,6 +256,33 @@ class Builtins(Captures):
                     made.take(row)
         return made
 
+    def _taken_out(self, owner: Container, name: str, given: Arguments, place: Place) -> Object:
+        """What a method gives that takes something, or all, out of a container."""
+        if owner.kind != "dict":
+            is_one = name != "clear" and owner.elements
+            taken = owner.elements.pop() if is_one else Thing()
+            owner.elements = [] if name == "clear" else owner.elements
+            return taken
+        keys = list(owner.keyed)
+        if name == "pop":
+            keys = [identity(given.get(0))]
+        elif name == "popitem":
+            keys = keys[:1] if given.keywords.get("last", given.get(0)) is False else keys[-1:]
+        held: tuple[Object, Object] = (None, Thing())
+        for key in keys:
+            if key not in owner.keyed:
+                continue
+            held = owner.keyed.pop(key)
+            self.ledger.deleted(owner, spelt(held[0]), held[1], place)
+        return Container(place, kind="tuple", elements=list(held)) if name == "popitem" else held[1]
+
+    def _replaced_by(self, owner: Container, other: Thing, place: Place) -> None:
+        """Give every key of a dict what something unknown has under it."""
+        for key, (name, before) in owner.keyed.items():
+            value = Thing(place, self.ledger.capture, source=(other,))
+            owner.keyed[key] = name, value
+            self.ledger.bound(owner, spelt(name), before, value, place)
+
     def call_container(self, owner: Container, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """What a method of a list, set or dict does."""
         first = given.get(0)
@@ -241,6 +293,8 @@ class Builtins(Captures):
                 self.ledger.collected(owner, None, first, place)
             case "extend" | "update":
                 held = first if isinstance(first, Container) else None
+                if isinstance(first, Thing) and held is None and owner.kind == "dict":
+                    self._replaced_by(owner, first, place)
                 owner.take(held.elements if held is not None and owner.kind != "dict" else ())
                 given_keys = {identity(key): (key, value) for key, value in given.keywords.items()}
                 for key, (name, value) in {**(held.keyed if held is not None else {}), **given_keys}.items():
@@ -248,13 +302,8 @@ class Builtins(Captures):
                     owner.keyed[key] = name, value
                     self.ledger.bound(owner, spelt(name), before, value, place)
                 owner.is_open = owner.is_open or held is None
-            case "clear":
-                owner.elements.clear()
-                owner.keyed.clear()
-            case "pop" if owner.kind == "dict":
-                return owner.keyed.pop(identity(first), (None, Thing()))[1]
-            case "pop" | "popleft":
-                return owner.elements.pop() if owner.elements else Thing()
+            case "clear" | "pop" | "popitem" | "popleft":
+                return self._taken_out(owner, name, given, place)
             case "get":
                 if identity(first) in owner.keyed or (owner.keyed and not isinstance(first, (int, str))):
                     return self.element_at(owner, first)

@@ -162,7 +162,7 @@ class Callables(Listener):
         if wants:
             self.wanting.add(owner)
         for one in history(owner):
-            known = self.graphed.get(one)
+            known = next((known for module, known in self.graphed.items() if one in modules_in(module)), None)
             if known is not None and not wants:
                 self.tell(GraphedMisuse("parameters"), place, known.region)
                 return

@@ -14,7 +14,6 @@ from graphlint.static.domain.program import Instance as Promised
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.births import CACHED
-from graphlint.static.life.builtins import Builtins
 from graphlint.static.life.frames import Raised, Returned
 from graphlint.static.life.hooks import is_hook
 from graphlint.static.life.objects import (
@@ -34,15 +33,16 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
-from graphlint.static.life.questions import identity
+from graphlint.static.life.questions import identity, spelt
 from graphlint.static.life.record import Call
+from graphlint.static.life.records import Records
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, members
 
 MAX_DEPTH = 14  # calls that nest
 
 
-class Calls(Builtins):
+class Calls(Records):
     """Evaluates the calls of one run."""
 
     def _call(self, node: ir.Call, frame: Frame) -> Object:
@@ -72,6 +72,10 @@ class Calls(Builtins):
                 given.positional += value.elements
             elif isinstance(value, Container) and argument.star == "**":
                 given.keywords |= {key: held for key, held in value.keyed.values() if isinstance(key, str)}
+                for key, held in value.keyed.values():
+                    self.ledger.through(value, spelt(key), held)
+                    if not isinstance(key, str):  # by a name that nobody knows
+                        given.is_open = bool(given.keywords.setdefault("**", value))
                 given.is_open = given.is_open or value.is_open
             else:
                 given.is_open = True
@@ -130,7 +134,7 @@ class Calls(Builtins):
                 return Thing()
             if found is not None or self.is_method_of_module(receiver, name):
                 return MethodOf(receiver, name)
-            receiver.attributes[name] = Thing(argument=receiver.argument)
+            receiver.attributes[name] = Thing(source=(receiver,), argument=receiver.argument)
             return receiver.attributes[name]
         owner, member = found
         method = self.bound_method(owner, member, receiver, frame)
@@ -288,11 +292,7 @@ class Calls(Builtins):
         """Run the constructor of an object."""
         found = self.interpreter.classes.find(made.cls, "__init__")
         if found is None or isinstance(found[0], str):
-            for name, value in given.keywords.items():  # as a dataclass does
-                made.attributes[name] = value
-            for name, value in zip(made.cls.annotations, given.positional, strict=False):
-                made.attributes[name] = value
-            return made
+            return self.filled(made, given, node, frame)
         closure = self.bound_method(*found, made, frame)
         if isinstance(closure, Closure):
             self.run(closure, given, node, frame)

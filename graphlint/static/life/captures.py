@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from graphlint.finding import Region
@@ -21,6 +22,8 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.operations import Operations
 from graphlint.static.syntax import ir
+
+_STACKS = frozenset({"contextlib.AsyncExitStack", "contextlib.ExitStack"})
 
 
 class Captures(Operations):
@@ -101,6 +104,10 @@ class Captures(Operations):
                 finally:
                     if len(self.ledger.open) >= depth:
                         self.ledger.end()
+            case Made(cls=cls) if cls in _STACKS:
+                with ExitStack() as stack:
+                    manager.state["entered"] = stack
+                    inside(manager)
             case Made(cls="<generator>") if "frame" in manager.state:
                 inner = manager.state.pop("frame")
                 inner.on_yield = inside
@@ -109,6 +116,19 @@ class Captures(Operations):
                 self._within_instance(manager, node, frame, inside)
             case _:
                 inside(manager)
+
+    def call_made_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A method of an object of a class outside of the project; a stack of managers enters one."""
+        manager, stack = given.get(0), owner.state.get("entered")
+        if name != "enter_context" or not isinstance(stack, ExitStack) or not isinstance(manager, Made):
+            return super().call_made_method(owner, name, given, node, frame)
+        place, entry = frame.place(node), self.interpreter.entries.find(manager.cls)
+        stack.enter_context(self.ledger.surrounded(manager, place))
+        if entry is not None and self.interpreter.entries.opens_context(manager.cls):
+            graph = manager.given.get(0, manager.given.get("cuda_graph"))
+            self.begin(graph if isinstance(graph, Thing) else manager, entry.kind, place, frame, manager)
+            stack.callback(self.ledger.end)
+        return manager
 
     def _within_instance(
         self, manager: Instance, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]

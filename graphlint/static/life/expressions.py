@@ -10,8 +10,8 @@ from typing import Any
 
 from graphlint.static.domain.program import Function
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.life.access import Access
 from graphlint.static.life.frames import Decisions
+from graphlint.static.life.globals import Globals
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
     PLAIN,
@@ -44,7 +44,7 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-class Expressions(Access):
+class Expressions(Globals):
     """Evaluates the expressions of one run."""
 
     def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:

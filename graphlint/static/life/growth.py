@@ -10,6 +10,8 @@ from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.life.questions import read_in
+from graphlint.static.life.record import Loop
+from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, walk
 
@@ -25,6 +27,10 @@ class Growth(Listener):
     entries: list[tuple[Frame, int]] = field(default_factory=list)
     captured: dict[ir.Code, tuple[Capture, Place]] = field(default_factory=dict)  # by the last call of a function
     statements: dict[Capture, Place] = field(default_factory=dict)  # of the called function, that lead to captures
+    rounds: dict[Loop, Capture] = field(default_factory=dict)  # the first capture of what a loop brings
+    dropped_in_loop: dict[Capture, Capture] = field(
+        default_factory=dict
+    )  # that, and the next one, if nothing keeps them
     kept: set[Thing] = field(default_factory=set)  # graphs in containers
     keyed: list[tuple[Object, Place]] = field(default_factory=list)  # what is kept under a number out of a tensor
 
@@ -36,6 +42,22 @@ class Growth(Listener):
         if self.entries and self.entries[-1][0] is frame:
             self.entries.pop()
 
+    def _captured_in_loop(self, capture: Capture, place: Place) -> None:
+        """Note a loop over data that captures anew what each of its rounds brings, to replay it there."""
+        inside = [one for one in self.ledger.loops if one.place.function.code is capture.place.function.code]
+        data = inside[-1].value if inside else None
+        is_of_round = any(root is data or (data in root.source and is_copied(root)) for root in capture.reads)
+        if not is_of_round or capture.replays or data is None:
+            return
+        before = self.rounds.setdefault(inside[-1], capture)
+        if before is not capture and before.place.node is capture.place.node:
+            self.dropped_in_loop[before] = capture
+
+    def finished(self) -> None:
+        for before, capture in self.dropped_in_loop.items():
+            if self.kept.isdisjoint((before.graph, capture.graph)):
+                self.tell(Recapture(), capture.place, capture)
+
     def began(self, capture: Capture) -> None:
         """Note which statement of the called function leads to a capture that no condition guards."""
         if not self.entries:
@@ -45,6 +67,7 @@ class Growth(Listener):
             self.statements[capture] = frame.statement
 
     def replayed(self, capture: Capture, place: Place) -> None:
+        self._captured_in_loop(capture, place)
         statement = self.statements.get(capture)
         if statement is None or not self.entries or capture.replays:
             return
@@ -96,10 +119,20 @@ class Growth(Listener):
 
 def _is_again(capture: Capture, other: Capture) -> bool:
     """Whether a capture is of the same region as another one, and reads the same, by the same local names too."""
+    if other.region != capture.region or _numbers(capture) != _numbers(other):
+        return False
     names, others = _locals_of(capture), _locals_of(other)
-    is_same = all(others.get(name, value) is value for name, value in names.items())
-    is_same = is_same and _numbers(capture) == _numbers(other)
-    return other.region == capture.region and set(other.reads) == set(capture.reads) and is_same
+    is_same = all(_are_alike(others.get(name, value), value) for name, value in names.items())
+    own = [root for root in capture.reads if not any(_are_alike(root, one) for one in other.reads)]
+    return is_same and not own and len(other.reads) == len(capture.reads)
+
+
+def _are_alike(one: Object, other: Object) -> bool:
+    """Whether two things are one, or tensors that the same call has made of the same known size."""
+    if one is other or not isinstance(one, Tensor) or not isinstance(other, Tensor):
+        return one is other
+    is_known = one.sizes is not None and all(isinstance(size, int) for size in one.sizes)
+    return is_known and one.made is not None and one.made == other.made and one.sizes == other.sizes
 
 
 def _numbers(capture: Capture) -> list[Object]:
@@ -143,9 +176,8 @@ def _is_open(key: Object) -> bool:
 
 def _is_asked(place: Place) -> bool:
     """Whether a function looks whether a container has a graph before it keeps one there."""
-    node = place.node
-    target = node.targets[0] if isinstance(node, ir.Assign) else None
-    if not isinstance(target, ir.Subscript):
+    node, target = place.node, _item_of(place)
+    if target is None:
         return False
     spelt = place.function.source(target.value)
     for part in walk(place.function.code.body):
@@ -155,7 +187,17 @@ def _is_asked(place: Place) -> bool:
             return True
         if isinstance(part, ir.Attribute) and part.attr == "get" and place.function.source(part.value) == spelt:
             return True
+        if isinstance(part, ir.Try) and any(one is node for one in walk(part.handlers)):  # one is missed there
+            items = (one.value for one in walk(part.body) if isinstance(one, ir.Subscript))
+            if any(place.function.source(one) == spelt for one in items):
+                return True
     return False
+
+
+def _item_of(place: Place) -> ir.Subscript | None:
+    """The item that a statement assigns, among other targets it may be."""
+    targets = place.node.targets if isinstance(place.node, ir.Assign) else ()
+    return next((one for one in targets if isinstance(one, ir.Subscript)), None)
 
 
 def _is_bounded(place: Place) -> bool:
@@ -171,9 +213,8 @@ def _is_bounded(place: Place) -> bool:
 
 def _is_whole_shape(place: Place) -> bool:
     """Whether a key is all of a shape; one size, or what a function rounds up, may be one of a few."""
-    node = place.node
-    target = node.targets[0] if isinstance(node, ir.Assign) else None
-    key = target.index if isinstance(target, ir.Subscript) else None
+    target = _item_of(place)
+    key = target.index if target is not None else None
     expressions: list[ir.Expr] = [] if key is None else [key]
     if isinstance(key, ir.Name):
         for part in assignments_in(place.function.code):

@@ -5,7 +5,7 @@ Where one tensor takes the place of another, `inputs` speaks of that.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, InputReplaced
@@ -33,8 +33,26 @@ class Holders(Listener):
     """Follows one run."""
 
     tell: Tell
+    may_keep: Callable[[str], bool]  # whether objects of a class may keep tensors of their own, by its name
+    given: dict[Capture, set[Made]] = field(default_factory=dict)
+    filled: dict[Container, None] = field(default_factory=dict)  # into which something was put: who has one keeps it
     released: dict[Capture, dict[Thing, tuple[object, str, Object, Place]]] = field(default_factory=dict)
     """What no longer lies behind a name: the owner of the name, the name, what it held, and where it was given up."""
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """Note objects of other libraries that a region hands to what nobody knows, which reads what they hold."""
+        capture = self.ledger.capture
+        if capture is not None:
+            kept = (one for one in given if isinstance(one, Made) and self.may_keep(one.cls))
+            self.given.setdefault(capture, set()).update(kept)
+
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        if self.ledger.latest:  # what is dropped later was filled before
+            self.filled[container] = None
+
+    def _reaches(self, capture: Capture, value: Object) -> bool:
+        """Whether a region calls something, or has handed it on."""
+        return _calls(capture, value) or value in self.given.get(capture, ())
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         is_next = isinstance(place.node, ir.For)  # a loop comes to the next one, in whose place the last one stood
@@ -48,38 +66,42 @@ class Holders(Listener):
         for capture in self.ledger.latest.values() if len(behind) < MAX_REACH else ():
             for root in {one.root for one in behind}:
                 is_read = root in capture.reads and isinstance(root, Tensor)
-                if (is_read or _calls(capture, root)) and root.made_in is None:
+                if (is_read or self._reaches(capture, root)) and root.made_in is None:
                     self.released.setdefault(capture, {})[root] = owner, name, before, place
 
     def replayed(self, capture: Capture, place: Place) -> None:
         """Tell of what nobody holds by now."""
         released = self.released.pop(capture, {})
         held = self._held(capture) if released else None
+        last = capture.replays[-1] if capture.replays else capture.ended or 0
         if held is None:
             return
         for root, (owner, name, before, where) in released.items():
             again = held_by(owner, name)
             if root in held:
                 continue
-            if _calls(capture, root):
+            if self._reaches(capture, root):
                 if again is not None and isinstance(owner, Thing):
                     is_known = isinstance(root, (Instance, Made)) and isinstance(again, (Instance, Made))
                     self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
                 continue
-            if root in self.ledger.escaped or root.made is None or is_tensor(again):
+            if root.made is None or is_tensor(again):
                 continue
-            attribute = next((one for holder, one in capture.paths if holder is before), "")
+            paths = (one for (holder, one), value in capture.paths.items() if holder is before and value.root is root)
+            attribute = next(paths, "")
             if attribute and is_tensor(now := held_by(again, attribute)):
-                is_known = isinstance(now, Tensor)
-                self.tell(InputReplaced(f"{name}.{attribute}", capture.region.line, is_known), where, capture)
-            else:
+                if not self.ledger.since(root, last):
+                    is_known = isinstance(now, Tensor)
+                    self.tell(InputReplaced(f"{name}.{attribute}", capture.region.line, is_known), where, capture)
+            elif root not in self.ledger.escaped:
                 self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
 
     def _held(self, capture: Capture) -> Set[Thing] | None:
         """The memory that the functions which run lead to, and who captured; None if it is too much to look through."""
         held: set[Thing] = set()
         frames = [value for frame in self.ledger.frames for value in (*frame.bound(), *frame.given, frame.receiver)]
-        for value in (*frames, capture.manager):
+        globals_ = (value for frame in self.ledger.frames[:1] if frame.caller for value in frame.caller.env.values())
+        for value in (*frames, *globals_, *self.filled, capture.manager):
             behind = [one.root for one in things_in(value)]
             if len(behind) >= MAX_REACH:
                 return None

@@ -27,7 +27,7 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
-from graphlint.static.life.record import Write
+from graphlint.static.life.record import Call, Write
 from graphlint.static.life.tensors import End, end_of, is_start
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
@@ -42,17 +42,22 @@ class Inputs(Listener):
 
     tell: Tell
     unfilled: frozenset[str]  # what makes tensors that hold nothing yet
+    reducing: frozenset[str] = frozenset()  # methods that make one of all rows, if nothing else is asked for
     is_between: bool = False  # whether to tell of methods that may be called at any time: before the capture, too
     replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
     moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
+    results: dict[Thing, tuple[InputReplaced, Place, Capture]] = field(default_factory=dict)  # in place of buffers
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
     containers: dict[Container, None] = field(default_factory=dict)  # that attributes hold
+    coupled: set[Capture] = field(default_factory=set)  # whose rows come together, whatever was done with each
     hollow: dict[Thing, Object] = field(default_factory=dict)  # what had nothing in it when it was given to a call
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Note a call that is given nothing but tensors that hold nothing yet."""
         if self.ledger.capture is not None:
+            func = place.node.func if isinstance(place.node, ir.Call) else None
+            self._reduced(func.attr if isinstance(func, ir.Attribute) else "", given[0] if given else None)
             return
         roots: dict[Thing, Object] = {}
         for root in (one.root for value in given for one in things_in(value) if isinstance(one, Tensor)):
@@ -60,6 +65,15 @@ class Inputs(Listener):
                 return
             roots[root] = callee
         self.hollow |= roots
+
+    def answered(self, call: Call) -> None:
+        self._reduced(call.last, call.given.get(0 if isinstance(call.owner, Thing) else 1, "dim"))
+
+    def _reduced(self, name: str, extent: Object) -> None:
+        """Note a region that makes one of all rows: `out.mean()`, `torch.sum(out, 0)`."""
+        is_first = extent is None or (type(extent) is int and extent == 0)
+        if self.ledger.capture is not None and name in self.reducing and is_first:
+            self.coupled.add(self.ledger.capture)
 
     def ended(self, capture: Capture) -> None:
         """Tell of inputs that nothing had filled when the region ran before its capture."""
@@ -105,7 +119,7 @@ class Inputs(Listener):
             if (
                 known is None
                 or not is_tensor(known)
-                or not (known.root in capture.reads or capture.in_part.get(known.root))
+                or not (known.root in capture.reads or capture.in_part.get(known.root) or _is_result(known, capture))
                 or known.root.made_in is not None
             ):
                 continue  # what another graph computes goes by the name of the latest one
@@ -128,7 +142,11 @@ class Inputs(Listener):
                 if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
                     continue  # it is filled under another name
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
-                self.tell(InputReplaced(name, capture.region.line, is_known), where, capture)
+                event = InputReplaced(name, capture.region.line, is_known, is_result=_is_result(before, capture))
+                if event.is_result:  # which matters once somebody looks for it in the new one
+                    self.results[now.root] = event, where, capture
+                else:
+                    self.tell(event, where, capture)
         for root in capture.reads:
             if root in self.moved:
                 self.tell(InputReplaced("", capture.region.line, True), self.moved.pop(root), capture)
@@ -181,6 +199,8 @@ class Inputs(Listener):
 
     def _used(self, thing: Thing) -> None:
         """Note that all of an output is used, of which replays compute every row."""
+        if thing.root in self.results and self.ledger.capture is None:
+            self.tell(*self.results.pop(thing.root))
         if is_tensor(thing) and thing.is_whole and self.ledger.capture is None:
             for capture in self.ledger.latest.values():
                 root = thing.root
@@ -205,7 +225,7 @@ class Inputs(Listener):
         for capture, write, event in self.partial:
             has_state = capture.accumulates or any(capture.in_part.values())
             is_cut = capture not in self.uncut and not has_state
-            is_by_row = event.is_by_row and bool(capture.callees) and not has_state
+            is_by_row = event.is_by_row and bool(capture.callees) and not has_state and capture not in self.coupled
             self.tell(replace(event, is_output_cut=is_cut, is_by_row=is_by_row), write.place, capture)
         self.partial.clear()
 
@@ -250,8 +270,11 @@ def place_in(owner: Frame, where: Place) -> Place | None:
     return next(map(owner.place, calls), None)
 
 
-def is_copied(root: Thing) -> bool:
-    return isinstance(root, Tensor) and root.factory.rpartition(".")[2] == "clone"
+def _is_result(thing: Thing, capture: Capture) -> bool:
+    """Whether a graph does nothing with a buffer that was there but write to it."""
+    root = thing.root
+    is_read = root in capture.reads or capture.in_part.get(root)
+    return isinstance(root, Tensor) and root in capture.writes and not is_read
 
 
 def _is_parameter(root: Thing) -> bool:

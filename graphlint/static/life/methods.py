@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from typing import TypeAlias
 
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, calls_in, walk
 
+Having: TypeAlias = Callable[[str], Iterable[ClassDefinition]]
 CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
 
 
@@ -56,17 +58,28 @@ def switches_of(owner: ClassDefinition, name: str) -> Iterator[tuple[str, str]]:
                 yield from ((other, flag) for flag in flags)
 
 
-def changes_of(owner: ClassDefinition, names: Iterable[str], moving: Set[str]) -> Iterator[str]:
+def changes_of(owner: ClassDefinition, names: Iterable[str], moving: Set[str], having: Having) -> Iterator[str]:
     """The public methods that exchange what an object holds, and that neither these methods nor others come to.
 
-    Methods that may exchange what a model is made of are `moving`.
+    Methods that may exchange what a model is made of are `moving`; `having` are the classes with a method of a name.
     """
     led = {other for name in names for other in leads_to(owner, name)}
     led |= {other for name in owner.methods for other in leads_to(owner, name)[1:]}
     for name in owner.methods:
         is_open = name not in led and not name.startswith("_")
-        if is_open and any(_exchanges(owner, one, moving) for one in leads_to(owner, name)):
+        if is_open and any(
+            _exchanges(owner, one, moving) or _lets_exchange(owner, one, having) for one in leads_to(owner, name)
+        ):
             yield name
+
+
+def _lets_exchange(owner: ClassDefinition, name: str, having: Having) -> bool:
+    """Whether a method calls one of what the object holds that exchanges what that holds."""
+    calls = (one.func for one in calls_of(owner, name))
+    held = {one.attr for one in calls if isinstance(one, ir.Attribute) and isinstance(one.value, ir.Attribute)}
+    return any(
+        _exchanges(other, method, frozenset()) for method in held for other in having(method) if other is not owner
+    )
 
 
 def _exchanges(owner: ClassDefinition, name: str, moving: Set[str]) -> bool:

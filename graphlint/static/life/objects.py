@@ -5,7 +5,7 @@ What is known of the host (numbers, strings, None) is the Python value itself; `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -82,11 +82,11 @@ class Frame:
     def place(self, node: ir.Node) -> Place:
         return Place(self.function, node, self.way)
 
-    def bound(self) -> Iterator[Object]:
-        """What the names of the function and of those around it hold."""
-        yield from self.env.values()
+    def bound(self, names: Set[str] | None = None) -> Iterator[Object]:
+        """What the names of the function and of those around it hold, or some of these names."""
+        yield from (value for name, value in self.env.items() if names is None or name in names)
         if self.scope is not None:
-            yield from self.scope.bound()
+            yield from self.scope.bound(names)
 
     def stack(self) -> Iterator[Frame]:
         """The frame and those of its callers."""
@@ -214,6 +214,12 @@ class Closure:
     is_bound: bool = False
     is_cached: bool = False
 
+    @property
+    def reads(self) -> Set[str] | None:
+        """The names that it keeps of the functions around it; any, where it should fill one with what it is given."""
+        code = self.function.code
+        return code.loads if all(one.name in code.loads for one in code.parameters) else None
+
 
 @dataclass(frozen=True, slots=True)
 class ClassRef:
@@ -332,7 +338,7 @@ def things_in(value: Object) -> Iterator[Thing]:
             pending += one.attributes.values()
             pending += one.items.values()
         elif isinstance(one, Closure):
-            pending += [one.receiver, *(one.scope.bound() if one.scope is not None else ())]
+            pending += [one.receiver, *(one.scope.bound(one.reads) if one.scope is not None else ())]
         else:
             pending.append(one.receiver)
 

@@ -30,6 +30,8 @@ class Outputs(Listener):
 
     tell: Tell
     replays: frozenset[str]
+    posting: frozenset[str]  # methods that leave something for another task or thread
+    posted: set[Container] = field(default_factory=set)  # what was left
     handed: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # outputs, where they were returned
     collections: list[tuple[Capture, Container, Thing, Place, tuple[Loop, ...]]] = field(default_factory=list)
     given_early: dict[Thing, Place] = field(default_factory=dict)  # outputs, where they were returned before a replay
@@ -138,6 +140,14 @@ class Outputs(Listener):
             if capture is not None and capture.replays:
                 self.collections.append((capture, container, thing, place, tuple(self.ledger.loops)))
 
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """Note outputs that are left for whoever takes them later: `future.set_result(out)`, `queue.put(out)`."""
+        func = place.node.func if isinstance(place.node, ir.Call) else None
+        if isinstance(func, ir.Attribute) and func.attr in self.posting:
+            left = Container(place, elements=given)
+            self.posted.add(left)
+            self.collected(left, None, left, place)
+
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         """Forget a container that nothing leads to any more; note a graph of which that may be so."""
         if value is None:
@@ -174,7 +184,8 @@ class Outputs(Listener):
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
         for kept in [one for one in self.collections if one[0] is capture]:
             _, container, value, place, loops = kept
-            is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and self._is_alive(container))
+            is_there = container in self.posted or self._is_alive(container)
+            is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and is_there)
             if is_repeated and any(held is value for held in tensors_in(container)):
                 is_known = isinstance(value.root, Tensor)
                 self.tell(OutputKept("collected", True, is_known), self._returned_at(value) or place, capture)

@@ -49,6 +49,7 @@ from graphlint.static.syntax.traversal import walk
 
 _PAIR = HoldsPair("capture", "replay")
 MAX_METHODS = 8  # of a class that replay, or that change it
+MAX_HAVING = 2  # files with methods of a name, which may be one of what an object holds
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
@@ -157,9 +158,15 @@ class Programs:
             if not self.ran.get(owner, True):
                 continue
             known = ("__init__", name, *(one for one in owner.methods if self._captures(owner, one)))
-            changes = [one for one in changes_of(owner, known, moving) if not self.prepares.match(one)]
+            changes = [one for one in changes_of(owner, known, moving, self._having) if not self.prepares.match(one)]
             for change in changes[:MAX_METHODS]:
                 yield Program((owner, change), partial(self.of_class, owner=owner, name=name, change=change))
+
+    def _having(self, name: str) -> Iterator[ClassDefinition]:
+        """The classes that have a method of a name, if few files do."""
+        paths = self.interpreter.project.defining(name)
+        for path in paths if len(paths) <= MAX_HAVING else ():
+            yield from (one for one in classes_of(self.interpreter.project.module_at(path)) if name in one.methods)
 
     def pairs(self) -> Iterator[Program]:
         """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
@@ -321,9 +328,12 @@ def _counts(made: Instance | None) -> dict[str, int]:
 
 
 def call_freely(machine: Machine, closure: Closure, given: Arguments, frame: Frame) -> Object:
-    """Call a function from outside of the program; an exception ends it."""
+    """Call a function from outside of the program, and go through what it yields; an exception ends it."""
     try:
-        return machine.run(closure, given, NODE, frame)
+        result = machine.run(closure, given, NODE, frame)
+        if closure.function.code.is_generator:
+            machine.iterate(result, frame, NODE, lambda value: None)
+        return result
     except Leave:
         return None
 

@@ -40,7 +40,10 @@ class Protocol(Listener):
             self.tell(CaptureMisused("again"), capture.place, capture)
         self.reset.discard(capture.graph)
         is_begun_by_hand = capture.manager is None and capture.owner is not None
-        for place in self._handlers_that_leave(capture) if is_begun_by_hand else ():
+        leaving = list(self._handlers_that_leave(capture)) if is_begun_by_hand else []
+        if is_begun_by_hand and not leaving and self._is_let_go(capture):
+            leaving = [capture.place]
+        for place in leaving:
             self.tell(CaptureMisused("raise"), place, capture)
 
     def _handlers_that_leave(self, capture: Capture) -> Iterator[Place]:
@@ -56,6 +59,27 @@ class Protocol(Listener):
                     leaving = next((one for one in walk(handler.body) if isinstance(one, ir.Return)), None)
                     if leaving is not None and not any(map(self._may_end, walk((handler.body, block.final)))):
                         yield capture.place._replace(node=leaving)
+
+    def _is_let_go(self, capture: Capture) -> bool:
+        """Whether who calls what captures handles its exceptions and goes on, and nothing ends the capture then.
+
+        That is known where the function ends it on the way without an exception.
+        """
+        code, owner = capture.place.function.code, capture.owner
+        calls = calls_in(code)
+        is_ended = any(isinstance(one.func, ir.Attribute) and one.func.attr in self.ends for one in calls)
+        tries = [one for one in walk(code.body) if isinstance(one, ir.Try)]
+        if not is_ended or any(self._may_end(one) for block in tries for one in walk((block.handlers, block.final))):
+            return False
+        caller = owner.caller if isinstance(owner, Frame) else None
+        statement = caller.statement if caller is not None else None
+        if caller is None or statement is None:
+            return False
+        around = (one for one in walk(caller.function.code.body) if isinstance(one, ir.Try) and one.handlers)
+        return any(
+            any(part is statement.node for part in walk(block.body)) and not any(map(_leaves, block.handlers))
+            for block in around
+        )
 
     def _may_end(self, node: object) -> bool:
         """Whether a node ends a capture, or calls what belongs to the program and may do so."""
@@ -125,6 +149,11 @@ class Protocol(Listener):
             return False
         held = (value for frame in self.ledger.frames for value in (*frame.bound(), frame.receiver))
         return any(graph in things_in(value) for value in held)
+
+
+def _leaves(handler: ir.Handler) -> bool:
+    """Whether a handler passes the exception on."""
+    return any(isinstance(one, ir.Raise) for one in walk(handler.body))
 
 
 def _is_between(first: ir.Node, one: ir.Node, last: ir.Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from graphlint.rule import Event, InputReplaced, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.anew import Anew
@@ -40,7 +42,7 @@ from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
-from graphlint.static.life.objects import Capture, Place
+from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
@@ -51,7 +53,7 @@ from graphlint.static.life.shared import Shared
 from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
-from graphlint.static.life.threads import Threads
+from graphlint.static.life.threads import THREADS, Threads
 from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.witness import Testimony, Witness
@@ -164,6 +166,23 @@ class Rehearsal:
         operation = self.interpreter.catalogue.find(name)
         return operation is not None and operation.returns == "factory"
 
+    def _run_by(self, thread: Instance) -> Closure | None:
+        """What a thread of a class of the program runs; None for an object of any other class."""
+        classes = self.interpreter.classes
+        found = classes.find(thread.cls, "run") if THREADS.intersection(classes.external_bases(thread.cls)) else None
+        owner, methods = found if found is not None else (None, None)
+        if not isinstance(owner, ClassDefinition) or not isinstance(methods, list):
+            return None
+        one: Definition = methods[-1]
+        code = one.code
+        made = Function(code, owner.module, one.qualname, one.segment.first, owner) if code is not None else None
+        return Closure(made, receiver=thread) if made is not None else None
+
+    def _may_keep(self, cls: str) -> bool:
+        """Whether objects of a class may keep tensors: it is one of a library that no table knows."""
+        package = cls.partition(".")[0]
+        return "." in cls and package not in sys.stdlib_module_names and not self.interpreter.lexicon.is_catalogued(cls)
+
     def _draws(self, name: str) -> bool:
         operation = self.interpreter.catalogue.find(name)
         takes = operation is not None and any(one.name == "generator" for one in operation.params or ())
@@ -179,7 +198,7 @@ class Rehearsal:
     def _listen_between(self, ledger: Ledger) -> None:
         silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
         ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
-        ledger.listen(Holders(self._tell_replaced))
+        ledger.listen(Holders(self._tell_replaced, self._may_keep))
         ledger.listen(silence)
         ledger.listen(Gradients(self._tell_replaced, self.interpreter.lexicon.is_trained, silence))
 
@@ -189,14 +208,14 @@ class Rehearsal:
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
-            inputs := Inputs(self._tell, life["unfilled"]),
+            inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
             Unrefreshed(self._tell, inputs),
-            Holders(self._tell),
+            Holders(self._tell, self._may_keep),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
             Late(self._tell),
-            Outputs(self._tell, replays),
+            Outputs(self._tell, replays, life["posting"]),
             Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),
             silence,
@@ -212,7 +231,7 @@ class Rehearsal:
             Empty(self._tell),
             Testimony(self.witness),
             Beside(self._tell, replays, self.interpreter.names.qualified_name, self.interpreter.lexicon.is_catalogued),
-            Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name),
+            Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name, self._run_by),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], self._draws, life["generators"]),
@@ -241,7 +260,8 @@ class Rehearsal:
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
                 sure = min(hit.confidence, most)
-                occurrence = Occurrence(detector.effect, place.span, place.text, sure, hit.message, hit.help)
+                said = hit.message, hit.help, (), hit.related
+                occurrence = Occurrence(detector.effect, place.span, place.text, sure, *said)
                 told = Told(occurrence, place.name, place.way, capture.region, self.turn)
                 self._add((detector.effect, place.span), told)
 

@@ -16,7 +16,18 @@ from graphlint.rule import CaptureMisused, NeverReplayed, OutputKept, Uncaptured
 from graphlint.rulebook.entries import Entries
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Arguments, Capture, Container, Made, Object, Outside, Place, Tensor, Thing
+from graphlint.static.life.objects import (
+    Arguments,
+    Capture,
+    Container,
+    Instance,
+    Made,
+    Object,
+    Outside,
+    Place,
+    Tensor,
+    Thing,
+)
 from graphlint.static.life.record import Call
 from graphlint.static.life.silence import Silence
 from graphlint.static.life.tensors import has_gradient, tensors_of
@@ -28,7 +39,7 @@ class Output(NamedTuple):
     """What a call of a compiled callable gave, and where it was called."""
 
     module: Made
-    place: Place
+    place: Place  # where it was given, or an object has kept it
     is_free: bool  # of gradients, for which it might wait
 
 
@@ -111,6 +122,12 @@ class Soft(Listener):
 
     def _tell_kept(self, output: Output, how: str) -> None:
         self.tell(OutputKept(how, True, output.is_free), output.place, self._region(output.module))
+
+    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        """An object that keeps an output is where it should have been copied."""
+        output = self.outputs.get(value.root) if isinstance(value, Thing) else None
+        if output is not None and isinstance(value, Thing) and isinstance(owner, Instance):
+            self.outputs[value.root] = output._replace(place=place)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         if isinstance(value, Thing) and value.root in self.outputs and self.ledger.capture is None:

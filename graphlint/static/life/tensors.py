@@ -68,6 +68,10 @@ def shape_of(tensor: Tensor, sized: Collection[str]) -> Thing:
     return Thing(source=(tensor,))
 
 
+def is_copied(root: Thing) -> bool:
+    return isinstance(root, Tensor) and root.factory.rpartition(".")[2] == "clone"
+
+
 def is_detached(thing: Thing) -> bool:
     node = thing.made.node if isinstance(thing, Tensor) and thing.made is not None else None
     return isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) and node.func.attr in ("detach", "grad")

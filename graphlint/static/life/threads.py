@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from graphlint.rule import ConcurrentCall
 from graphlint.static.index.module import Module
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Closure, Made, Object, Place, Thing
+from graphlint.static.life.objects import Capture, Closure, Instance, Made, Object, Place, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
 
+THREADS = frozenset({"threading.Thread", "threading.Timer"})
 MODES = ("thread_local", "relaxed")
 ENDS = frozenset({"join", "result", "exception", "shutdown", "cancel"})
 BLOCKING = frozenset({"get", "wait", "acquire"})  # without a time-out: until the other thread gives something
@@ -46,18 +47,31 @@ class Threads(Running):
     waiting: frozenset[str]
     is_factory: Callable[[str], bool]
     resolve: Callable[[ir.Expr, Module], str]
+    runs: Callable[[Instance], Closure | None]  # what an object runs in a thread, if it is one
 
     def answered(self, call: Call) -> None:
         owner, target = call.owner, call.given.get(0)
-        if call.last == "start" and isinstance(owner, Made) and owner.cls == "threading.Thread":
-            started = owner.given.get("target", owner.given.get(1))
-            if isinstance(started, Closure) and (self.ledger.capture is not None or _goes_on(started)):
-                self._runs(owner, started, owner)
+        if call.last == "start" and isinstance(owner, Made) and owner.cls in THREADS:
+            self._starts(owner, owner.given.get("target", owner.given.get(1)))
         elif call.last == "submit" and isinstance(owner, Made) and isinstance(target, Closure):
             if isinstance(call.result, Thing):
                 self._runs(call.result, target, owner)
         elif call.last in ENDS:
             self._ended(owner)
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """A thread of a class of the program is started: it has a method of its own for what it runs."""
+        func = place.node.func if isinstance(place.node, ir.Call) else None
+        name = func.attr if isinstance(func, ir.Attribute) else ""
+        for owner in callee.source if isinstance(callee, Thing) else ():
+            if isinstance(owner, Instance) and name == "start":
+                self._starts(owner, self.runs(owner))
+        super().called(callee, given, place)
+
+    def _starts(self, thread: Thing, started: Object) -> None:
+        """A thread starts; one that comes to an end by itself matters while a capture is under way alone."""
+        if isinstance(started, Closure) and (self.ledger.capture is not None or _goes_on(started)):
+            self._runs(thread, started, thread)
 
     def began(self, capture: Capture) -> None:
         for started, _ in self.running.values():

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import StaleReplay
-from graphlint.static.life.inputs import Inputs, is_copied, place_in
+from graphlint.static.life.inputs import Inputs, place_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Place, Tensor, Thing, is_tensor, things_in
 from graphlint.static.life.record import Loop, Write
+from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
 

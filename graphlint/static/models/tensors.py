@@ -6,9 +6,10 @@ Long, because calls, operators and items of tensors tell of the same events.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
-from graphlint.finding import Confidence
+from graphlint.finding import Confidence, Related
 from graphlint.rule import Hit, HostRead, Made, Operands, OperationCall
 from graphlint.rulebook.lexicon import spelled
 from graphlint.rulebook.signatures import Operation
@@ -149,7 +150,7 @@ class Tensors:
         is_view = operation.name.rpartition(".")[2] in self.catalogue.views
         is_compiled = frame.mode is Mode.SOFT
         applied = results.Application(operation, facts, self.lexicon, receiver, frame.in_region, is_view, is_compiled)
-        result = results.result(applied)
+        result = self._placed(results.result(applied), node, frame)
         if watched is not None:
             self._take(watched, operation, facts, result, frame)
             self._report(operation, facts, watched, frame)
@@ -159,6 +160,13 @@ class Tensors:
             if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
         return result
+
+    def _placed(self, made: Value, node: ir.Call | None, frame: Frame) -> Value:
+        """What a call has made; an optimizer with the line that makes it."""
+        if node is None or not isinstance(made, ExternalObject) or not self.lexicon.is_optimizer(made.cls):
+            return made
+        span = frame.span(node)
+        return replace(made, made=(span.path, span.line))
 
     def _take(self, node: ir.Call, operation: Operation, facts: Facts, result: Value, frame: Frame) -> None:
         """Plain values that an operation on the device is given stay what they are."""
@@ -185,11 +193,12 @@ class Tensors:
 
     def _report(self, operation: Operation, facts: Facts, node: ir.Call, frame: Frame) -> None:
         reported: dict[str, Confidence] = {}
+        related = tuple(_made_of(facts.value("self")))
         for effect in operation.effects:
             confidence = facts.confidence(effect)
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
-                self.evaluator.report(frame, node, effect.name, Hit(confidence, effect.message, effect.help))
+                self.evaluator.report(frame, node, effect.name, Hit(confidence, effect.message, effect.help, related))
 
     def _meet(self, node: ir.Node, operands: list[writes.Operand], frame: Frame) -> None:
         """Values meet elementwise."""
@@ -316,6 +325,12 @@ class Tensors:
         """An index into a list or tuple is read on the host, and so is how often one is repeated."""
         if device_tensor(index) is not None:
             self.evaluator.observe(frame, node, HostRead(index, "index"))
+
+
+def _made_of(value: Value | None) -> Iterable[Related]:
+    """Where an optimizer is made, which is where its effects are mended."""
+    made = {one.made for one in members(value or UNKNOWN) if isinstance(one, ExternalObject) and one.made is not None}
+    return (Related(*place, "the optimizer is made here") for place in sorted(made))
 
 
 def _can_be_numbers(*sides: Value) -> bool:

@@ -1,9 +1,13 @@
-"""The files that open regions in, and what is asked of their functions out, whichever of the regions that is for."""
+"""The files that open regions in, and what is asked of their functions out, whichever of the regions that is for.
+
+An object that is called, a decorated function and what a function has given are called by names of their own.
+"""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -11,20 +15,32 @@ from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.bodies import Body, may_call
 from graphlint.static.writes.called import Called, calls_in
 
 _ROUNDS = 3  # functions that open a region, those that call these, and so on
+_LATER = "()"  # behind the name of a class or a function: a call of what it gives
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Caller:
-    """A function, the name that stands where it is called, and the names that it calls."""
+    """A function, the name that stands where it is called, the names that it calls, and the lines of its statements.
+
+    What functions inside of one do happens as well where what it gives is called.
+    """
 
     module: Module
     definition: Definition
     name: str
     calls: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+
+    def lies_in(self, places: dict[Path, set[int]]) -> bool:
+        """Whether one of some lines is among its own."""
+        lines = places.get(self.module.path, ())
+        return any(first <= line <= last for line in lines for first, last in self.spans)
 
 
 class Homes:
@@ -35,12 +51,37 @@ class Homes:
         self.everywhere = places_of(evaluator.regions.values())
         self.modules = [evaluator.project.module_at(path) for path in self.everywhere]
         self._calls: dict[tuple[Module, str], list[tuple[Body, Segment, Called]]] = {}
+        self._made: dict[Module, dict[tuple[bool, str], dict[str, None]]] = {}
 
     @cached_property
     def functions(self) -> list[Caller]:
         """The functions of these files."""
-        found = [(module, definition) for module in self.modules for definition in module.index.all_functions()]
-        return [Caller(m, one, Body(m, one).called_as, _called_in(m, one)) for m, one in found]
+        found = []
+        for one in self._alone:
+            calls = calls_in(one.module.source_of(one.definition.segment), one.definition.segment.first - 1)
+            others = [name for called in calls for name in self.other_names(called, one.module)]
+            found.append(replace(one, calls=tuple(dict.fromkeys((*one.calls, *others)))) if others else one)
+        return found
+
+    @cached_property
+    def _alone(self) -> list[Caller]:
+        """The functions of these files with the names that they call by themselves."""
+        return [one for m in self.modules for definition in m.index.all_functions() for one in _callers(m, definition)]
+
+    def other_names(self, called: Called, module: Module) -> Iterator[str]:
+        """By what else a call goes that is one of an object, of a decorated function, or of what a function has given.
+
+        That is known of those that open a region or launch a graph.
+        """
+        if module not in self._made:
+            self._made[module] = {}
+            for name in {one.name for one in self._alone if one.name.endswith(_LATER) and self._matters(one)}:
+                for made in _made_by(module, name.removesuffix(_LATER)):
+                    self._made[module].setdefault(made, {})[name] = None
+        yield from self._made[module].get((bool(called.owner), called.name), ())
+
+    def _matters(self, one: Caller) -> bool:
+        return one.lies_in(self.everywhere) or any(map(self.evaluator.lexicon.host_state["replays"].match, one.calls))
 
     @cached_property
     def defined(self) -> Set[tuple[Module, str]]:
@@ -56,7 +97,7 @@ class Homes:
     @cached_property
     def captures(self) -> Named:
         """The functions that open any region, and those that lead to them."""
-        opening = self.doing(lambda one: lies_in(one.definition.segment, self.everywhere, one.module))
+        opening = self.doing(lambda one: one.lies_in(self.everywhere))
         return self.calling(lambda one: False, opening)
 
     def doing(self, does: Callable[[Caller], bool]) -> Named:
@@ -140,7 +181,32 @@ def places_of(regions: Iterable[OpenRegion]) -> dict[Path, set[int]]:
     return found
 
 
-def _called_in(module: Module, definition: Definition) -> tuple[str, ...]:
-    """The names that a function calls, and those inside of it."""
-    calls = calls_in(module.source_of(definition.segment), definition.segment.first - 1)
-    return tuple(dict.fromkeys(called.name for called in calls))
+def _callers(module: Module, definition: Definition) -> Iterator[Caller]:
+    """A function, with those inside of it, which it calls or gives; and these as what is called later."""
+    segment, name = definition.segment, Body(module, definition).called_as
+    calls = calls_in(module.source_of(segment), segment.first - 1)
+    names = tuple(dict.fromkeys(called.name for called in calls))
+    is_call = definition.name == "__call__" and "." in definition.qualname
+    yield Caller(module, definition, f"{name}{_LATER if is_call else ''}", names, ((segment.first, segment.last),))
+    inner = tuple(dict.fromkeys(called.name for called in calls if called.inner))
+    if inner and not is_call:
+        tree = tree_of(module.source_of(segment))
+        nested = [node for node in nodes_in(tree) if isinstance(node, _FUNCTIONS)] if tree is not None else []
+        before = segment.first - 1
+        spans = tuple((one.lineno + before, (one.end_lineno or 0) + before) for one in nested if one is not tree)
+        yield Caller(module, definition, f"{name}{_LATER}", inner, spans)
+
+
+def _made_by(module: Module, name: str) -> Iterator[tuple[bool, str]]:
+    """What a file calls after what a function or a class of a name has given, or has decorated; attributes or not."""
+    for _, segment in segments_with(module, name, is_word):
+        tree = tree_of(module.source_of(segment))
+        for node in nodes_in(tree) if tree is not None else ():
+            match node:
+                case ast.Assign(targets=targets, value=ast.Call(func=func)) if name in endings(func):
+                    for target in targets:
+                        yield from ((isinstance(target, ast.Attribute), one) for one in endings(target))
+                case ast.FunctionDef(name=decorated, decorator_list=decorators) if any(
+                    name in endings(one.func if isinstance(one, ast.Call) else one) for one in decorators
+                ):
+                    yield from ((False, decorated), (True, decorated))

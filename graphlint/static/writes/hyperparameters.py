@@ -55,7 +55,7 @@ class Steps:
                 told = [one for one in changed if one.when is surest]
                 keys = tuple(dict.fromkeys(one.key for one in told))
                 places = tuple(dict.fromkeys(one.place for one in told))
-                yield place, OptimizerStep(keys, places, surest is When.SURELY)
+                yield place, OptimizerStep(keys, places, surest is When.SURELY, optimizer.made)
 
     def _changes(self, module: Module) -> Iterator[_Changed]:
         definitions = [(one, one.segment) for one in module.index.all_functions()]

@@ -1,4 +1,7 @@
-"""What regions read and use in, events out for state that something writes between a capture and its replays."""
+"""What regions read and use in, events out for state that something writes between a capture and its replays.
+
+Long, because what is written, and whether it counts, is told by how a statement is spelt.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import replace
 from graphlint.rule import Event, HostDraw, HostStateRead, StaleMemo
 from graphlint.static.domain.contexts import Context
 from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.domain.program import Class
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
 from graphlint.static.writes.branches import Branches
@@ -23,7 +27,7 @@ from graphlint.static.writes.sizes import too_small
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
-from graphlint.static.writes.uses import Use
+from graphlint.static.writes.uses import CALLED, Use
 from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")
@@ -37,6 +41,7 @@ _KINDS = (
     "branch",
     "argument",
     "item",
+    CALLED,
 )  # the one that says most comes first
 
 
@@ -192,14 +197,23 @@ class Judged:
             begins=use.begins,
         )
 
+    def _kind_of(self, written: Written) -> str:
+        """What a statement writes; a member of an enumeration is a flag."""
+        match written.store.value:
+            case ast.Attribute(value=ast.Name(id=name)):
+                value = self.evaluator.module_member(written.module, name)
+                bases = self.evaluator.external_bases(value.definition) if isinstance(value, Class) else ()
+                return "flag" if any(base.startswith("enum.") for base in bases) else "other"
+        return _kind_of(written.store)
+
     def _kind(self, read: Read, late: list[Written]) -> str:
         """What is written: a number, one of some flags, or something else."""
-        kinds = {_kind_of(written.store) for written in late}
+        kinds = {self._kind_of(written) for written in late}
         if kinds == {"flag"}:
             return "flag"
         if "number" in kinds or read.is_number:
             return "number"
-        everywhere = {_kind_of(written.store) for written in self.writers.of(read.state)}
+        everywhere = {self._kind_of(written) for written in self.writers.of(read.state)}
         return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
 
 

@@ -10,9 +10,9 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Instance, ModuleValue
 from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import walk, words_in
 from graphlint.static.writes.stores import Named, is_of_file
-from graphlint.values import NONE, UNKNOWN, Const, Host, Mapping, Sequence, Tensor, Unknown, Value, members
+from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
 from graphlint.values.queries import device_tensor, is_number, tensors_in
 
@@ -85,6 +85,15 @@ def is_handed(node: ir.Expr, frame: Frame) -> bool:
     return root.id != frame.function.receiver
 
 
+def counts_in(node: ir.Expr | None, target: ir.Expr) -> bool:
+    """Whether an item of a table is made out of what the table has: `seen[key] = seen.get(key, 0) + 1`."""
+    if not isinstance(target, ir.Subscript):
+        return False
+    words = words_in(target.value)
+    parts = (part for part in walk(node) if isinstance(part, (ir.Attribute, ir.Name))) if node is not None else ()
+    return any(words_in(part) == words for part in parts)
+
+
 def is_written_number(node: object) -> bool:
     return isinstance(node, ir.Literal) and isinstance(node.value, (int, float))
 
@@ -112,6 +121,8 @@ def _can_be_plain(value: Value) -> bool:
             return place is Side.HOST
         case Const() | Host() | Unknown():
             return value != NONE
+        case External(name=name):
+            return ":" in name  # a member of an enumeration of the program
         case Sequence(kind="sequential" | "module-list"):
             return False
         case Sequence() | Mapping():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -105,7 +106,29 @@ class Timing:
                 yield from keys_in(module.source_of(segment))
 
     def _opens(self, one: Caller) -> bool:
-        return lies_in(one.definition.segment, self.places, one.module)
+        return one.lies_in(self.places)
+
+    @cached_property
+    def lazy(self) -> Named:
+        """The functions that open a region where there is none yet, so that calling them again opens no other."""
+        return self.homes.doing(lambda one: self._opens(one) and all(map(_is_lazy, self._regions_of(one))))
+
+    def _regions_of(self, one: Caller) -> Iterator[Called]:
+        """The regions that open in a function, as if they were calls."""
+        segment, lines = one.definition.segment, self.places.get(one.module.path, set())
+        calls = calls_in(one.module.source_of(segment), segment.first - 1)
+        return (c for c in calls if c.line in lines and any(first <= c.line <= last for first, last in one.spans))
+
+    def _calls_in(self, body: Body) -> Iterator[Called]:
+        """The calls in a function, by all names that they go by."""
+        for call in body.calls():
+            yield call
+            yield from (replace(call, name=name, owner="") for name in self.homes.other_names(call, body.module))
+
+    def _as_opening(self, call: Called, module: Module) -> Called:
+        """A call that may lead to a capture, or does so only now and then."""
+        is_lazy = self.lazy.may_have(call.name, module)
+        return replace(call, is_conditional=True, is_lazy=True) if is_lazy else call
 
     def of(self, written: Written) -> When:
         """When a statement runs."""
@@ -157,8 +180,9 @@ class Timing:
 
     def _beside(self, body: Body, line: int, loops: Loops) -> When | None:
         """What the captures and replays of the same function say; None if it has none."""
-        calls = list(body.calls())
-        openings = [c for c in calls if c.line != line and self._may_open(c, line, body.module)]
+        calls = list(self._calls_in(body))
+        opening = (c for c in calls if c.line != line and self._may_open(c, line, body.module))
+        openings = [self._as_opening(c, body.module) for c in opening]
         openings += self._regions_in(body)
         here = body.branches_at(line)
         if any(one.excludes(here, loops) for one in openings):
@@ -212,6 +236,10 @@ class Timing:
                         for called in calls_in(body.module.source_of(segment), segment.first - 1)
                         if called.line == line and called.inner == body.inner
                     )
+
+
+def _is_lazy(called: Called) -> bool:
+    return called.is_lazy
 
 
 def _comes_before(taken: list[Branches], here: Branches) -> bool:

@@ -19,6 +19,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 from graphlint.static.writes.states import (
     asks_whether_empty,
+    counts_in,
     is_container,
     is_count,
     is_handed,
@@ -30,16 +31,8 @@ from graphlint.static.writes.states import (
     read_of,
     states,
 )
-from graphlint.static.writes.uses import Asked, Keeping, Use
-from graphlint.values import (
-    TRUE,
-    UNKNOWN,
-    Arguments,
-    ExternalObject,
-    Host,
-    Value,
-    members,
-)
+from graphlint.static.writes.uses import CALLED, Asked, Keeping, Use
+from graphlint.values import TRUE, UNKNOWN, Arguments, ExternalObject, Host, Value, members
 from graphlint.values.queries import device_tensor, fresh_tensor
 
 _OUTSIDE, _CAPTURING = Mode.OUTSIDE.value, Mode.CAPTURE.value
@@ -241,6 +234,8 @@ class Traces:
                 states = set(self.states(target, frame))
                 if any(isinstance(one, Read) and one.state in states for one in self.of(node.value, frame)):
                     self.changed(target, node, frame)
+            elif is_sum and is_plain(value) and counts_in(node.value, target):
+                self.changed(target, node, frame)
             self.stored(target, node.value, value, frame)
 
     def _of_stored(self, node: ir.Expr | None, value: Value, frame: Frame) -> Sources:
@@ -299,6 +294,8 @@ class Traces:
         if node is None or not frame.in_region or not is_plain(value) or isinstance(node, ir.Literal):
             return
         for source in self.of(node, frame):
+            if kind == CALLED and not isinstance(source, Draw):
+                continue  # what is called is a matter of what it does, unless it was drawn
             self.uses.setdefault(source, {}).setdefault(kind, Use(kind, Place.of(frame, node)))
 
     def changed(self, target: ir.Expr, node: ir.Node, frame: Frame) -> None:

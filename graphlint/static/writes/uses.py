@@ -8,12 +8,13 @@ from graphlint.rule import StateWrite
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.syntax import ir
 
+CALLED = "called"  # the use of what is called, and was drawn
 _ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a value decides: `bound`, `index`, `count`, `branch`, `loop`, `operand` or `argument`."""
+    """What a value decides: `bound`, `index`, `count`, `branch`, `loop`, `operand`, `argument` or `called`."""
 
     kind: str
     place: Place
