@@ -266,3 +266,52 @@ def test_a_class_that_subclasses_choose_is_one_of_those(tmp_path: Path, declared
 def test_what_subclasses_choose_for_something_else_is_not_run(tmp_path: Path, declared: str, named: str) -> None:
     """Nor what they choose where the class, which is the one that captures, has made its own choice."""
     assert analyse(tmp_path, CHOSEN.format(declared=declared, named=named)).report.findings == ()
+
+
+HELPED = """
+# file: eng/__init__.py
+# file: eng/pool.py
+class Pool:
+    _known: dict[tuple[str, str], object] = {{}}
+
+    @classmethod
+    def register(cls, kind, backend, function):
+        key = (kind, backend)
+        if key in cls._known:
+            raise ValueError(key)
+        cls._known[key] = function
+
+    @classmethod
+    def get(cls, kind, backend):
+        return cls._known.get((kind, backend))
+
+def register(kind, backend):
+    def decorate(function):
+        {stores}
+        return function
+    return decorate
+
+# file: eng/kernels.py
+from eng.pool import register
+
+@register("plain", "gemm")
+def prepare(x):
+    return x.max().item()
+
+# file: eng/run.py
+import torch
+from eng.pool import Pool
+
+def capture(x, kind, backend):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        Pool.get(kind, backend)(x.cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("stores", "codes"), [("Pool.register(kind, backend, function)", ["GL101"]), ("print(kind, backend)", [])]
+)
+def test_a_function_beside_a_class_registers_in_it(tmp_path: Path, stores: str, codes: list[str]) -> None:
+    """A decorator of its file calls the method that stores; one that does something else registers nothing."""
+    report = analyse(tmp_path, HELPED.format(stores=stores)).report
+    assert [finding.code for finding in report.findings] == codes

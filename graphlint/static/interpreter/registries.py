@@ -50,7 +50,14 @@ def fill_member(interpreter: Interpreter, owner: ClassDefinition, name: str) -> 
         if part.definition in methods and any(spelling(target).endswith(f".{name}") for target in part.writes.filled)
     }
     if fillers:
-        _register(interpreter, owner.module, {owner.name, *fillers.intersection([AT_BIRTH])})
+        helpers = _callers(owner.module, [f"{owner.name}.{name}(" for name in fillers])
+        _register(interpreter, owner.module, {owner.name, *helpers, *fillers.intersection([AT_BIRTH])})
+
+
+def _callers(module: Module, calls: list[str]) -> set[str]:
+    """The functions of a module in which one of these calls stands."""
+    spoken = ((name, one) for name, definitions in module.index.functions.items() for one in definitions)
+    return {name for name, one in spoken if any(call in module.source_of(one.segment) for call in calls)}
 
 
 def patch(interpreter: Interpreter, cls: ClassDefinition) -> None:
