@@ -94,6 +94,18 @@ COUNTED = {
         """,
 }
 NOT_COUNTED = {
+    "a copy is counted on": """
+        class Own(Optimizer):
+            @torch.no_grad()
+            def step(self, closure=None):
+                for p in self.param_groups[0]["params"]:
+                    state = self.state[p]
+                    if len(state) == 0:
+                        state["step"] = torch.tensor(0.0)
+                    count = state["step"].clone()
+                    count += 1
+                    p.mul_(2.0)
+        """,
     "the count is a tensor of the device where one asks for that": """
         class Own(Optimizer):
             @torch.no_grad()

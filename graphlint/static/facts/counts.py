@@ -13,12 +13,16 @@ from graphlint.static.syntax.trees import nodes_in, tree_of
 
 
 def kept_at(target: ir.Expr, code: ir.Code) -> ir.Expr | None:
-    """The attribute or the item that changes where something is added in place to a tensor; a name may stand for it."""
+    """What changes where something is added in place to a tensor: an attribute, an item, what a function is given or
+    what a call gives; a name may stand for it.
+    """
     if not isinstance(target, ir.Name):
         return target
     named = [(one.value, t) for one in assignments_in(code) for t in one.targets if isinstance(t, ir.Name)]
     given = [value for value, name in named if name.id == target.id]
-    return given[0] if len(given) == 1 and isinstance(given[0], (ir.Attribute, ir.Subscript)) else None
+    if not given:
+        return target if any(one.name == target.id for one in code.parameters) else None
+    return given[0] if len(given) == 1 and isinstance(given[0], (ir.Attribute, ir.Subscript, ir.Call)) else None
 
 
 def starts_as_number(target: ir.Expr, code: ir.Code) -> bool:

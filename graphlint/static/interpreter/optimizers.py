@@ -35,11 +35,20 @@ class Optimizers:
         places = {m.place for m in members(left) if isinstance(m, Tensor)}
         is_tensor = places == {Place.HOST}
         place = kept_at(node.target, frame.function.code) if is_tensor else node.target
-        if not isinstance(place, (ir.Attribute, ir.Subscript)):
+        if place is None or (isinstance(place, ir.Name) and not is_tensor) or self._is_new(place, frame):
             return
         starts = isinstance(left, Unknown) and starts_as_number(place, frame.function.code)
         if (is_number(left) or starts or is_tensor) and is_read(place, frame.module):
             frame.sink.counts.setdefault(frame.span(node), Counted(frame.function.source(node), frame.assumptions))
+
+    def _is_new(self, place: ir.Expr, frame: Frame) -> bool:
+        """Whether an operation has just made what changes."""
+        if not isinstance(place, ir.Call):
+            return False
+        catalogue = self.interpreter.catalogue
+        is_method = isinstance(place.func, ir.Attribute) and catalogue.method(place.func.attr) is not None
+        name = self.interpreter.names.qualified_name(place.func, frame.module)
+        return is_method or catalogue.find(name) is not None
 
     def stepped(self, function: Function, context: Context, node: ir.Call | None, frame: Frame) -> None:
         """A function was called: if it is the step of an optimizer, this is where what it counts is told."""
