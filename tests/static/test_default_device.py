@@ -60,6 +60,12 @@ def test_what_the_process_has_set_holds_in_what_is_imported_there_and_in_what_im
     assert unset.expected == unset.shown != []
 
 
+def test_a_comment_sets_nothing(tmp_path: Path) -> None:
+    """The file that speaks of it would be read again for what it calls."""
+    said = analyse(tmp_path, ENGINE.format(sets=f"{LEAVES}  # and not {SETS}", mark=MARK))
+    assert said.expected == said.shown != []
+
+
 @pytest.mark.parametrize("file", ["engine/tests/test_runner.py", "bench/run.py"])
 def test_what_a_test_or_another_program_sets_says_nothing_of_the_package(tmp_path: Path, file: str) -> None:
     """A test sets it for itself, and a script beside the package has tensors of its own."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Set
 
 from graphlint.static.index.module import Module
-from graphlint.static.index.parts import calls_any
+from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.project import Project
+from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 
 _TEST = re.compile(r"conftest|test_.*|(.*_)?tests?")
 
@@ -26,18 +28,25 @@ class Settings:
         self.project = project
         self.setters = frozenset(name.rpartition(".")[2] for name in setters)
         self._below: Set[Module] | None = None
+        self._calling: dict[Module, bool] = {}
 
     def may_hold_in(self, module: Module) -> bool:
         """Whether something of a module may run behind such a call; a test sets it for itself alone."""
-        if calls_any(module, self.setters) or module in self._reached():
+        if self._sets(module) or module in self._reached():
             return True
-        return any(calls_any(other, self.setters) and not is_test(other.name) for other in self._imported(module))
+        return any(self._sets(other) and not is_test(other.name) for other in self._imported(module))
+
+    def _sets(self, module: Module) -> bool:
+        """Whether a module calls one of them, and does not only speak of it."""
+        if module not in self._calling:
+            self._calling[module] = any(_calls(module, name) for name in self.setters)
+        return self._calling[module]
 
     def _reached(self) -> Set[Module]:
         """What is imported where it is set, of the same package."""
         if self._below is None:
             callers = [module for name in sorted(self.setters) for module in self.project.calling(name)]
-            left = [module for module in dict.fromkeys(callers) if not is_test(module.name)]
+            left = [module for module in dict.fromkeys(callers) if not is_test(module.name) and self._sets(module)]
             below = set(left)
             while left:
                 for other in self._imported(left.pop()):
@@ -60,3 +69,9 @@ class Settings:
             found = self.project.module(name) if name.partition(".")[0] == top else None
             if found is not None:
                 yield found
+
+
+def _calls(module: Module, name: str) -> bool:
+    trees = (tree_of(module.source_of(segment)) for _, segment in segments_with(module, name, called))
+    nodes = (node for tree in trees if tree is not None for node in nodes_in(tree))
+    return any(isinstance(node, ast.Call) and name in endings(node.func) for node in nodes)

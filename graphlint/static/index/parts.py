@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphlint.static.index.looked import Fits, anywhere, places
+from graphlint.static.index.looked import Fits, anywhere
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.trees import UNPARSABLE, nodes_in, statements
@@ -79,15 +79,6 @@ def called(text: str, at: int, end: int) -> bool:
         and not (text[at - 1 : at].isalnum() or text[at - 1 : at] == "_")
         and not text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith(("class ", "def "))
     )
-
-
-def calls_any(module: Module, names: frozenset[str]) -> bool:
-    """Whether one of these names may be called somewhere in a module."""
-    return module.ask(_calls_any, names)
-
-
-def _calls_any(text: str, names: frozenset[str]) -> bool:
-    return any(True for name in names for _ in places(text, name, called))
 
 
 def _is_assigned(text: str, at: int, end: int) -> bool:

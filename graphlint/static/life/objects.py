@@ -216,7 +216,7 @@ class Closure:
 
     @property
     def reads(self) -> Set[str] | None:
-        """The names that it keeps of the functions around it; any, where it should fill one with what it is given."""
+        """The names that it keeps of the functions around it; any, where it fills one with what it is given."""
         code = self.function.code
         return code.loads if all(one.name in code.loads for one in code.parameters) else None
 

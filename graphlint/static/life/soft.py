@@ -124,7 +124,7 @@ class Soft(Listener):
         self.tell(OutputKept(how, True, output.is_free), output.place, self._region(output.module))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        """An object that keeps an output is where it should have been copied."""
+        """What an object keeps of an output is to be copied there."""
         output = self.outputs.get(value.root) if isinstance(value, Thing) else None
         if output is not None and isinstance(value, Thing) and isinstance(owner, Instance):
             self.outputs[value.root] = output._replace(place=place)
