@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graphlint.finding import Span
-from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, External, Value
 
@@ -79,6 +79,14 @@ class Function(Value):
         text = self.module.source_at(self.first_line + line, column, self.first_line + end_line, end_column)
         text = " ".join(text.split())
         return text if len(text) <= 72 else text[:69] + "..."
+
+
+def function_of(definition: Definition, owner: ClassDefinition | None = None) -> Function | None:
+    """A function as it is written, without its decorators; None where its source cannot be read."""
+    code = definition.code
+    if code is None:
+        return None
+    return Function(code, definition.module, definition.qualname, definition.segment.first, owner)
 
 
 @dataclass(slots=True, unsafe_hash=True)

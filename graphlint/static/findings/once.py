@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, rebound_in, segments_with, spelling
 from graphlint.static.syntax import ir
@@ -122,9 +122,9 @@ class Once:
         yield block
         for call in _surely(block, taken) if depth else ():
             called = self._called(call, function) if isinstance(call, ir.Call) else None
-            if called is not None and called.code is not None:
-                inner = Function(called.code, called.module, called.qualname, called.segment.first, function.owner)
-                yield from self._behind(inner, called.code.body, taken, depth - 1)
+            inner = function_of(called, function.owner) if called is not None else None
+            if inner is not None:
+                yield from self._behind(inner, inner.code.body, taken, depth - 1)
 
     def _called(self, call: ir.Call, function: Function) -> Definition | None:
         """The method of its object, or the function of its module, that a function calls."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import OpenRegion, Site
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, function_of
 from graphlint.static.findings.promises import Promises
 from graphlint.static.index.module import ClassDefinition, Definition, nested_class
 from graphlint.static.index.parts import function_at, stores
@@ -225,7 +225,5 @@ def _given_to(owner: ClassDefinition, name: str, order: Order) -> _Asked | None:
 
 def _in(definition: Definition | None, node: ir.Expr | None, owner: ClassDefinition | None) -> _Asked | None:
     """An expression of a method, called by nobody in particular."""
-    code = definition.code if definition is not None else None
-    if definition is None or code is None or node is None:
-        return None
-    return _Asked(node, Function(code, definition.module, definition.qualname, definition.segment.first, owner))
+    function = function_of(definition, owner) if definition is not None else None
+    return _Asked(node, function) if function is not None and node is not None else None

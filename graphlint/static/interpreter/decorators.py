@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.rule import CachedCall
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption
 from graphlint.static.domain.contexts import Context, Frame, Mode
-from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
+from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial, function_of
 from graphlint.static.index.module import ClassDefinition, nested_class
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
@@ -160,12 +160,11 @@ class Decorators:
         name = cached.code.name
         for module in self.interpreter.project.calling(name):
             for one in module.index.all_functions():
-                if module.holds(one.segment, name) and one.code is not None and one.code is not cached.code:
-                    owner = nested_class(module.index.classes, one.qualname.split(".")[:-1])
-                    caller = Function(one.code, module, one.qualname, one.segment.first, owner)
-                    if not all(
-                        _asks_for_few(call, caller) for call in calls_in(one.code) if last_name(call.func) == name
-                    ):
+                owner = nested_class(module.index.classes, one.qualname.split(".")[:-1])
+                caller = function_of(one, owner) if module.holds(one.segment, name) else None
+                if caller is not None and caller.code is not cached.code:
+                    calls = (call for call in calls_in(caller.code) if last_name(call.func) == name)
+                    if not all(_asks_for_few(call, caller) for call in calls):
                         return False
         return True
 

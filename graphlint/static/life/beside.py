@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from graphlint.rule import OutputKept
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import Module
 from graphlint.static.life.ledger import Tell
 from graphlint.static.life.methods import leads_to
@@ -76,9 +76,9 @@ def _functions(started: Closure, receiver: Instance) -> Iterator[Function]:
     yield started.function
     owner = receiver.cls
     for name in leads_to(owner, started.function.qualname.rpartition(".")[2])[1:]:
-        one = owner.methods[name][-1]
-        if one.code is not None:
-            yield Function(one.code, one.module, one.qualname, one.segment.first, owner)
+        function = function_of(owner.methods[name][-1], owner)
+        if function is not None:
+            yield function
 
 
 def _methods(function: Function) -> list[tuple[str, ir.Call]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphlint import values
 from graphlint.finding import Hop
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, function_of
 from graphlint.static.domain.program import Instance as Promised
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
@@ -169,20 +169,19 @@ class Calls(Records):
         return self._method(member[-1], owner, receiver, frame) if isinstance(member[-1], Definition) else None
 
     def _method(self, definition: Definition, owner: ClassDefinition, receiver: Object, frame: Frame) -> Object:
-        code = definition.code
-        if code is None:
+        function = function_of(definition, owner)
+        if function is None:
             return Thing()
-        function = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
-        kinds = {self.interpreter.names.qualified_name(one, function.module) for one in code.decorators}
+        kinds = {self.interpreter.names.qualified_name(one, function.module) for one in function.code.decorators}
         if "builtins.staticmethod" in kinds:
             return Closure(function)
         if "builtins.classmethod" in kinds:
             return Closure(function, receiver=ClassRef(owner), is_bound=True)
         closure = Closure(function, receiver=receiver, is_bound=receiver is not None)
         if receiver is not None and "builtins.property" in kinds:
-            return self.run(closure, Arguments(), code, frame)
+            return self.run(closure, Arguments(), function.code, frame)
         if isinstance(receiver, Instance) and "functools.cached_property" in kinds:
-            receiver.attributes[definition.name] = self.run(closure, Arguments(), code, frame)
+            receiver.attributes[definition.name] = self.run(closure, Arguments(), function.code, frame)
             return receiver.attributes[definition.name]
         return closure
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import Context
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import function_of
 from graphlint.static.index.module import Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.machine import Machine
@@ -95,9 +95,8 @@ def captured(machine: Machine, module: Module, qualname: str, region: Region) ->
 def _named(machine: Machine, module: Module, qualname: str, frame: Frame) -> Object:
     """The function of that name, or the method of an object that is made first."""
     if qualname in module.index.functions:
-        definition = module.index.functions[qualname][-1]
-        code = definition.code
-        return Closure(Function(code, module, qualname, definition.segment.first)) if code is not None else None
+        function = function_of(module.index.functions[qualname][-1])
+        return Closure(function) if function is not None else None
     *path, method = qualname.split(".")
     owner = nested_class(module.index.classes, path)
     made = constructed(machine, owner, frame) if owner is not None else None

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from graphlint.finding import Region
 from graphlint.reading.questions import HoldsAny, HoldsPair
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
@@ -295,11 +295,10 @@ def script(machine: Machine, module: Module) -> None:
 
 def of_function(machine: Machine, definition: Definition) -> None:
     """Call a function with arguments of which nothing is known, and what it returns."""
-    code = definition.code
-    if code is None:
+    function = function_of(definition)
+    if function is None:
         return
     frame = outer_frame(machine, definition.module, definition.line)
-    function = Function(code, definition.module, definition.qualname, definition.segment.first)
     result = call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)
     kept = {one for value in frame.env.values() for one in things_in(value)}
     if any(one in kept for one in machine.ledger.latest):  # the graph stays for the next call

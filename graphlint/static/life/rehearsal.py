@@ -14,8 +14,8 @@ from graphlint.finding import Confidence, Hop, Region
 from graphlint.rule import Event, InputReplaced, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
-from graphlint.static.domain.program import Function
-from graphlint.static.index.module import ClassDefinition, Definition
+from graphlint.static.domain.program import Function, function_of
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parallel import begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.anew import Anew
@@ -173,9 +173,7 @@ class Rehearsal:
         owner, methods = found if found is not None else (None, None)
         if not isinstance(owner, ClassDefinition) or not isinstance(methods, list):
             return None
-        one: Definition = methods[-1]
-        code = one.code
-        made = Function(code, owner.module, one.qualname, one.segment.first, owner) if code is not None else None
+        made = function_of(methods[-1], owner)
         return Closure(made, receiver=thread) if made is not None else None
 
     def _may_keep(self, cls: str) -> bool:

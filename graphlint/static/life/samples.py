@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, function_of
 from graphlint.static.life.objects import PLAIN, Instance, Made, Object, Place, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import has_gradient
@@ -34,11 +34,7 @@ def told_of_samples(
 def _forward(module: Instance) -> Function | None:
     """The `forward` that a class defines itself."""
     definitions = module.cls.methods.get("forward", [])
-    code = definitions[-1].code if definitions else None
-    if code is None:
-        return None
-    one = definitions[-1]
-    return Function(code, one.module, one.qualname, one.segment.first, module.cls)
+    return function_of(definitions[-1], module.cls) if definitions else None
 
 
 def _unused_children(module: Instance) -> bool:

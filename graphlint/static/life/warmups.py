@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import FirstCall, OutsideDependency, SharedPool
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import function_of
 from graphlint.static.index.module import Module
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Thing
@@ -96,13 +96,11 @@ class WarmUps(Listener):
         for definition in module.index.all_functions():
             first = definition.segment.first
             is_asked = first < end or behind
-            if not is_asked or not module.holds(definition.segment, word) or (code := definition.code) is None:
-                continue
-            for part in calls_in(code):
-                if first + part.pos[0] < end or (behind and first > place.line):
-                    function = Function(code, module, definition.qualname, first)
-                    if function.source(part.func) == spelt:
-                        return False
+            function = function_of(definition) if is_asked and module.holds(definition.segment, word) else None
+            for part in calls_in(function.code) if function is not None else ():
+                is_other = first + part.pos[0] < end or (behind and first > place.line)
+                if function is not None and is_other and function.source(part.func) == spelt:
+                    return False
         return True
 
 
@@ -117,11 +115,10 @@ def _is_run_elsewhere(capture: Capture) -> bool:
     spelt = {one for one in spelt if one.partition(".")[0] not in module.index.imports}
     for definition in module.index.all_functions() if spelt else ():
         words = {one.rpartition(".")[2] for one in spelt}
-        if definition.code is None or not any(module.holds(definition.segment, word) for word in words):
-            continue
-        other = Function(definition.code, module, definition.qualname, definition.segment.first)
-        for call in calls_in(definition.code):
-            if call not in inside and isinstance(call.func, ir.Attribute) and other.source(call.func) in spelt:
+        other = function_of(definition) if any(module.holds(definition.segment, word) for word in words) else None
+        for call in calls_in(other.code) if other is not None else ():
+            is_other = call not in inside and isinstance(call.func, ir.Attribute)
+            if other is not None and is_other and other.source(call.func) in spelt:
                 return True
     return False
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import function_of
 from graphlint.static.index.imports import is_test
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, segments_with
@@ -90,12 +90,12 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
 
     What gives an array of the host brings its result there, which nobody captures.
     """
-    code = definition.code
-    if code is None or _gives_array(interpreter, code, definition.module):
+    function = function_of(definition, owner)
+    if function is None or _gives_array(interpreter, function.code, definition.module):
         return False
+    code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters
     if any(parameter.annotation is not None for parameter in parameters):
-        function = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
         promised = (interpreter.refine(UNKNOWN, parameter, function) for parameter in parameters)
         return any(isinstance(member, Tensor) for value in promised for member in members(value))
     names = {parameter.name for parameter in parameters}

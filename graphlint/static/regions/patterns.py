@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
-from graphlint.static.domain.program import Bound, Function, Instance
+from graphlint.static.domain.program import Bound, Function, Instance, function_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax.remembered import remembered
@@ -37,10 +37,7 @@ class Named:
 
     def signature(self) -> Function | None:
         """The function as it is written, without its decorators."""
-        code, found = self.definition.code, self.definition
-        if code is None:
-            return None
-        return Function(code, found.module, found.qualname, found.segment.first, self.defined_in)
+        return function_of(self.definition, self.defined_in)
 
     def callee(self, interpreter: Interpreter) -> tuple[Value, Instance | None]:
         """What a call of it goes to, with its decorators, and the object that it is called on."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
-from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance
+from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance, function_of
 from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, Segment, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
@@ -167,12 +167,10 @@ class Search:
         helpers: set[str] = set()
         for function in _raw(self.interpreter.names.definition(definition, owner)):
             helpers |= self._run_function(function, definition, owner, words, run)
-        code = definition.code
-        if code is not None:
-            written = Function(code, definition.module, definition.qualname, definition.segment.first, owner)
-            if self._misses_entry(written):
-                run_all = self.interpreter.calls.run_every_branch
-                helpers |= self._run_function(written, definition, owner, words, run_all)
+        written = function_of(definition, owner)
+        if written is not None and self._misses_entry(written):
+            run_all = self.interpreter.calls.run_every_branch
+            helpers |= self._run_function(written, definition, owner, words, run_all)
         return helpers
 
     def _run_function(

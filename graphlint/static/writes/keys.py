@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from graphlint.rule import Event, IncompleteKey
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import function_of
 from graphlint.static.domain.sources import Place, Taken
 from graphlint.static.index.module import Definition
 from graphlint.static.syntax import ir
@@ -187,8 +187,9 @@ class _Found:
         """Where it is made, of the same region as another place: in the helper, if that is given what is missing."""
         is_given = self.makes is not None and missing & self.key.names
         one, node = self.makes if self.makes is not None and is_given else (self.definition, self.key.node)
-        assert one.code is not None
-        return replace(like, function=Function(one.code, one.module, one.qualname, one.segment.first), node=node)
+        function = function_of(one)
+        assert function is not None
+        return replace(like, function=function, node=node)
 
 
 def _definitions(opener: Place) -> Iterator[Definition]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from graphlint.rule import Event, PartialFill
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, function_of
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
@@ -37,8 +37,8 @@ def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
             found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks]
             steps = steps_in(source) if picked and "range" in source else ()
             found += [(pos, PartialFill(end, False, False, is_gap=True)) for name, pos, end in steps if name in picked]
-            if found and definition.code is not None:
-                function = Function(definition.code, module, definition.qualname, definition.segment.first)
+            function = function_of(definition) if found else None
+            if function is not None:
                 for pos, event in found:
                     yield replace(opener, function=function, node=ir.Node(((pos,), 0))), event
 
