@@ -124,6 +124,11 @@ class Lexicon:
         """The place that the name of a function says it is for, as `copy_cpu` does."""
         return self.place(function.rpartition("_")[2]) if "_" in function else None
 
+    @property
+    def base_module(self) -> str:
+        """The class that modules derive from."""
+        return str(next(iter(self.modules["base"])))
+
     def is_module(self, cls: str) -> bool:
         """Whether a class is one of modules, to judge by where it stands."""
         return cls.startswith(self._namespaces)

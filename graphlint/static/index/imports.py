@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Set
 
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.project import Project
+from graphlint.static.index.roots import is_test
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
-
-_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?")
-
-
-def is_test(module: str) -> bool:
-    """Whether a module is one of tests by its name, or by that of a folder: `tests`, `test_model`, `op_tests`."""
-    return any(_TEST.fullmatch(part) for part in module.split("."))
 
 
 class Settings:
@@ -29,12 +22,14 @@ class Settings:
         self.setters = frozenset(name.rpartition(".")[2] for name in setters)
         self._below: Set[Module] | None = None
         self._calling: dict[Module, bool] = {}
+        self._held: dict[Module, bool] = {}  # asked for each tensor that is made
 
     def may_hold_in(self, module: Module) -> bool:
         """Whether something of a module may run behind such a call; a test sets it for itself alone."""
-        if self._sets(module) or module in self._reached():
-            return True
-        return any(self._sets(other) and not is_test(other.name) for other in self._imported(module))
+        if module not in self._held:
+            imported = (other for other in self._imported(module) if not is_test(other.name))
+            self._held[module] = self._sets(module) or module in self._reached() or any(map(self._sets, imported))
+        return self._held[module]
 
     def _sets(self, module: Module) -> bool:
         """Whether a module calls one of them, and does not only speak of it."""

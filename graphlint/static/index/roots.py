@@ -7,6 +7,7 @@ whether it is, by what it imports and how it names its modules.
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -23,6 +24,12 @@ MAX_WITNESSES = 100  # files that are asked what they import
 PROJECT_FILES = (".git", "pyproject.toml", "setup.cfg", "setup.py")  # the folder of these is no package
 
 _IMPORTS = Imports()
+_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?")
+
+
+def is_test(module: str) -> bool:
+    """Whether a module is one of tests by its name, or by that of a folder: `tests`, `test_model`, `op_tests`."""
+    return any(_TEST.fullmatch(part) for part in module.split("."))
 
 
 class Ask(Protocol):

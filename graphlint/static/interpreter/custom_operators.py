@@ -12,7 +12,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Bound, Function
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import last_name, walk
+from graphlint.static.syntax.traversal import called_name, walk
 from graphlint.values import Place, Value, members
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ class CustomOperators:
 
     def _implements(self, node: ir.Expr) -> bool:
         """Whether what is called takes what implements an operator, and not what describes one."""
-        while isinstance(node, ir.Call):
-            node = node.func
-        name, kinds = last_name(node) or "", self.interpreter.lexicon.operators
+        name, kinds = called_name(node) or "", self.interpreter.lexicon.operators
         return kinds["implements"].match(name) is not None and kinds["describes"].match(name) is None
 
     def _says(self, node: ir.Expr, spellings: set[str]) -> bool:

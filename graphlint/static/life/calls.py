@@ -311,8 +311,8 @@ class Calls(Records):
 
     def is_method_of_module(self, receiver: Instance, name: str) -> bool:
         """Whether an object has a method because it is a module of torch."""
-        base = next(iter(self.interpreter.lexicon.modules["base"]))
-        return receiver.is_module and self.interpreter.catalogue.find(f"{base}.{name}") is not None
+        method = f"{self.interpreter.lexicon.base_module}.{name}"
+        return receiver.is_module and self.interpreter.catalogue.find(method) is not None
 
     def abstract_frame(self, frame: Frame) -> Any:
         """A frame of the interpreter that stands for one of the run, for what it is asked of classes in functions."""

@@ -38,7 +38,7 @@ class Captures(Operations):
 
     def call_module(self, owner: Instance | Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A method that every module of torch has; one of them compiles a module where it is."""
-        method = f"{next(iter(self.interpreter.lexicon.modules['base']))}.{name}"
+        method = f"{self.interpreter.lexicon.base_module}.{name}"
         if isinstance(owner, Made) or self.interpreter.entries.find(method) is None:
             return super().call_module(owner, name, given, node, frame)
         forward = owner.attributes.get("forward") or self.of_class(owner.cls, "forward", owner, frame)

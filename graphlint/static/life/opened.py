@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
+from graphlint.static.life.hooks import classes_of
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import called_name, walk
 
 
 def functions_of(module: Module) -> Iterator[Definition]:
@@ -25,6 +26,12 @@ def speaks_of(definition: Definition, names: Set[str]) -> bool:
     code = definition.code
     parts = walk(code.body) if code is not None else ()
     return any(isinstance(part, ir.Name) and part.id in names for part in parts)
+
+
+def openers_in(module: Module, lines: Set[int]) -> set[str]:
+    """The functions and classes of a file that open regions on these lines."""
+    owners = {one.name for one in classes_of(module) if holds(one.segment, lines)}
+    return owners | {one.name for one in functions_of(module) if holds(one.segment, lines)}
 
 
 def names_opened(module: Module, lines: Set[int]) -> set[str]:
@@ -61,7 +68,7 @@ def _opened(definition: Definition, lines: Set[int], openers: Set[str]) -> Itera
     for node in walk(code.body) if code is not None else ():
         if not isinstance(node, ir.Assign | ir.Evaluate) or definition.segment.first + node.pos[0] not in lines:
             continue
-        if isinstance(node.value, ir.Call) and _last(node.value.func) in openers:
+        if isinstance(node.value, ir.Call) and called_name(node.value) in openers:
             targets = node.targets if isinstance(node, ir.Assign) else (node.value,)
             yield from filter(None, map(_attribute, targets))
 
@@ -85,10 +92,3 @@ def _attribute(node: ir.Expr) -> str | None:
             return node.attr if inner.id == "self" else None
         node = inner
     return None
-
-
-def _last(node: ir.Expr) -> str:
-    """The last name of what is called; a factory of decorators is called twice."""
-    while isinstance(node, ir.Call):
-        node = node.func
-    return node.attr if isinstance(node, ir.Attribute) else node.id if isinstance(node, ir.Name) else ""

@@ -188,7 +188,7 @@ class Operations(Expressions):
             case Tensor():
                 return TENSOR
             case Instance(is_module=True):
-                return str(next(iter(self.interpreter.lexicon.modules["base"])))
+                return self.interpreter.lexicon.base_module
         return "?"
 
     def _method_of(self, receiver: Object, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:

@@ -41,7 +41,15 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
-from graphlint.static.life.opened import entrances_to, functions_of, holds, methods_calling, names_opened, speaks_of
+from graphlint.static.life.opened import (
+    entrances_to,
+    functions_of,
+    holds,
+    methods_calling,
+    names_opened,
+    openers_in,
+    speaks_of,
+)
 from graphlint.static.life.players import Player, Run, Runs
 from graphlint.static.life.questions import spelt
 from graphlint.static.syntax import ir
@@ -135,7 +143,7 @@ class Programs:
             if number >= MAX_USERS:
                 return
             module = self.interpreter.project.module_at(path)
-            known = names & {*module.index.imports, *_opened_in(module, places.get(str(path), frozenset()))}
+            known = names & {*module.index.imports, *openers_in(module, places.get(str(path), frozenset()))}
             if not known:
                 continue
             for owner in classes_of(module):
@@ -274,12 +282,6 @@ def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Insta
 
 def _calls(block: ir.Block) -> bool:
     return any(isinstance(part, ir.Call) for part in walk(block))
-
-
-def _opened_in(module: Module, lines: Set[int]) -> set[str]:
-    """The functions and classes of a file that open regions on these lines."""
-    owners = {one.name for one in classes_of(module) if holds(one.segment, lines)}
-    return owners | {one.name for one in functions_of(module) if holds(one.segment, lines)}
 
 
 def script(machine: Machine, module: Module) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.program import function_of
-from graphlint.static.index.imports import is_test
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, segments_with
+from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.syntax import ir

@@ -16,8 +16,8 @@ from graphlint.finding import Region, Span
 from graphlint.static.domain.contexts import Context, MadeCall, OpenRegion, Unresolved, reachable
 from graphlint.static.domain.program import Instance
 from graphlint.static.index.headers import Header, header
-from graphlint.static.index.imports import is_test
 from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, members

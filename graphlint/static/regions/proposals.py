@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
-from graphlint.static.index.imports import is_test
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parts import WORD
+from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes

@@ -12,8 +12,8 @@ from graphlint.finding import Region
 from graphlint.reading.questions import Holds
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.findings.collect import gather
-from graphlint.static.index.imports import is_test
 from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported
 from graphlint.static.regions.proposals import propose_targets, runs_anything

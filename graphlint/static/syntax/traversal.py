@@ -47,6 +47,13 @@ def last_name(node: ir.Expr | None) -> str | None:
     return node.attr if isinstance(node, ir.Attribute) else node.id if isinstance(node, ir.Name) else None
 
 
+def called_name(node: ir.Expr) -> str | None:
+    """The last name of what is called, through what calls give: `register` of `library.register("name")(f)`."""
+    while isinstance(node, ir.Call):
+        node = node.func
+    return last_name(node)
+
+
 def stands_before(one: ir.Node, other: ir.Node) -> bool:
     """Whether a node begins before another one of the same source does."""
     return one.pos[:2] < other.pos[:2]
