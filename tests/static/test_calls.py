@@ -36,6 +36,23 @@ ACROSS_FILES = {
         def other(x):
             return x.item()
         """,
+    "an implementation of another file": """
+        import kinds
+        from scaling import scale
+        def step(x):
+            return scale(kinds.Loud(), x)
+        # file: scaling.py
+        import functools
+        @functools.singledispatch
+        def scale(kind, x):
+            return x.cpu()
+        # file: kinds.py
+        import scaling
+        class Loud: pass
+        @scaling.scale.register(Loud)
+        def loudly(kind, x):
+            return x.item()  # expect: GL101
+        """,
     "import": """
         import layers
         def step(x):
@@ -764,6 +781,56 @@ FUNCTIONS = {
         def step(x):
             return scale(x)
         """,
+    "an implementation for a class": """
+        import functools
+        class Base: pass
+        class Loud(Base): pass
+        class Quiet(Base): pass
+        @functools.singledispatch
+        def scale(kind, x):
+            return x.cpu()
+        @scale.register
+        def _(kind: Base, x):
+            return x.tolist()
+        @scale.register
+        def _(kind: Loud, x):
+            return x.item()  # expect: GL101
+        @scale.register(Quiet)
+        def _quiet(kind, x):
+            return x
+        def step(x):
+            return scale(Loud(), x) + scale(Quiet(), x)
+        """,
+    "an implementation for any of two": """
+        import functools
+        from typing import Union
+        @functools.singledispatch
+        def scale(kind, x):
+            return x.item()  # expect: GL101
+        @scale.register
+        def _(kind: int | None, x):
+            return x.tolist()
+        @scale.register
+        def _(kind: Union[str, list], x):
+            return x.cpu()  # expect: GL201
+        def step(x):
+            return scale("a", x) + scale(3.0, x)
+        """,
+    "an implementation as a method": """
+        import functools
+        class Model:
+            @functools.singledispatchmethod
+            def scale(self, kind, x):
+                return x
+            @scale.register
+            def _(self, kind: int, x):
+                return x.item()  # expect: GL101
+            @scale.register(str)
+            def named(self, kind, x):
+                return x.cpu()
+        def step(x):
+            return Model().scale(2, x)
+        """,
     "async": """
         async def scale(x):
             return x.item()  # expect: GL101
@@ -1204,3 +1271,19 @@ def test_what_captures_a_module_is_no_part_of_its_own_region(tmp_path: Path, inn
     """Whatever else it may hold is."""
     found = analyse(tmp_path, WRAPPER.format(inner=inner))
     assert [code for _, _, code in found.shown if code in ("GL101", "GL202")] == said
+
+
+def test_who_registers_for_a_function_inside_of_another_is_not_looked_for_and_counts(tmp_path: Path) -> None:
+    body = """
+        import functools
+        def step(x):
+            @functools.singledispatch
+            def scale(x):
+                return x
+            @scale.register
+            def _(x: int):
+                return x
+            return scale(x)
+        """
+    analysis = analyse(tmp_path, textwrap.dedent(body) + CAPTURE)
+    assert ([], 1) == (analysis.found, analysis.report.summary.unresolved_calls)

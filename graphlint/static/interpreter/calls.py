@@ -28,6 +28,7 @@ from graphlint.static.domain.program import (
 from graphlint.static.interpreter.annotations import PROMISED_CALLABLE
 from graphlint.static.interpreter.custom_operators import CustomOperators
 from graphlint.static.interpreter.decorators import METHOD_KINDS
+from graphlint.static.interpreter.dispatching import DISPATCHING, Dispatching
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.models.uses import is_tensor
 from graphlint.static.syntax import ir
@@ -65,6 +66,7 @@ class Calls:
         self.interpreter = interpreter
         self.closures: list[Function] = []
         self.operators = CustomOperators(interpreter)
+        self.dispatching = Dispatching(interpreter)
 
     # Definitions
 
@@ -345,6 +347,8 @@ class Calls:
     ) -> Value:
         if target.cls == "functools.lru_cache":
             return self.interpreter.decorators.call_cached(target, arguments, node, frame)
+        if target.cls in DISPATCHING:
+            return self.dispatching.call(target, arguments, node, frame)
         if target.cls == PROMISED_CALLABLE:
             self.unresolved(node, frame, arguments)
             return target.argument("result") or UNKNOWN

@@ -10,6 +10,7 @@ from graphlint.static.domain.assumptions import FIRST_CALL, Assumption
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial, function_of
 from graphlint.static.index.module import ClassDefinition, nested_class
+from graphlint.static.interpreter.dispatching import DISPATCHING
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
@@ -49,6 +50,8 @@ class Decorators:
                 if member.name in CACHES:
                     maxsize: Value = NONE if member.name == "functools.cache" else Const(128)
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
+                if member.name in DISPATCHING and isinstance(value, Function):
+                    return ExternalObject(member.name, (("function", value),))
                 if member.name == "typing.overload":
                     return member
                 entries = self.interpreter.entries
