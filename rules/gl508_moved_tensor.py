@@ -17,6 +17,14 @@ def detect(event: InputReplaced | ContractBroken) -> Iterator[Hit]:
         said = f"`{{operation}}` fills `{event.name}` for replays alone: it was nothing at the capture of line "
         yield Hit(Confidence.MEDIUM, f"{said}{event.region_line}, and so it is to the graph")
         return
+    if event.given:
+        said = (
+            f"`{{operation}}` replaces an array of what the graph of line {event.region_line} gave to `{event.given}`"
+        )
+        yield Hit(
+            Confidence.MEDIUM, f"{said}: replay reads the old one", "write into the array in place, or capture anew"
+        )
+        return
     name = f"`{event.name}`" if event.name else "this tensor"
     does = "writes" if event.is_result else "reads"
     said = f"`{{operation}}` replaces {name}, which the graph of line {event.region_line} {does}: "

@@ -38,6 +38,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
+    ArrayAsked,
     Opposite,
     Question,
     identity,
@@ -185,6 +186,8 @@ class Access:
                 return self.passed(owner, name, value)
             case Made() if isinstance(owner.state.get("wrapped"), (Instance, Made)) and name not in owner.attributes:
                 return self.attribute(owner.state["wrapped"], name, frame, node)
+            case Made() if self.interpreter.entries.opens_context(owner.cls) and name not in owner.attributes:
+                return owner.attributes.setdefault(name, Thing(source=(owner,)))  # the graph of what captured
             case Made() | Container() if name not in owner.attributes:
                 return MethodOf(owner, name)
             case Thing():
@@ -352,6 +355,8 @@ class Access:
         outcome = self.decide(place, likely if getattr(value, "likely", None) is None else value.likely)
         match value:
             case Question():
+                if isinstance(value, ArrayAsked):
+                    value.array.is_array = outcome
                 self.outcomes[value.asked] = outcome
                 if value.is_counted:
                     self.bounds.learn(value.asked, outcome)

@@ -35,6 +35,7 @@ from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.foreign import Foreign
 from graphlint.static.life.forks import Forks
 from graphlint.static.life.generators import Generators
+from graphlint.static.life.given import Given
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.holders import Holders
@@ -197,6 +198,7 @@ class Rehearsal:
         silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
         ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
         ledger.listen(Holders(self._tell_replaced, self._may_keep))
+        ledger.listen(Given(self._tell_replaced, self.interpreter.lexicon.life["arrays"]))
         ledger.listen(silence)
         ledger.listen(Gradients(self._tell_replaced, self.interpreter.lexicon.is_trained, silence))
 
@@ -209,6 +211,7 @@ class Rehearsal:
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
             Unrefreshed(self._tell, inputs),
             Holders(self._tell, self._may_keep),
+            Given(self._tell, life["arrays"]),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
