@@ -42,6 +42,7 @@ from graphlint.events.around import (
 )
 from graphlint.events.host_state import (
     CaptureBranch,
+    EagerArgument,
     ExampleValue,
     HostCount,
     HostDraw,
@@ -137,6 +138,7 @@ __all__ = [
     "ContractBroken",
     "CopySpread",
     "DeviceName",
+    "EagerArgument",
     "EagerBeside",
     "EmptyGraph",
     "Event",

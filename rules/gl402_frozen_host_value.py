@@ -8,6 +8,7 @@ from graphlint.rule import (
     CaptureBranch,
     Confidence,
     ContractBroken,
+    EagerArgument,
     ExampleValue,
     Hit,
     HostDraw,
@@ -30,7 +31,14 @@ _MAX_PLACES = 3
 
 
 def detect(
-    event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo | ExampleValue | ContractBroken,
+    event: HostStateRead
+    | HostDraw
+    | IncompleteKey
+    | CaptureBranch
+    | StaleMemo
+    | ExampleValue
+    | ContractBroken
+    | EagerArgument,
 ) -> Iterator[Hit]:
     match event:
         case HostStateRead():
@@ -56,6 +64,14 @@ def detect(
                 "graph, so every replay reads what was kept at capture"
             )
             yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
+        case EagerArgument():
+            message = (
+                f"`{{operation}}` is asked once, in a capture that has no `{event.parameter}`: {event.given} gives one "
+                f"in eager mode, and the replay at {event.replay} does without"
+            )
+            yield Hit(
+                Confidence.MEDIUM, message, "capture with a buffer that stays, and use that in eager mode as well"
+            )
         case IncompleteKey():
             message = (
                 f"a graph is kept under `{{operation}}`, and `{event.parameter}`, which {_DECIDES[event.use]} at "

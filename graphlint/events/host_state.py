@@ -88,6 +88,15 @@ class IncompleteKey(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EagerArgument(Event):
+    """The region asks for what no call in a region gives, and a function does at `given` that replays at `replay`."""
+
+    parameter: str
+    given: str
+    replay: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleValue(Event):
     """What prepares for a capture reads a number out of the data of the example, and inputs of the graph end there.
 
