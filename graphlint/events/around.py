@@ -81,6 +81,15 @@ class InputReplaced(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class IdleBuffer(Event):
+    """A method hands over a fresh tensor by a `name`, and nothing uses the `buffer` that `line` makes for graphs."""
+
+    buffer: str
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class InputFreed(Event):
     """A tensor that the graph reads was made, in `line`, by a function that is over, and nobody holds it any more.
 

@@ -39,6 +39,7 @@ from graphlint.static.life.given import Given
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.holders import Holders
+from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
@@ -98,6 +99,8 @@ class Rehearsal:
             lines[path].add(line)
         programs = Programs(self.interpreter, list(files))
         self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
+        for event, place, capture in idle_buffers(self.interpreter, programs.files):
+            self._tell(event, place, capture)
         return self._rehearsed(programs.changes(), self._listen_between)
 
     def run_declared(self) -> list[Told]:
