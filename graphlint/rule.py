@@ -52,6 +52,7 @@ from graphlint.events.host_state import (
     HyperparameterRead,
     IncompleteKey,
     OptimizerStep,
+    RequestNumber,
     StaleMemo,
 )
 from graphlint.events.protocol import (
@@ -190,6 +191,7 @@ __all__ = [
     "Recapture",
     "Related",
     "RepeatedState",
+    "RequestNumber",
     "Sequence",
     "SettingLeft",
     "SharedPool",

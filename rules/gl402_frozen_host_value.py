@@ -14,6 +14,7 @@ from graphlint.rule import (
     HostDraw,
     HostStateRead,
     IncompleteKey,
+    RequestNumber,
     StaleMemo,
 )
 
@@ -38,7 +39,8 @@ def detect(
     | StaleMemo
     | ExampleValue
     | ContractBroken
-    | EagerArgument,
+    | EagerArgument
+    | RequestNumber,
 ) -> Iterator[Hit]:
     match event:
         case HostStateRead():
@@ -64,6 +66,12 @@ def detect(
                 "graph, so every replay reads what was kept at capture"
             )
             yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
+        case RequestNumber():
+            message = (
+                f"`{{operation}}` gives `{event.name}` the number of each request, and the region has read it at "
+                f"{event.read}: every replay keeps that of the capture"
+            )
+            yield Hit(Confidence.MEDIUM, message, "keep a graph for each number, or put it into a tensor on the device")
         case EagerArgument():
             message = (
                 f"`{{operation}}` is asked once, in a capture that has no `{event.parameter}`: {event.given} gives one "

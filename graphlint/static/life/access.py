@@ -375,7 +375,7 @@ class Access:
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
         is_home = place.function.module is self.home or self.player.is_from(place.function.module)
         is_free = is_home or (self.is_wide and self.is_making)
-        return self.decisions.decide(place, likely, is_free and not is_inside)
+        return self.decisions.decide(place, likely, is_free and not is_inside, self.has_begun)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""

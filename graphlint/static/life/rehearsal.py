@@ -39,6 +39,7 @@ from graphlint.static.life.given import Given
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.holders import Holders
+from graphlint.static.life.hosts import Hosts
 from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
@@ -215,6 +216,7 @@ class Rehearsal:
             Unrefreshed(self._tell, inputs),
             Holders(self._tell, self._may_keep),
             Given(self._tell, life["arrays"]),
+            Hosts(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
