@@ -142,3 +142,31 @@ def test_the_capture_has_code_of_its_own(tmp_path: Path) -> None:
         'self.prepare(Adapters(torch.zeros(size, device="cuda"), size))', "set_adapters(Adapters(self.slots, 8))"
     )
     assert [] == [one for one in analyse(tmp_path, text).found if one[2] == "GL402"]
+
+
+def test_each_object_has_a_graph_of_its_own(tmp_path: Path) -> None:
+    """The name goes from one to the next, and each replays what it was captured with."""
+    text = """
+    import torch
+
+    class Runner:
+        def __init__(self, n):
+            self.n = n
+            self.x = torch.zeros(n, device="cuda")
+
+        def capture(self):
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.x * self.n
+
+    runners = []
+    for n in (8, 16):
+        runner = Runner(n)
+        runner.capture()
+        runners.append(runner)
+    for one in runners:
+        one.x.normal_()
+        one.graph.replay()
+        print(one.y.sum().item())
+    """
+    assert [] == [one for one in analyse(tmp_path, text).found if one[2] == "GL402"]

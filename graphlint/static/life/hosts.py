@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import RequestNumber
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Container, Frame, Instance, Object, Place, Symbol, Thing
+from graphlint.static.life.objects import Capture, Container, Frame, Instance, Object, Place, Symbol, Thing, things_in
 from graphlint.static.syntax import ir
 
 
@@ -35,7 +35,8 @@ class Hosts(Listener):
             self.numbers[capture].setdefault((owner, name), where)
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        if isinstance(before, Instance) and isinstance(value, Instance) and before.cls is value.cls:
+        is_local = isinstance(owner, Frame) and owner.caller is not None  # where no region looks it up
+        if isinstance(before, Instance) and isinstance(value, Instance) and before.cls is value.cls and not is_local:
             self.later[before] = value
 
     def replayed(self, capture: Capture, place: Place) -> None:
@@ -46,6 +47,8 @@ class Hosts(Listener):
             before, value = owner.attributes.get(name), now.attributes.get(name)
             if value is before or not _is_number(value) or (value == before and not isinstance(value, Symbol)):
                 continue
+            if capture.graph in things_in(owner):
+                continue  # it has the graph, and its successor has one of its own
             if not any(value is one for asked in self._asked(capture) for one in _parts(asked)):
                 at = f"{where.function.module.path.name}:{where.line}"
                 self.tell(RequestNumber(name, at), _given_at(now.made, name), capture)
