@@ -28,6 +28,7 @@ from graphlint.events.around import (
     GradientFound,
     GraphCollected,
     GraphDropped,
+    IdleBuffer,
     InputFreed,
     InputReplaced,
     KeyRead,
@@ -42,6 +43,7 @@ from graphlint.events.around import (
 )
 from graphlint.events.host_state import (
     CaptureBranch,
+    EagerArgument,
     ExampleValue,
     HostCount,
     HostDraw,
@@ -50,6 +52,7 @@ from graphlint.events.host_state import (
     HyperparameterRead,
     IncompleteKey,
     OptimizerStep,
+    RequestNumber,
     StaleMemo,
 )
 from graphlint.events.protocol import (
@@ -137,6 +140,7 @@ __all__ = [
     "ContractBroken",
     "CopySpread",
     "DeviceName",
+    "EagerArgument",
     "EagerBeside",
     "EmptyGraph",
     "Event",
@@ -159,6 +163,7 @@ __all__ = [
     "HostStateRead",
     "HostStateWrite",
     "HyperparameterRead",
+    "IdleBuffer",
     "IncompleteKey",
     "InferenceTensor",
     "InputFreed",
@@ -186,6 +191,7 @@ __all__ = [
     "Recapture",
     "Related",
     "RepeatedState",
+    "RequestNumber",
     "Sequence",
     "SettingLeft",
     "SharedPool",

@@ -8,11 +8,13 @@ from graphlint.rule import (
     CaptureBranch,
     Confidence,
     ContractBroken,
+    EagerArgument,
     ExampleValue,
     Hit,
     HostDraw,
     HostStateRead,
     IncompleteKey,
+    RequestNumber,
     StaleMemo,
 )
 
@@ -30,7 +32,15 @@ _MAX_PLACES = 3
 
 
 def detect(
-    event: HostStateRead | HostDraw | IncompleteKey | CaptureBranch | StaleMemo | ExampleValue | ContractBroken,
+    event: HostStateRead
+    | HostDraw
+    | IncompleteKey
+    | CaptureBranch
+    | StaleMemo
+    | ExampleValue
+    | ContractBroken
+    | EagerArgument
+    | RequestNumber,
 ) -> Iterator[Hit]:
     match event:
         case HostStateRead():
@@ -56,6 +66,20 @@ def detect(
                 "graph, so every replay reads what was kept at capture"
             )
             yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
+        case RequestNumber():
+            message = (
+                f"`{{operation}}` gives `{event.name}` the number of each request, and the region has read it at "
+                f"{event.read}: every replay keeps that of the capture"
+            )
+            yield Hit(Confidence.MEDIUM, message, "keep a graph for each number, or put it into a tensor on the device")
+        case EagerArgument():
+            message = (
+                f"`{{operation}}` is asked once, in a capture that has no `{event.parameter}`: {event.given} gives one "
+                f"in eager mode, and the replay at {event.replay} does without"
+            )
+            yield Hit(
+                Confidence.MEDIUM, message, "capture with a buffer that stays, and use that in eager mode as well"
+            )
         case IncompleteKey():
             message = (
                 f"a graph is kept under `{{operation}}`, and `{event.parameter}`, which {_DECIDES[event.use]} at "

@@ -68,7 +68,8 @@ class InputReplaced(Event):
     """A tensor that the graph reads is no longer the one of that `name`; `name` is empty if its memory was exchanged.
 
     `region_line` is where it was captured; `is_known` says whether both are known to be tensors. One that `is_late` was
-    nothing at the capture. An `is_result` is one that the graph writes, and does not read.
+    nothing at the capture. An `is_result` is one that the graph writes, and does not read. It may be part of an object
+    that the region has `given` whole to a callee of this name.
     """
 
     name: str
@@ -76,6 +77,16 @@ class InputReplaced(Event):
     is_known: bool
     is_late: bool = False
     is_result: bool = False
+    given: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleBuffer(Event):
+    """A method hands over a fresh tensor by a `name`, and nothing uses the `buffer` that `line` makes for graphs."""
+
+    buffer: str
+    name: str
+    line: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,23 @@ class IncompleteKey(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EagerArgument(Event):
+    """The region asks for what no call in a region gives, and a function does at `given` that replays at `replay`."""
+
+    parameter: str
+    given: str
+    replay: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestNumber(Event):
+    """A number by a `name` is given to an object of each request, and the region has `read` that of the capture."""
+
+    name: str
+    read: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleValue(Event):
     """What prepares for a capture reads a number out of the data of the example, and inputs of the graph end there.
 

@@ -31,7 +31,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (
-        "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
+        "arrays", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy",
         "loaders", "modal", "ordering", "posting", "product", "reducing", "replays", "selecting", "settings", "single",
         "sized", "stateful", "states", "streams", "telling", "training", "transform", "unfilled", "uploads", "waiting",

@@ -38,6 +38,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
+    ArrayAsked,
     Opposite,
     Question,
     identity,
@@ -185,6 +186,8 @@ class Access:
                 return self.passed(owner, name, value)
             case Made() if isinstance(owner.state.get("wrapped"), (Instance, Made)) and name not in owner.attributes:
                 return self.attribute(owner.state["wrapped"], name, frame, node)
+            case Made() if self.interpreter.entries.opens_context(owner.cls) and name not in owner.attributes:
+                return owner.attributes.setdefault(name, Thing(source=(owner,)))  # the graph of what captured
             case Made() | Container() if name not in owner.attributes:
                 return MethodOf(owner, name)
             case Thing():
@@ -352,6 +355,8 @@ class Access:
         outcome = self.decide(place, likely if getattr(value, "likely", None) is None else value.likely)
         match value:
             case Question():
+                if isinstance(value, ArrayAsked):
+                    value.array.is_array = outcome
                 self.outcomes[value.asked] = outcome
                 if value.is_counted:
                     self.bounds.learn(value.asked, outcome)
@@ -370,7 +375,7 @@ class Access:
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
         is_home = place.function.module is self.home or self.player.is_from(place.function.module)
         is_free = is_home or (self.is_wide and self.is_making)
-        return self.decisions.decide(place, likely, is_free and not is_inside)
+        return self.decisions.decide(place, likely, is_free and not is_inside, self.has_begun)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""

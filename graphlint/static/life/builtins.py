@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 from graphlint.static.index.module import ClassDefinition
-from graphlint.static.life.captures import Captures
 from graphlint.static.life.frames import MAX_ROUNDS, UNKNOWN_ROUNDS, Raised
 from graphlint.static.life.objects import (
     Arguments,
@@ -29,13 +28,14 @@ from graphlint.static.life.objects import (
     class_of,
 )
 from graphlint.static.life.questions import identity, read_in, spelt
+from graphlint.static.life.reflection import Reflection
 from graphlint.static.syntax import ir
 
 _EXTENTS = frozenset({"dim", "numel", "size"})
 _COPYING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "dict"})
 
 
-class Builtins(Captures):
+class Builtins(Reflection):
     """Evaluates what Python brings."""
 
     # Iteration
@@ -132,21 +132,16 @@ class Builtins(Captures):
                 return self._length(first, frame, node)
             case "super":
                 return self._super(frame, place)
-            case "getattr" if isinstance(given.get(1), str):
-                return self.attribute(first, given.get(1), frame, node)
-            case "setattr" if isinstance(given.get(1), str):
-                self.set_attribute(first, given.get(1), given.get(2), place)
-                return None
-            case "hasattr" if isinstance(given.get(1), str) and isinstance(first, Instance):
-                known = given.get(1) in first.attributes
-                return known or self.interpreter.classes.find(first.cls, given.get(1)) is not None
+            case "getattr" | "setattr" | "hasattr" | "object.__setattr__":
+                return self.reflected(name.rpartition(".")[2].strip("_"), given, node, frame)
             case "next":
                 return self._next(first, place)
             case "enumerate" | "zip" | "map" | "filter":
                 return self._combined_iterators(name, given, frame, node)
-            case "isinstance" if (known_kind := self._is_instance(first, given.get(1))) is not None:
-                return known_kind
-            case "isinstance" | "callable" | "hasattr" | "issubclass" | "id" | "type" | "hash":
+            case "isinstance":
+                known = self._is_instance(first, given.get(1))
+                return self.kind_of(first, given.get(1)) if known is None else known
+            case "callable" | "issubclass" | "id" | "type" | "hash":
                 return Symbol()
             case "float" if isinstance(first, str) and first.strip("+-") in ("nan", "inf"):
                 return float(first)

@@ -95,8 +95,8 @@ class Captures(Operations):
             case Made() if self.interpreter.entries.opens_context(manager.cls):
                 entry = self.interpreter.entries.find(manager.cls)
                 graph = manager.given.get(0, manager.given.get("cuda_graph"))
-                graph = graph if isinstance(graph, Thing) else manager
                 assert entry is not None
+                graph = graph if isinstance(graph, Thing) and not entry.foreign else manager
                 self.begin(graph, entry.kind, place, frame, manager)
                 depth = len(self.ledger.open)
                 try:

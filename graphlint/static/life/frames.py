@@ -45,15 +45,19 @@ class Stopped(Exception):
 class Decisions:
     """The outcomes of what nobody knows: those that were planned, then the likely ones.
 
-    A run is repeated with another plan for each way that has not been gone.
+    A run is repeated with another plan for each way that has not been gone. Those in the making of an object leave as
+    many for its use.
     """
 
     planned: tuple[bool, ...] = ()
     made: list[tuple[Place, bool, bool]] = field(default_factory=list)  # where, the outcome, whether the other is open
     free: int = 0
+    begun: int | None = None  # the first decision behind the making
 
-    def decide(self, place: Place, likely: bool, is_free: bool) -> bool:
+    def decide(self, place: Place, likely: bool, is_free: bool, has_begun: bool = False) -> bool:
         number = len(self.made)
+        if has_begun and self.begun is None:
+            self.begun, self.free = number, 0
         outcome = self.planned[number] if number < len(self.planned) else likely
         self.free += is_free
         self.made.append((place, outcome, is_free and self.free <= MAX_FORKS))
@@ -65,28 +69,38 @@ class Decisions:
         for number in range(len(self.planned), len(self.made)):
             place, outcome, is_open = self.made[number]
             if is_open:
-                yield Plan((*outcomes[:number], not outcome), (place.node, not outcome))
+                is_use = self.begun is not None and number >= self.begun
+                yield Plan((*outcomes[:number], not outcome), (place.node, not outcome), is_use)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The first outcomes of a run, and the condition that comes out otherwise than in the run before."""
+    """The first outcomes of a run, and the condition that comes out otherwise than in the run before.
+
+    That `is_use` if it stands behind the making of the object.
+    """
 
     outcomes: tuple[bool, ...] = ()
     turn: tuple[ir.Node, bool] | None = None
+    is_use: bool = False
 
 
 @dataclass(slots=True)
 class Plans:
-    """What to run next: ways to sides of conditions that no run has taken, before others."""
+    """What to run next: ways to sides of conditions that no run has taken, before others; those of uses by turns."""
 
     waiting: list[Plan] = field(default_factory=lambda: [Plan()])
     taken: set[tuple[ir.Node, bool]] = field(default_factory=set)
+    is_use: bool = False  # whether the last one was for what the making of an object leaves open
 
     def next(self) -> Plan | None:
         if not self.waiting:
             return None
-        number = next((n for n, plan in enumerate(self.waiting) if plan.turn not in self.taken), len(self.waiting) - 1)
+        new = [n for n, plan in enumerate(self.waiting) if plan.turn not in self.taken]
+        self.is_use = not self.is_use
+        number = next(
+            (n for n in new if self.waiting[n].is_use is self.is_use), new[0] if new else len(self.waiting) - 1
+        )
         return self.waiting.pop(number)
 
     def ran(self, decisions: Decisions) -> None:

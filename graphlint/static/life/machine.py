@@ -273,5 +273,6 @@ def _names_of(target: ir.Expr) -> list[str]:
 
 
 def _likely(node: ir.If) -> bool:
-    """Which side of a condition that nobody knows to try first: not the one that only raises."""
-    return not (node.body and isinstance(node.body[-1], ir.Raise))
+    """Which side of a condition that nobody knows to try first: not the one that only raises, or only leaves."""
+    leaves_at_once = len(node.body) == 1 and isinstance(node.body[0], ir.Return) and node.body[0].value is None
+    return not (leaves_at_once or (node.body and isinstance(node.body[-1], ir.Raise)))

@@ -114,7 +114,7 @@ class Thing:
 
     `made_in` is the capture that was open when it came to be. `source` are the things that it was computed from, as are
     the `numbers`.
-    `presumed` is the class of the project that an annotation says it is of.
+    `presumed` is the class of the project that an annotation says it is of. If it `is_array`, the program has asked.
     """
 
     made: Place | None = None
@@ -126,6 +126,7 @@ class Thing:
     truth: bool | None = None
     presumed: ClassDefinition | None = None
     numbers: tuple[Symbol, ...] = ()
+    is_array: bool = False
 
     @property
     def root(self) -> Thing:

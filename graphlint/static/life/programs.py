@@ -22,11 +22,12 @@ from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.life.changing import Changing
 from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, Leave, Plans, Stopped
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, changes_of, entrance_of, leads_to, switches_of
+from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -57,7 +58,6 @@ from graphlint.static.syntax.traversal import walk
 
 _PAIR = HoldsPair("capture", "replay")
 MAX_METHODS = 8  # of a class that replay, or that change it
-MAX_HAVING = 2  # files with methods of a name, which may be one of what an object holds
 MAX_USERS = 20  # of what opens regions
 MIN_NAME = 5  # letters that make a name telling
 MAX_CALLS = 5  # of a method that captures once it has warmed up
@@ -83,6 +83,7 @@ class Programs:
     interpreter: Interpreter
     files: list[Path]
     replays: frozenset[str] = field(init=False)
+    launching: frozenset[str] = field(init=False)  # names of functions that launch a graph they are given
     prepares: re.Pattern[str] = field(init=False)
     hooks: Hooks = field(init=False)
     compiling: frozenset[str] = field(init=False)  # names of functions that compile what may replay graphs
@@ -93,6 +94,8 @@ class Programs:
 
     def __post_init__(self) -> None:
         self.replays = self.interpreter.lexicon.life["replays"]
+        launches = self.interpreter.lexicon.life["launches"]
+        self.launching = frozenset(name.rpartition(".")[2] for name in launches)
         self.prepares = self.interpreter.lexicon.host_state["prepares"]
         self.hooks = Hooks(self.interpreter, self.files)
         entries = self.interpreter.entries.by_name.items()
@@ -160,21 +163,14 @@ class Programs:
 
     def changes(self) -> Iterator[Program]:
         """What replays, and in between a method that nothing else comes to: of those that `around` has come to."""
-        lexicon = self.interpreter.lexicon
-        moving = {name for name, kind in lexicon.methods.items() if kind == "moves"} | lexicon.life["training"]
+        changing = Changing(self.interpreter)
         for owner, name in self.called.items():
             if not self.ran.get(owner, True):
                 continue
-            known = ("__init__", name, *(one for one in owner.methods if self._captures(owner, one)))
-            changes = [one for one in changes_of(owner, known, moving, self._having) if not self.prepares.match(one)]
+            capturing = [one for one in owner.methods if self._captures(owner, one)]
+            changes = [*changing.of(owner, ("__init__", name, *capturing), {*capturing} - {"__init__"})]
             for change in changes[:MAX_METHODS]:
                 yield Program((owner, change), partial(self.of_class, owner=owner, name=name, change=change))
-
-    def _having(self, name: str) -> Iterator[ClassDefinition]:
-        """The classes that have a method of a name, if few files do."""
-        paths = self.interpreter.project.defining(name)
-        for path in paths if len(paths) <= MAX_HAVING else ():
-            yield from (one for one in classes_of(self.interpreter.project.module_at(path)) if name in one.methods)
 
     def pairs(self) -> Iterator[Program]:
         """The classes with a method for the capture and one of that name for replays, which prepare the same inputs."""
@@ -235,7 +231,9 @@ class Programs:
             again(machine, lambda: self._call(machine, made, name, frame), made)
         self.ran[owner] = self.ran.get(owner, False) or any(one.replays for one in machine.ledger.captures)
         if change and machine.ledger.captures:
-            self._call(machine, made, change, frame)
+            held = (one for one in made.attributes.values() if isinstance(one, Instance) and change in one.cls.methods)
+            for one in [made] if change in owner.methods else [*held]:
+                self._call(machine, one, change, outer_frame(machine, one.cls.module, one.cls.line))
             self._call(machine, made, name, frame)
 
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
@@ -259,6 +257,8 @@ class Programs:
         if any(func.attr in self.replays and not given for func, given in methods):
             return True
         held = (func for func, _ in methods if isinstance(func.value, ir.Attribute))  # methods of what it holds
+        if any(func.attr in self.launching for func, given in methods if given):
+            return True
         return owner.name not in self.helpers and any(func.attr in self.replaying for func in held)
 
     def _call(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:

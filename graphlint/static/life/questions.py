@@ -18,6 +18,16 @@ class Question(Symbol):
         self.is_counted = is_counted
 
 
+class ArrayAsked(Question):
+    """The answer to whether something is an array, which nobody knows."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Thing, asked: tuple[object, ...]) -> None:
+        super().__init__(asked)
+        self.array = array
+
+
 class Opposite(Symbol):
     """`not` of what nobody knows."""
 

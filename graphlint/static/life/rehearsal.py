@@ -35,9 +35,12 @@ from graphlint.static.life.firsts import FirstCalls, Knowledge
 from graphlint.static.life.foreign import Foreign
 from graphlint.static.life.forks import Forks
 from graphlint.static.life.generators import Generators
+from graphlint.static.life.given import Given
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.holders import Holders
+from graphlint.static.life.hosts import Hosts
+from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
@@ -97,6 +100,8 @@ class Rehearsal:
             lines[path].add(line)
         programs = Programs(self.interpreter, list(files))
         self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
+        for event, place, capture in idle_buffers(self.interpreter, programs.files):
+            self._tell(event, place, capture)
         return self._rehearsed(programs.changes(), self._listen_between)
 
     def run_declared(self) -> list[Told]:
@@ -197,6 +202,7 @@ class Rehearsal:
         silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
         ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
         ledger.listen(Holders(self._tell_replaced, self._may_keep))
+        ledger.listen(Given(self._tell_replaced, self.interpreter.lexicon.life["arrays"]))
         ledger.listen(silence)
         ledger.listen(Gradients(self._tell_replaced, self.interpreter.lexicon.is_trained, silence))
 
@@ -209,6 +215,8 @@ class Rehearsal:
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
             Unrefreshed(self._tell, inputs),
             Holders(self._tell, self._may_keep),
+            Given(self._tell, life["arrays"]),
+            Hosts(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),

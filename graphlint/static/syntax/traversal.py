@@ -37,6 +37,13 @@ def assignments_in(code: ir.Code) -> tuple[ir.Assign, ...]:
 
 
 @remembered
+def unset_in(code: ir.Code) -> frozenset[str]:
+    """The parameters of a function that are nothing unless they are given."""
+    defaults = ((one.name, one.default) for one in code.parameters)
+    return frozenset(name for name, one in defaults if isinstance(one, ir.Literal) and one.value is None)
+
+
+@remembered
 def branches_in(code: ir.Code) -> Mapping[ir.Expr, ir.If]:
     """The branches in a function by their tests."""
     return {part.test: part for part in walk(code.body) if isinstance(part, ir.If)}

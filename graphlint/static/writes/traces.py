@@ -16,7 +16,7 @@ from graphlint.static.domain.program import Bound, Function, Instance, ModuleVal
 from graphlint.static.domain.sources import GUARD, NOTHING, Change, Draw, Place, Read, Scope, Sources, State, Taken
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import unset_in, walk
 from graphlint.static.writes.states import (
     asks_whether_empty,
     counts_in,
@@ -56,6 +56,7 @@ class Traces:
         self.branches: dict[tuple[Context, ir.Node], Asked] = {}
         self.kept: dict[tuple[Context, ir.Expr, StateWrite], Keeping] = {}
         self.captured: set[tuple[Module, str]] = set()
+        self.calls: dict[tuple[Function, ir.Call | None], Context] = {}  # of what has parameters that may be nothing
         self.asking: set[tuple[Module, str]] = set()  # functions that ask whether a capture is under way
         self.work = 0  # how many operations on the device have been seen in regions
 
@@ -249,6 +250,8 @@ class Traces:
     def called(self, function: Function, context: Context, node: ir.Call | None, frame: Frame) -> None:
         """A function of the program is called in a region."""
         self.captured.add((function.module, function.qualname))
+        if unset_in(function.code):
+            self.calls.setdefault((function, node), context)
         self.work += context.has_work
         given: dict[str, Sources] = {}
         names = [parameter.name for parameter in function.code.parameters]

@@ -1,0 +1,172 @@
+"""Numbers of the host in an object that is made anew for each request, and that a region reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+RUNNER = """
+# file: context.py
+from dataclasses import dataclass
+import torch
+
+@dataclass
+class Adapters:
+    slots: torch.Tensor | None = None
+    count: int = 0
+
+{home}
+
+# file: runner.py
+import torch
+from context import Adapters, get_adapters, set_adapters
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = torch.nn.Parameter(torch.rand(8, 16))
+
+    def forward(self, x):
+        adapters = get_adapters()
+        for n in range({count}):
+            x = x + self.weights[n] * adapters.slots[n]
+        return x
+
+class Runner:
+    def __init__(self, sizes):
+        self.layer = Layer().cuda()
+        self.sizes = sizes
+        self.graphs = {{}}
+        self.x = torch.zeros(16, device="cuda")
+        self.slots = torch.zeros(8, device="cuda")
+        self.capture()
+
+    def prepare(self, adapters):
+        count = adapters.slots.size(0)
+        self.slots.zero_()
+        self.slots[:count].copy_(adapters.slots)
+        set_adapters(
+            Adapters(
+                slots=self.slots,
+                count={given},
+            )
+        )
+
+    @torch.inference_mode()
+    def capture(self):
+        for size in self.sizes:
+            self.prepare(Adapters(torch.zeros(size, device="cuda"), size))
+            self.layer(self.x)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self.y = self.layer(self.x)
+            self.graphs[size] = graph, self.y
+
+    @torch.inference_mode()
+    def run(self, x, adapters):
+        self.x.copy_(x)
+        self.prepare(adapters)
+        graph, y = self.graphs[{key}]
+        graph.replay()
+        return y.clone()
+"""
+HOMES = {
+    "a global": """
+_ADAPTERS = Adapters()
+
+def set_adapters(adapters):
+    global _ADAPTERS
+    _ADAPTERS = adapters
+
+def get_adapters():
+    return _ADAPTERS
+""",
+    "a dictionary": """
+_ADAPTERS = {}
+
+def set_adapters(adapters, domain="lm"):
+    _ADAPTERS[domain] = adapters
+
+def get_adapters(domain="lm"):
+    return _ADAPTERS.get(domain, Adapters())
+""",
+    "an object": """
+class Current:
+    adapters = None
+
+_CURRENT = Current()
+
+def set_adapters(adapters):
+    _CURRENT.adapters = adapters
+
+def get_adapters():
+    return _CURRENT.adapters
+""",
+}
+
+
+def program(
+    home: str,
+    count: str = "adapters.count",
+    given: str = "count",
+    key: str = "next(one for one in self.sizes if one >= 4)",
+    mark: str = "",
+) -> str:
+    text = RUNNER.format(home=HOMES[home], count=count, given=given, key=key)
+    return text.replace(f"count={given},", f"count={given},{mark}")
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_a_number_of_the_request_that_the_region_has_read(tmp_path: Path, home: str) -> None:
+    """Told where the object is given it, if nothing picks the graph by it."""
+    analysis = analyse(tmp_path, program(home, mark="  # expect: GL402"))
+    assert analysis.shown == analysis.expected
+
+
+@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize(
+    "changes",
+    [{"key": "get_adapters().count"}, {"given": "8"}, {"count": "8"}],
+    ids=["the graph is picked by it", "it is always the same", "nothing reads it"],
+)
+def test_a_number_that_is_right_in_every_replay(tmp_path: Path, home: str, changes: dict[str, str]) -> None:
+    found = analyse(tmp_path, program(home, **changes)).found
+    assert [] == [one for one in found if one[2] == "GL402"]
+
+
+def test_the_capture_has_code_of_its_own(tmp_path: Path) -> None:
+    """It may choose a number that is large enough for all."""
+    text = program("a global").replace(
+        'self.prepare(Adapters(torch.zeros(size, device="cuda"), size))', "set_adapters(Adapters(self.slots, 8))"
+    )
+    assert [] == [one for one in analyse(tmp_path, text).found if one[2] == "GL402"]
+
+
+def test_each_object_has_a_graph_of_its_own(tmp_path: Path) -> None:
+    """The name goes from one to the next, and each replays what it was captured with."""
+    text = """
+    import torch
+
+    class Runner:
+        def __init__(self, n):
+            self.n = n
+            self.x = torch.zeros(n, device="cuda")
+
+        def capture(self):
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.x * self.n
+
+    runners = []
+    for n in (8, 16):
+        runner = Runner(n)
+        runner.capture()
+        runners.append(runner)
+    for one in runners:
+        one.x.normal_()
+        one.graph.replay()
+        print(one.y.sum().item())
+    """
+    assert [] == [one for one in analyse(tmp_path, text).found if one[2] == "GL402"]
