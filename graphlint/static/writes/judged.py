@@ -15,9 +15,9 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
-from graphlint.static.writes.beside import Beside
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.changes import Changes
+from graphlint.static.writes.eager import EagerArguments
 from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
@@ -69,7 +69,7 @@ class Judged:
         yield from Kept(self.traces, self.writers).events()
         yield from Steps(self.traces, self.reaching.everywhere, Schedules(self.evaluator)).events()
         yield from incomplete_keys(self.traces)
-        yield from Beside(self.evaluator, self.traces).events()
+        yield from EagerArguments(self.evaluator, self.traces).events()
         yield from too_small(self.traces)
         for read, uses in self._reads().values():
             late = self._missed(read) if self._counts(read) else ()

@@ -22,7 +22,7 @@ _RECEIVERS = ("self", "cls")
 _MIN_NAME = 6  # letters that make the name of a method that replays telling
 
 
-class Beside:
+class EagerArguments:
     """Looks for who calls captured functions, and replays."""
 
     def __init__(self, evaluator: Evaluator, traces: Traces) -> None:
