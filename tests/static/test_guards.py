@@ -187,3 +187,41 @@ def test_a_stream_in_a_region_is_captured(tmp_path: Path, test: str, is_told: bo
     """What compares its status knows that."""
     found = analyse(tmp_path, STATUS.format(test=test))
     assert ("GL101" in [code for _, _, code in found.shown]) is is_told
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ('str(x.device) == "cpu"', False),
+        ('str(x.device) != "cpu"', True),
+        ('"cpu" in str(x.device)', False),
+        ('"cuda" in str(x.device)', True),
+        ('str(x.device) == "cuda:0"', True),
+        ('str(x.device) != "cuda:0"', True),
+        ('str(x.device).startswith("cuda")', True),
+        ('x.device == "cpu"', False),
+    ],
+)
+def test_the_text_of_a_device_tells_the_host_from_others(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """Which of several devices it is stays open."""
+    assert is_told is bool(analyse(tmp_path, in_region(f"if {asked}:\n    x.item()")).found)
+
+
+def test_the_text_of_a_device_that_nobody_knows_may_be_any(tmp_path: Path) -> None:
+    """A place that is handed in decides nothing."""
+    program = """
+        import torch
+
+        def step(x, device: torch.device):
+            if str(device) == "cpu":
+                x.sum().item()  # expect: GL101
+            return x
+
+        def capture(device: torch.device):
+            x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = step(x, device)
+            return graph, y
+        """
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == analysis.shown

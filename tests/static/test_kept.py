@@ -196,3 +196,38 @@ def test_an_object_of_a_script_outlives_its_capture(tmp_path: Path) -> None:
         """
     analysis = analyse(tmp_path, program)
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL501"]
+
+
+@pytest.mark.parametrize(
+    ("table", "body", "code"),
+    [("{}", "made[n] = x * n", "GL501"), ("[]", "made.append(x * n)", "GL505")],
+)
+@pytest.mark.parametrize(("outside", "inside", "is_told"), [("made = @", "pass", True), ("pass", "made = @", False)])
+def test_what_a_function_inside_of_another_one_fills_is_kept_where_that_runs_before_the_region(
+    tmp_path: Path, outside: str, inside: str, is_told: bool, table: str, body: str, code: str
+) -> None:
+    """A table that is made in the region is gone with it, whoever puts something into it."""
+    program = f"""
+        import torch
+
+        def build():
+            {outside.replace("@", table)}
+
+            def step(x):
+                {inside.replace("@", table)}
+
+                def scaled(n):
+                    {body}
+                    return x
+
+                return scaled(1) + scaled(2)
+
+            return step
+
+        step, x = build(), torch.zeros(4, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = step(x)
+        graph.replay()
+        """
+    assert (code in {found for _, _, found in analyse(tmp_path, program).shown}) is is_told

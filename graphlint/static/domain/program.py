@@ -35,7 +35,10 @@ class PackageValue(Value):
 
 @dataclass(slots=True)
 class Function(Value):
-    """A function: code, where its segment begins, and the values that it closes over."""
+    """A function: code, where its segment begins, and the values that it closes over.
+
+    Names that it closes over are `fresh` where the whole of the function that binds them runs in a region.
+    """
 
     is_true: ClassVar[bool] = True
 
@@ -45,6 +48,7 @@ class Function(Value):
     first_line: int
     owner: ClassDefinition | None = None
     closure: tuple[tuple[str, Value], ...] = ()
+    fresh: frozenset[str] = frozenset()
     _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:

@@ -217,7 +217,8 @@ class Assignment:
                 isinstance(m, Class) or (isinstance(m, Instance) and not m.in_region)
                 for m in members(self.interpreter.eval(node.value, frame))
             )
-        return isinstance(node, ir.Name) and node.id not in frame.env and frame.in_region
+        is_here = isinstance(node, ir.Name) and (node.id in frame.env or node.id in frame.function.fresh)
+        return isinstance(node, ir.Name) and not is_here and frame.in_region
 
 
 def _is_handed_on(target: ir.Expr, code: ir.Code) -> bool:

@@ -74,11 +74,14 @@ class Calls:
         """A nested function with the values that it reads from around it."""
         outer = frame.function
         held = {name: value for name, value in outer.closure if name in code.loads}
-        held.update({name: frame.env[name] for name in code.loads if name in frame.env})
+        own = {name: frame.env[name] for name in code.loads if name in frame.env}
+        held.update(own)
+        fresh = outer.fresh.union(own) if frame.in_region and not frame.regions else outer.fresh.difference(own)
         if outer.code is MODULE_CODE:
             held = {}
         qualname = code.name if outer.code is MODULE_CODE else f"{outer.qualname}.<locals>.{code.name}"
-        made = Function(code, outer.module, qualname, outer.first_line, outer.owner, tuple(sorted(held.items())))
+        closed = tuple(sorted(held.items()))
+        made = Function(code, outer.module, qualname, outer.first_line, outer.owner, closed, fresh & held.keys())
         if not frame.in_region:
             self.closures.append(made)
         return made

@@ -24,6 +24,7 @@ from graphlint.values import (
     UNKNOWN,
     Arguments,
     Const,
+    DeviceName,
     External,
     ExternalObject,
     Host,
@@ -201,7 +202,7 @@ class Builtins:
         match name, arguments.positional:
             case "print", _:
                 return NONE
-            case "str", (Const(value=str()) as first, *_):
+            case "str", (Const(value=str()) | DeviceName() as first, *_):
                 return first
         return Host("str")
 

@@ -24,6 +24,7 @@ from graphlint.values import (
     External,
     Host,
     Mapping,
+    Place,
     Sequence,
     Tensor,
     Unknown,
@@ -141,7 +142,14 @@ class Comparisons:
             held = left in dict(right.items)
             is_open = left in right.optional if held else right.other is not None
             answer = None if is_open else held
+        elif isinstance(right, DeviceName) and isinstance(left, Const):
+            answer = self._is_on(left.value, right.place)
         return Host("bool") if answer is None else Const(answer is (sign == "in"))
+
+    def _is_on(self, device: object, place: Place) -> bool | None:
+        """Whether devices of a type are those of a place, if both are known."""
+        named = self.evaluator.lexicon.place(device)
+        return None if named is None or place is Place.ANYWHERE else named is place
 
     def _same_member(self, left: Value, right: Value) -> bool | None:
         match left, right:
@@ -155,6 +163,9 @@ class Comparisons:
                 other = left if right == ACCELERATOR else right
                 kind = self.evaluator.lexicon.devices.get(getattr(other, "value", ""))
                 return None if kind is None else kind == "device"
+            case (DeviceName(place=place), Const(value=str(text))) | (Const(value=str(text)), DeviceName(place=place)):
+                is_on = self._is_on(text.partition(":")[0], place)
+                return None if is_on else is_on  # which number the device has is not known
             case External(), External():
                 # Members of one enum, or two constants of one module, differ where their names do.
                 return True if left == right else False if ":" in left.name and ":" in right.name else None

@@ -22,6 +22,7 @@ from graphlint.values import (
     UNKNOWN,
     Arguments,
     Const,
+    DeviceName,
     External,
     Host,
     Mapping,
@@ -84,6 +85,8 @@ class Containers:
                 return self._mapping(member, name, arguments, node, frame)
         if isinstance(receiver, Host) and receiver.kind == "array":
             return Host("array")
+        if isinstance(receiver, DeviceName):  # as text, that is
+            return self._host(Host("str"), name, arguments, node, frame)
         if isinstance(receiver, (Const, Host)):
             return self._host(receiver, name, arguments, node, frame)
         return UNKNOWN
