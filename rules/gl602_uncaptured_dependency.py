@@ -20,6 +20,8 @@ _SAID = {
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
     "input": "`{operation}` reads what was written on another stream, without waiting for it",
     "fork": "what runs in `{operation}` reads what it is given without waiting for the stream that it was written on",
+    "host": "`{operation}` waits for the stream that captured, and the replay runs on another one: the host goes on "
+    "while the graph may still be writing",
 }
 _HELP = {
     "parallel": "make it inside `with torch.cuda.stream(side):`, and warm up there, eleven iterations or more",
@@ -30,8 +32,9 @@ _HELP = {
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
     "fork": "let the side stream wait first: `side.wait_stream(torch.cuda.current_stream())`",
+    "host": "wait for the stream of the replay, `torch.cuda.current_stream().synchronize()`, or replay on that stream",
 }
-_UNSURE = ("output", "input", "backward", "parallel", "request", "fork")
+_UNSURE = ("output", "input", "backward", "parallel", "request", "fork", "host")
 
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:

@@ -299,3 +299,48 @@ def test_the_end_of_the_body_of_a_loop_is_not_that_of_its_graph(
     begin = "cudart.cudaStreamBeginCaptureToGraph(stream, body, None, None, 0, 1)"
     analysis = analyse(tmp_path, LOOP.format(begin=begin, inside=inside, behind=behind + mark))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL509"]
+
+
+AWAITED = """
+import torch
+
+class Runner:
+    def __init__(self, model, x):
+        self.model, self.x = model, x.clone()
+        self.stream, self.graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with torch.no_grad():
+            self.model(self.x)
+
+    def capture(self):
+        with torch.no_grad(), torch.cuda.graph(self.graph{stream}):
+            self.y = self.model(self.x)
+
+    def __call__(self, x):
+        with {current}:
+            self.x.copy_(x)
+            self.graph.replay()
+        {between}
+        self.stream.synchronize(){mark}
+        return self.y
+"""
+CURRENT, OWN, ON_OWN = "torch.no_grad()", "torch.cuda.stream(self.stream)", ", stream=self.stream"
+
+
+@pytest.mark.parametrize(
+    "stream, current, between, is_told",
+    [
+        (ON_OWN, CURRENT, "pass", True),
+        (ON_OWN, OWN, "pass", False),
+        (ON_OWN, CURRENT, "self.stream.wait_stream(torch.cuda.current_stream())", False),
+        (ON_OWN, CURRENT, "torch.cuda.synchronize()", False),
+        (ON_OWN, CURRENT, "with torch.cuda.stream(self.stream): self.x.zero_()", False),
+        ("", CURRENT, "pass", False),
+    ],
+)
+def test_who_waits_for_the_stream_of_a_capture_does_not_wait_for_a_replay_on_another_one(
+    tmp_path: Path, stream: str, current: str, between: str, is_told: bool
+) -> None:
+    """Unless that stream waits for it, or has got work of its own which the host may want."""
+    mark = "  # expect: GL602" if is_told else ""
+    analysis = analyse(tmp_path, AWAITED.format(stream=stream, current=current, between=between, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL602"] == list(analysis.expected)

@@ -253,3 +253,41 @@ def test_methods_that_call_what_the_constructor_has_compiled_are_run(tmp_path: P
     assert told.expected == told.shown
     copied = analyse(tmp_path / "copied", OBJECT.format(compiled=compiled, kept="y.clone()", mark=""))
     assert not copied.shown
+
+
+FLAGGED = """
+import torch
+
+def step(x):
+    return (x * 2).sum(-1, keepdim=True)
+
+def generate(x, number):
+    found = []
+    for _ in range(number):
+        x = step(x){copy}
+        found.append(x){mark}
+    return torch.cat(found)
+
+def main(x{flag}):
+    global step
+    if {test}:
+        step = torch.compile(step, mode="reduce-overhead")
+    return generate(x, 10)
+"""
+FLAGS = {
+    "a flag that is off": (", fast=False", "fast", True),
+    "a flag by keyword": (", *, fast: bool = False", "fast", True),
+    "a flag that is on": (", slow=True", "not slow", True),
+    "a number that is no flag": (", level=0", "level", False),
+}
+
+
+@pytest.mark.parametrize("flag, test, is_asked", FLAGS.values(), ids=FLAGS)
+@pytest.mark.parametrize("copy", ["", ".clone()"])
+def test_a_flag_of_a_function_that_compiles_is_tried_both_ways(
+    tmp_path: Path, flag: str, test: str, is_asked: bool, copy: str
+) -> None:
+    """Whatever its default is; a copy of an output may be kept."""
+    mark = "  # expect: GL510" if is_asked and not copy else ""
+    analysis = analyse(tmp_path, FLAGGED.format(flag=flag, test=test, copy=copy, mark=mark))
+    assert analysis.expected == analysis.shown

@@ -254,16 +254,20 @@ class Calls(Records):
             value.presumed = next((one.cls for one in members(promised) if isinstance(one, Promised)), None)
         return value
 
-    def unknown_arguments(self, function: Function, skip: int = 0) -> Arguments:
-        """Something unknown for each parameter that has no default; flags that have one are tried both ways."""
+    def unknown_arguments(self, function: Function, skip: int = 0, is_flagged: bool = False) -> Arguments:
+        """Something unknown for each parameter that has no default.
+
+        Flags that have one are tried both ways where an object is made, and of what is asked to.
+        """
         made = Arguments()
         code = function.code
+        is_flagged = is_flagged or code.name == "__init__"
         made.is_open = any(p.kind == "**" for p in code.parameters) and self.player.is_any()
         for parameter in [p for p in code.parameters if p.kind in ("positional", "keyword")][skip:]:
             default = parameter.default
             if default is None:
                 made.keywords[parameter.name] = self._argument(parameter, function.module)
-            elif isinstance(default, ir.Literal) and isinstance(default.value, bool) and code.name == "__init__":
+            elif isinstance(default, ir.Literal) and isinstance(default.value, bool) and is_flagged:
                 made.keywords[parameter.name] = Symbol(likely=default.value)
         return made
 

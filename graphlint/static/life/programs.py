@@ -301,7 +301,8 @@ def of_function(machine: Machine, definition: Definition) -> None:
     if function is None:
         return
     frame = outer_frame(machine, definition.module, definition.line)
-    result = call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)
+    given = machine.unknown_arguments(function, is_flagged=True)  # a flag may be what turns graphs on
+    result = call_freely(machine, Closure(function), given, frame)
     kept = {one for value in frame.env.values() for one in things_in(value)}
     if any(one in kept for one in machine.ledger.latest):  # the graph stays for the next call
         for _ in range(2):

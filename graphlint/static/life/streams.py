@@ -49,6 +49,7 @@ class Streams(Listener):
     launches: dict[Capture, tuple[Stream, int]] = field(default_factory=dict)
     handles: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # of collectives that nobody waits for
     told: set[tuple[str, Thing]] = field(default_factory=set)
+    origins: dict[Capture, tuple[Stream, int]] = field(default_factory=dict)  # what captured it, and had done by then
     waiting: set[Capture] = field(default_factory=set)  # for events from before them
     misplaced: Capture | None = None  # ended while another stream was current
 
@@ -102,6 +103,7 @@ class Streams(Listener):
 
     def ended(self, capture: Capture) -> None:
         branch = self.branches.pop(capture)
+        self.origins[capture] = branch.origin, self.order.count(branch.origin)
         if isinstance(capture.manager, Made) and self.current:
             self.current.pop()
         elif self.now is not branch.origin and CALLERS not in (self.now, branch.origin):
@@ -272,9 +274,18 @@ class Streams(Listener):
             self.order.wait_on_host(self.recorded[call.owner][0])
         elif isinstance(call.owner, Made) and call.owner.cls in self.life["streams"]:
             stream = self.stream(call.owner)
+            if stream is not None:
+                self._tell_idle(stream, call.place)
             self.order.wait_on_host(self.order.known(stream) if stream is not None else None)
         else:
             self.order.wait_on_host()
+
+    def _tell_idle(self, stream: Stream, place: Place) -> None:
+        """The host waits for a stream that has done nothing but capture, while a replay runs on another one."""
+        for capture, (launched, number) in self.launches.items() if self.ledger.capture is None else ():
+            is_idle = self.origins.get(capture) == (stream, self.order.count(stream)) and launched is not stream
+            if is_idle and not self.order.knows(stream, launched, number) and stream not in self.ledger.escaped:
+                self.tell(OutsideDependency("host"), place, capture)
 
     def _reads_back(self, call: Call) -> None:
         """The host waits for the current stream."""
