@@ -49,6 +49,28 @@ CALL_SITES = {
             def forward(self, x):
                 return self.body(x)
         """,
+    "one layer, of which the constructor makes several": f"""{LOUD}
+        import copy
+        from typing import List, Optional, Union
+        def build(config):
+            return Net(layers=Loud(), number=config.number)
+        def clones(layer: nn.Module, number: int) -> nn.ModuleList:
+            return nn.ModuleList([copy.deepcopy(layer) for _ in range(number)])
+        class Net(nn.Module):
+            def __init__(self, layers: Union[nn.Module, List[nn.Module]], number: Optional[int]):
+                super().__init__()
+                if number is None:
+                    if isinstance(layers, nn.Module):
+                        raise AssertionError("a list is needed")
+                    layers = nn.ModuleList(layers)
+                else:
+                    layers = clones(layers, number)
+                self.layers = layers
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return x
+        """,
     "a class picked from a module by a name that is not known": """
         import parts
         def build(config):

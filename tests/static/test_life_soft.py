@@ -291,3 +291,41 @@ def test_a_flag_of_a_function_that_compiles_is_tried_both_ways(
     mark = "  # expect: GL510" if is_asked and not copy else ""
     analysis = analyse(tmp_path, FLAGGED.format(flag=flag, test=test, copy=copy, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+ENDING = """
+# file: drawing.py
+import torch
+
+def draw(model, x):
+    return model(x).argmax(-1)
+
+def generate(model, x, stop, step):
+    y = draw(model, x)
+    if torch.isin(y, stop).all().item():
+        return y.tolist()
+    drawn = [y]
+    for _ in range(8):
+        y = step(model, y){copy}
+        drawn.append(y){mark}
+        if torch.isin(y, stop).all().item():
+            break
+    return torch.cat(drawn).tolist()
+
+# file: serve.py
+import torch
+from drawing import draw, generate
+
+def serve(model, x, stop):
+    step = torch.compile(draw, mode="reduce-overhead")
+    with torch.inference_mode():
+        return generate(model, x, stop, step)
+"""
+
+
+@pytest.mark.parametrize("copy", ["", ".clone()"])
+def test_a_way_that_data_ends_early_is_not_the_first_one_to_be_gone(tmp_path: Path, copy: str) -> None:
+    """In the helpers of another file, of whose conditions one side is gone."""
+    mark = "" if copy else "  # expect: GL510"
+    analysis = analyse(tmp_path, ENDING.format(copy=copy, mark=mark))
+    assert analysis.expected == analysis.shown

@@ -75,7 +75,7 @@ class Constructions:
         return all(
             isinstance(m, Unknown)
             or (isinstance(m, ExternalObject) and (m.cls in base or m.cls in containers) and not m.arguments)
-            or (isinstance(m, Sequence) and self._says_nothing(m.any_element))
+            or (isinstance(m, Sequence) and (self._says_nothing(m.any_element) or _is_open(m.any_element)))
             for m in kinds
         )
 
@@ -127,6 +127,12 @@ def _themselves(node: object) -> set[str]:
     parts = list(walk(node))
     owners = [part.value for part in parts if isinstance(part, ir.Attribute)]
     return {part.id for part in parts if isinstance(part, ir.Name) and part not in owners}
+
+
+def _is_open(element: Value) -> bool:
+    """Whether elements may be anything, and those that are known have no code of their own."""
+    kinds = list(members(element))
+    return any(isinstance(m, Unknown) for m in kinds) and not any(isinstance(m, WITH_CODE) for m in kinds)
 
 
 def _objects(value: Value) -> Value:

@@ -1,4 +1,4 @@
-"""Classes in, buffers out that are made for graphs alone and that nothing fills: fresh tensors go where they should.
+"""Classes in, buffers out that are made for graphs alone and that nothing fills: fresh tensors are handed over instead.
 
 No region needs to be seen for that: who makes a buffer where graphs are asked for means it to be what they read.
 """

@@ -28,6 +28,7 @@ from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, MethodOf, Object, Outside, Place, Thing
 from graphlint.static.life.players import Player
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import called_name
 
 
 class Machine(Calls):
@@ -112,7 +113,17 @@ class Machine(Calls):
                     self.delete_item(self.eval(target.value, frame), self.eval(target.index, frame), place)
 
     def _if(self, node: ir.If, frame: Frame) -> None:
-        self.block(node.body if self.test(node.test, frame, _likely(node)) else node.orelse, frame)
+        self.block(node.body if self.test(node.test, frame, self._likely(node)) else node.orelse, frame)
+
+    def _likely(self, node: ir.If) -> bool:
+        """Which side of a condition that nobody knows to try first: not the one that only raises, or only leaves; nor
+        the one that leaves once data of the device says so, such as that all requests are at their end.
+        """
+        last = node.body[-1] if node.body else None
+        leaves_at_once = len(node.body) == 1 and isinstance(last, ir.Return) and last.value is None
+        asks_data = called_name(node.test) in self.interpreter.lexicon.life["waiting"]
+        leaves_by_data = asks_data and isinstance(last, (ir.Jump, ir.Return))
+        return not (leaves_at_once or leaves_by_data or isinstance(last, ir.Raise))
 
     def _for(self, node: ir.For, frame: Frame) -> None:
         def body(value: Object) -> None:
@@ -270,9 +281,3 @@ def _names_of(target: ir.Expr) -> list[str]:
     """The names that a target, or the parts of it, stand for."""
     targets = target.elements if isinstance(target, ir.Display) else (target,)
     return [one.id for one in targets if isinstance(one, ir.Name)]
-
-
-def _likely(node: ir.If) -> bool:
-    """Which side of a condition that nobody knows to try first: not the one that only raises, or only leaves."""
-    leaves_at_once = len(node.body) == 1 and isinstance(node.body[0], ir.Return) and node.body[0].value is None
-    return not (leaves_at_once or (node.body and isinstance(node.body[-1], ir.Raise)))
