@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graphlint.rule import NONE, CachedCall, Confidence, Const, Hit, Place, tensors_in
 
-_MANY = 100  # models have fewer numbers of a kind
+_MANY = 8  # models and hosts have fewer numbers and devices of a kind, as a rule
 
 
 def detect(event: CachedCall) -> Iterator[Hit]:
@@ -14,4 +14,5 @@ def detect(event: CachedCall) -> Iterator[Hit]:
     if held is not None and event.maxsize != NONE:
         size = event.maxsize.value if isinstance(event.maxsize, Const) else None
         has_room = event.is_settled and isinstance(size, int) and size >= _MANY
-        yield Hit(Confidence.LOW if size is None or has_room else held.sure)
+        firm = held.sure if event.varies else min(held.sure, Confidence.MEDIUM)
+        yield Hit(Confidence.LOW if size is None or has_room else firm)

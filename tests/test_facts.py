@@ -63,6 +63,7 @@ ALLOWED = {
     "narrow": "the method that gives a part",
     "ndim": "the rank, which values have",
     "new_group": "what makes another process group",
+    "current_device": "a function that gives a number of the host, of which there is one for each device",
     "numel": "a method of `torch.Size`, which is a tuple",
     "param_groups": "the attribute of an optimizer whose values schedules change",
     "Parameter": "how names of parameters end",

@@ -358,6 +358,57 @@ def test_a_library_that_exports_nothing_offers_what_is_public(tmp_path: Path) ->
     assert {"kernels.ops:inner", "kernels.more.parts:part"} <= {*offered} and "kernels.more.parts:own" not in offered
 
 
+CHECKED = """
+# file: kernels/__init__.py
+from kernels.ops import compare, scaled, scaled_reference, tested, tested_here, tree_verify, verify_tree
+# file: kernels/ops.py
+import torch
+from torch.testing import assert_close
+
+def scaled(x: torch.Tensor, scale: float):
+    return x * scale
+
+def verify_tree(x: torch.Tensor):
+    return x
+
+def tree_verify(x: torch.Tensor):
+    return x
+
+def compare(x: torch.Tensor, y: torch.Tensor):
+    return x.cpu() == y.cpu()
+
+def scaled_reference(x: torch.Tensor, scale: float):
+    return x.cpu() * scale
+
+def tested(x: torch.Tensor, y: torch.Tensor):
+    assert_close(x.cpu(), y.cpu())
+
+def tested_here(x: torch.Tensor, y: torch.Tensor):
+    if x.is_cuda:
+        torch.testing.assert_close(x.cpu(), y.cpu())
+# file: {folder}/helpers.py
+import torch
+
+def gathered(x: torch.Tensor):
+    return x.cpu()
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_offered"), [("examples", False), ("benchmarks/moe", False), ("test/moe", False), ("parts", True)]
+)
+def test_nobody_captures_what_checks_results_or_shows_something(tmp_path: Path, folder: str, is_offered: bool) -> None:
+    """A step that drafts are verified in is captured all the same."""
+    offered = {entry.partition(":")[2] for entry in survey(write(tmp_path, CHECKED.format(folder=folder))).exports}
+    assert {"scaled", "verify_tree", "tree_verify", *(["gathered"] if is_offered else [])} == offered
+
+
+def test_who_asks_for_examples_is_told_of_them(tmp_path: Path) -> None:
+    """All that there is to look at are the files in that folder."""
+    write(tmp_path, CHECKED.format(folder="examples"))
+    assert ("helpers:gathered",) == survey(tmp_path / "examples").exports
+
+
 def test_what_has_the_name_of_another_file_is_not_proposed(tmp_path: Path) -> None:
     """Which of both a name would stand for, nobody knows; the check after it has no mistake."""
     part = "import torch\n\nclass {0}(torch.nn.Module):\n    def forward(self, x):\n        return x\n\n"

@@ -177,12 +177,14 @@ class Growth(Event):
 class CachedCall(Event):
     """A function behind `functools.lru_cache` is called; `maxsize` is `NONE` without a bound, and may be `UNKNOWN`.
 
-    It `is_settled` if what it is given is the same for all requests: attributes, and sizes counted from the last.
+    It `is_settled` if what it is given is the same for all requests: attributes, devices, and sizes counted from the
+    last. It `varies` if some of it surely is not: tensors, lengths, and sizes counted from the first.
     """
 
     result: Value
     maxsize: Value
     is_settled: bool = False
+    varies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from analysis import analyse
 
+from graphlint.finding import Confidence
+
 STATE = """
 import torch
 
@@ -297,6 +299,26 @@ def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str
     """But where who captures says so."""
     found = analyse(tmp_path, PHASES.format(asked=asked, opener=opener)).shown
     assert ("GL101" in {code for _, _, code in found}) is is_told
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ("is_in_onnx_export_mode()", False),
+        ("meta.is_exporting", False),
+        ("meta.exporting and meta.is_large", False),
+        ("not meta.is_exporting", True),
+        ("meta.is_exporting or meta.is_large", True),
+        ("meta.exported_names", True),
+        ("meta.is_tracing()", True),
+    ],
+)
+def test_what_is_exported_is_not_captured(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """What runs in both cases, or in the other one, is; so is what asks for traces, which may be captures as well."""
+    program = "from serve.export import is_in_onnx_export_mode\n" + PHASES.format(asked=asked, opener="capture")
+    found = analyse(tmp_path, program, confidence=Confidence.LOW)
+    firm = {code for _, _, code in found.shown}
+    assert ("GL101" in firm) is is_told and "GL101" in {one.code for one in found.report.findings}
 
 
 MAKERS = """

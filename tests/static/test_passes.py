@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from analysis import analyse
 
+from graphlint.finding import Confidence
+
 CACHE = """
 import torch
 from torch import nn
@@ -83,6 +85,10 @@ class Router:
         ("", "x.shape[0], 4, x.device", True),
         ("", "len(x), size, x.device", True),
         ("(maxsize=2)", "self.groups, size, x.device", True),
+        ("(maxsize=16)", "4, 4, x.device.index or 0", False),
+        ("(maxsize=16)", "int(self.groups), 4, torch.cuda.current_device()", False),
+        ("(maxsize=16)", "int(x.shape[0]), 4, x.device.index", True),
+        ("(maxsize=16)", "4, 4, x.names.index", True),
         ("(maxsize=None)", "x.shape[0], 4, x.device", False),
     ],
 )
@@ -91,3 +97,37 @@ def test_a_cache_has_room_for_what_models_ask_of_it(tmp_path: Path, size: str, g
     mark = "  # expect: GL502" if is_told else ""
     analysis = analyse(tmp_path, TABLE.format(size=size, given=given, mark=mark), regions=("main:Router.forward",))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL502"]
+
+
+GROUPS = """
+import functools
+import torch
+
+@functools.lru_cache(maxsize=4)
+def offsets(groups, device):
+    return torch.zeros(groups, device=device)
+
+def step(x: torch.Tensor, groups):
+    rows = x.shape[0]
+    return x + offsets({given}, torch.device("cuda")).sum()
+
+def capture(groups):
+    x = torch.zeros(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(x, groups)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "confidence"),
+    [
+        ("rows", Confidence.HIGH),
+        ("len(x)", Confidence.HIGH),
+        ("groups", Confidence.MEDIUM),
+        ("int(groups)", Confidence.MEDIUM),
+    ],
+)
+def test_a_cache_surely_drops_what_surely_varies(tmp_path: Path, given: str, confidence: Confidence) -> None:
+    """Of a number that is handed in nobody knows how many there are."""
+    found = analyse(tmp_path, GROUPS.format(given=given)).report.findings
+    assert [confidence] == [one.confidence for one in found if one.code == "GL502"]

@@ -1173,3 +1173,46 @@ def test_a_name_of_the_file_tells_one_item_of_state_from_another(tmp_path: Path,
     analysis = analyse(tmp_path, NAMED.format(factor=factor))
     lines = [line for _, line, code in analysis.shown if code == "GL402"]
     assert lines == ([14] if told else [])
+
+
+MISSES = """
+import torch
+
+class Kernels:
+    def __init__(self):
+        self.table = {{}}
+        self.misses = 0
+
+    def run(self, x, key):
+        {asked}
+            self.misses += 1
+            {made}
+        return x * 2
+
+    def report(self):
+        return self.misses
+
+def capture(kernels, key):
+    kernels = Kernels()
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = kernels.run(x, key)
+    return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "made", "is_told"),
+    [
+        ("if key not in self.table:", "self.table[key] = object()", False),
+        ("if not key in self.table:", "self.table[key] = object()", False),
+        ("if key not in self.table:", "pass", True),
+        ("if key in self.table:", "self.table[key] = object()", True),
+        ("if key:", "self.table[key] = object()", True),
+    ],
+)
+def test_what_counts_misses_counts_first_runs(tmp_path: Path, asked: str, made: str, is_told: bool) -> None:
+    """What a table has from then on is not missed again, captured or not; hits are, and what nothing stores."""
+    analysis = analyse(tmp_path, MISSES.format(asked=asked, made=made))
+    assert ("GL401" in {code for _, line, code in analysis.shown if line == 11}) is is_told

@@ -1,4 +1,4 @@
-"""A condition of a way in, whether it speaks of a step of an engine that is hardly what its region captures out."""
+"""A condition of a way in, whether it speaks of what is hardly captured out: another step of an engine, an export."""
 
 from __future__ import annotations
 
@@ -8,18 +8,26 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import OpenRegion, Site
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import last_name
 
 _MORE = (">", ">=", "!=", "is not")  # of a number and zero, or of anything and None: there is some
 _LESS = ("<", "<=", "==", "is")
 
 
 def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: OpenRegion, lexicon: Lexicon) -> bool:
-    """Whether whole prompts are computed on a way, and nothing says that these are captured."""
+    """Whether a model is exported on a way, or whole prompts are computed and nothing says that these are captured."""
+    if assumption.is_plain and any(holds and _is_of_export(test, lexicon) for test, holds in assumption.asked):
+        return True
     if not assumption.is_plain or not any(_is_of_prompts(test, holds, lexicon) for test, holds in assumption.asked):
         return False
     names = [Path(opened.region.path).stem, *(site.function.qualname for site in sites[:1])]
     is_told = any(lexicon.phases["openers"].match(name.lower()) for name in names)
     return opened.region.entry is None and not is_told
+
+
+def _is_of_export(test: ir.Expr, lexicon: Lexicon) -> bool:
+    name = last_name(test.func if isinstance(test, ir.Call) else test)
+    return name is not None and lexicon.phases["export"].match(name) is not None
 
 
 def _is_of_prompts(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:

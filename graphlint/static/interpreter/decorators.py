@@ -27,6 +27,7 @@ METHOD_KINDS = frozenset(
     {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
 )
 _OF_ALL = frozenset({"device", "dtype"})  # what the tensors of all requests have alike
+_SIZES = frozenset({"len", "numel", "size"})
 CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 
 
@@ -146,7 +147,10 @@ class Decorators:
             inside = Frame(function, kept, frame.mode, frame.depth)
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
             is_settled = node is not None and _asks_for_few(node, frame.function) and self._is_asked_for_few(function)
-            event = CachedCall(result, UNKNOWN if maxsize is None else maxsize, is_settled)
+            given = (*arguments.positional, *(value for _, value in arguments.keywords))
+            varies = any(True for value in given for _ in tensors_in(value))
+            varies = varies or (node is not None and any(_varies(one.value, frame.function) for one in node.arguments))
+            event = CachedCall(result, UNKNOWN if maxsize is None else maxsize, is_settled, varies)
             if decorator is not None:
                 frame.sink.reach(kept, frame.site(node), frame.assumptions)
                 self.interpreter.observe(inside, decorator, event)
@@ -198,17 +202,37 @@ def _is_settled(node: ir.Expr, function: Function, depth: int = 3) -> bool:
             return True
         case ir.Attribute(value=holder, attr=name):
             is_own = isinstance(holder, ir.Name) and holder.id == function.receiver
-            return name in _OF_ALL or (is_own and name != "shape")
+            is_of_device = name == "index" and _is_settled(holder, function, depth)
+            return name in _OF_ALL or is_of_device or (is_own and name != "shape")
         case ir.Subscript(value=ir.Attribute(attr="shape"), index=ir.Unary(operator="-") | ir.Attribute()):
             return True
         case ir.Subscript(value=ir.Attribute(attr="shape"), index=ir.Literal(value=int() as index)):
             return index < 0
-        case ir.Binary(left=left, right=right):
+        case ir.Call(func=func, arguments=()):
+            return last_name(func) == "current_device"
+        case ir.Call(func=ir.Name(id="int"), arguments=(one,)):
+            return _is_settled(one.value, function, depth)
+        case ir.Binary(left=left, right=right) | ir.Boolean(left=left, right=right):
             return _is_settled(left, function, depth) and _is_settled(right, function, depth)
         case ir.Name(id=name) if depth:
             given = [one for one in assignments_in(function.code) if _gives(one, name)]
             values = [one.value for one in given if one.value is not None]
             return bool(values) and all(_is_settled(value, function, depth - 1) for value in values)
+    return False
+
+
+def _varies(node: ir.Expr, function: Function, depth: int = 3) -> bool:
+    """Whether a value surely comes to something else for some requests: a length, or a size that is not the last."""
+    for part in walk(node):
+        match part:
+            case ir.Subscript(value=ir.Attribute(attr="shape"), index=ir.Literal(value=int() as index)) if index >= 0:
+                return True
+            case ir.Call(func=func) if last_name(func) in _SIZES:
+                return True
+            case ir.Name(id=name) if depth:
+                given = [one for one in assignments_in(function.code) if _gives(one, name)]
+                if any(one.value is not None and _varies(one.value, function, depth - 1) for one in given):
+                    return True
     return False
 
 

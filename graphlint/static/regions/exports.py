@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
+from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.program import function_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, segments_with
@@ -13,7 +15,7 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in, walk
 from graphlint.values import UNKNOWN, External, Tensor, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
@@ -29,7 +31,8 @@ def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) ->
     unless the library captures by itself.
     """
     found_in = (interpreter.project.module_at(path) for path in files)
-    modules = [module for module in found_in if interpreter.project.is_named(module)]
+    shown = _shown(files, interpreter.lexicon)
+    modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
     found = dict.fromkeys(one for package in offered.values() for one in package)
@@ -53,13 +56,14 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
     """The functions that take tensors and the `run` of classes that a module defines or, if it is a package, imports in
     public, and what calling a model does that a package offers.
 
-    What sets something up by its name does so in front of captures.
+    What sets something up by its name does so in front of captures, and what checks results does so behind them.
     """
-    index, setup = module.index, interpreter.lexicon.phases["setup"]
+    index, names = module.index, interpreter.lexicon.phases
     for name in [*index.functions, *index.classes, *(index.imports if module.is_package else ())]:
         found = None if name.startswith("_") else _origin(interpreter, module, name)
         if isinstance(found, Definition):
-            if not setup.match(found.name) and _takes_tensors(interpreter, found, None):
+            is_beside = names["setup"].match(found.name) or names["checks"].match(found.name)
+            if not is_beside and not _compares(interpreter, found) and _takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
         elif found is not None:
             runs = found.methods.get(RUN)
@@ -107,6 +111,14 @@ def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> boo
     return isinstance(given, External) and interpreter.lexicon.promised(given.name) == "host-array"
 
 
+def _compares(interpreter: Interpreter, definition: Definition) -> bool:
+    """Whether a function calls what tells tests that results are the same."""
+    function, compares = function_of(definition, None), interpreter.lexicon.phases["compares"]
+    calls = calls_in(function.code) if function is not None else ()
+    called = (interpreter.static_value(call.func, definition.module) for call in calls)
+    return any(isinstance(one, External) and compares.match(one.name) is not None for one in called)
+
+
 def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
     """The steps of optimizers, and both passes of autograd functions."""
     classes, lexicon = interpreter.classes, interpreter.lexicon
@@ -125,6 +137,16 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
             elif any(base in applied for base in bases):
                 names = PASSES
             yield from (f"{module.name}:{cls.qualname}.{name}" for name in names if name in cls.methods)
+
+
+def _shown(files: Sequence[Path], lexicon: Lexicon) -> frozenset[Path]:
+    """The files in folders that show how something is used, or test it, unless all of them do."""
+    whole = len(Path(os.path.commonpath([file.parent for file in files])).parts) if files else 0
+    within = {file: file.parent.parts[whole:] for file in files}
+    named = lexicon.phases["shown"]
+    return frozenset(
+        file for file, folders in within.items() if any(is_test(one) or named.match(one.lower()) for one in folders)
+    )
 
 
 def _is_private(module: str) -> bool:

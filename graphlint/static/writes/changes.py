@@ -8,12 +8,13 @@ from dataclasses import replace
 from functools import cached_property
 
 from graphlint.rule import Event, HostStateWrite
+from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.sources import Change, Place, Read, Scope, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, walk, words_in
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.states import CAPTURES
 from graphlint.static.writes.stores import Store, Written
@@ -43,8 +44,12 @@ class Changes:
                 yield change.place, replace(told, fills=self._fills(change))
 
     def _fills(self, change: Change) -> bool:
-        """Whether a change adds to a list or table of the program, or pads one, and does not count what runs."""
+        """Whether a change adds to a list or table of the program, or pads one, and does not count what runs; or counts
+        how often a table lacked something, which has it from then on.
+        """
         node = change.place.node
+        if any(_is_missed(one) for one in change.place.assumed):
+            return True
         func = node.func if isinstance(node, ir.Call) else None
         if isinstance(func, ir.Attribute):
             return func.attr != "append" or not isinstance(func.value, ir.Attribute)
@@ -129,6 +134,23 @@ class Changes:
                 is_idle = settles or (is_attribute and name not in self._deciding)
                 if is_dotted is is_attribute and not (is_captured and is_idle):
                     yield line + segment.first - 1
+
+
+def _is_missed(assumption: Assumption) -> bool:
+    """Whether a table lacks a key that the function stores in it behind: `if key not in table`."""
+    function = assumption.function
+    for test, holds in assumption.asked if assumption.is_plain else ():
+        match test:
+            case ir.Compare(left=key, comparisons=(("in" | "not in" as sign, table),)) if holds is (sign == "not in"):
+                asked = function.source(table), function.source(key)
+                targets = (target for one in assignments_in(function.code) for target in one.targets)
+                if any(
+                    isinstance(target, ir.Subscript)
+                    and (function.source(target.value), function.source(target.index)) == asked
+                    for target in targets
+                ):
+                    return True
+    return False
 
 
 def _is_display(store: Store) -> bool:
