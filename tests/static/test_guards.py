@@ -70,6 +70,8 @@ MAYBE = "y = unknown.field\nif unknown:\n    y = x\n"
     [
         "if not y.is_cuda:\n    x.item()",
         "if y.is_cpu:\n    x.tolist()",
+        'if str(y.device) == "cpu":\n    x.item()',
+        'if "cpu" in str(y.device):\n    x.item()',
         "asked = y.is_cuda and torch.cuda.is_current_stream_capturing()\nif not y.is_cuda or not asked:\n    x.item()",
     ],
 )
@@ -77,6 +79,7 @@ def test_what_may_be_a_tensor_of_the_device_lies_there(tmp_path: Path, body: str
     """A branch for tensors of the host is one of programs without a device."""
     assert [] == analyse(tmp_path, in_region(MAYBE + body)).found
     opposite = body.replace("not y", "y").replace("is_cpu", "is_cuda").replace("or not asked", "or asked")
+    opposite = opposite.replace('== "cpu"', '!= "cpu"').replace('"cpu" in', '"cpu" not in')
     assert 1 == len(analyse(tmp_path, in_region(MAYBE + opposite)).found)
     assert 1 == len(analyse(tmp_path, in_region(MAYBE.replace("y = x", "y = host") + body)).found)
 
