@@ -228,3 +228,39 @@ def test_the_text_of_a_device_that_nobody_knows_may_be_any(tmp_path: Path) -> No
         """
     analysis = analyse(tmp_path, program)
     assert analysis.expected == analysis.shown
+
+
+BEHIND = """
+    import torch
+
+    def _is_active(device: torch.device) -> bool:
+        return {asked}
+
+    def step(x, y):
+        if not _is_active(y.device):
+            x.sum().item()
+        return x
+
+    def capture(y):
+        x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = step(x, y)
+        return graph, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ('device.type == "cuda" and torch.cuda.is_current_stream_capturing()', False),
+        ('not (device.type != "cuda" or not torch.cuda.is_current_stream_capturing())', False),
+        ('device.type == "cuda" and debugging()', True),
+        ('device.type == "cpu" and torch.cuda.is_current_stream_capturing()', True),
+        ("device.index == 0 and torch.cuda.is_current_stream_capturing()", True),
+        ('device.type != "cuda" or torch.cuda.is_current_stream_capturing()', False),
+    ],
+)
+def test_a_guard_behind_the_type_of_a_device_is_one(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """That of a device that nobody knows does not undo it; other questions before it do."""
+    found = analyse(tmp_path, BEHIND.format(asked=asked)).shown
+    assert is_told is ("GL101" in [code for _, _, code in found])

@@ -123,6 +123,16 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
                     env.setdefault((key[0], name), given[outcome])
 
 
+def place_of_type(test: ir.Expr, lexicon: Lexicon) -> Place | None:
+    """The place that `device.type == "cuda"` asks for, whatever the device is that of."""
+    match test:
+        case ir.Compare(left=ir.Attribute(attr="type"), comparisons=[("==" | "!=" as sign, ir.Literal(value=name))]):
+            place = lexicon.place(name)
+            return place if place is None or sign == "==" else _OTHER[place]
+    asked = _place_asked(test, lexicon)
+    return None if asked is None else asked[1]
+
+
 def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | None:
     """`x.is_cuda`, `x.device.type == "cpu"`: the tensor that is asked for, and the place where it lies if so.
 
