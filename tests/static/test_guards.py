@@ -70,6 +70,8 @@ MAYBE = "y = unknown.field\nif unknown:\n    y = x\n"
     [
         "if not y.is_cuda:\n    x.item()",
         "if y.is_cpu:\n    x.tolist()",
+        'if str(y.device) == "cpu":\n    x.item()',
+        'if "cpu" in str(y.device):\n    x.item()',
         "asked = y.is_cuda and torch.cuda.is_current_stream_capturing()\nif not y.is_cuda or not asked:\n    x.item()",
     ],
 )
@@ -77,6 +79,7 @@ def test_what_may_be_a_tensor_of_the_device_lies_there(tmp_path: Path, body: str
     """A branch for tensors of the host is one of programs without a device."""
     assert [] == analyse(tmp_path, in_region(MAYBE + body)).found
     opposite = body.replace("not y", "y").replace("is_cpu", "is_cuda").replace("or not asked", "or asked")
+    opposite = opposite.replace('== "cpu"', '!= "cpu"').replace('"cpu" in', '"cpu" not in')
     assert 1 == len(analyse(tmp_path, in_region(MAYBE + opposite)).found)
     assert 1 == len(analyse(tmp_path, in_region(MAYBE.replace("y = x", "y = host") + body)).found)
 
@@ -225,3 +228,39 @@ def test_the_text_of_a_device_that_nobody_knows_may_be_any(tmp_path: Path) -> No
         """
     analysis = analyse(tmp_path, program)
     assert analysis.expected == analysis.shown
+
+
+BEHIND = """
+    import torch
+
+    def _is_active(device: torch.device) -> bool:
+        return {asked}
+
+    def step(x, y):
+        if not _is_active(y.device):
+            x.sum().item()
+        return x
+
+    def capture(y):
+        x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = step(x, y)
+        return graph, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ('device.type == "cuda" and torch.cuda.is_current_stream_capturing()', False),
+        ('not (device.type != "cuda" or not torch.cuda.is_current_stream_capturing())', False),
+        ('device.type == "cuda" and debugging()', True),
+        ('device.type == "cpu" and torch.cuda.is_current_stream_capturing()', True),
+        ("device.index == 0 and torch.cuda.is_current_stream_capturing()", True),
+        ('device.type != "cuda" or torch.cuda.is_current_stream_capturing()', False),
+    ],
+)
+def test_a_guard_behind_the_type_of_a_device_is_one(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """That of a device that nobody knows does not undo it; other questions before it do."""
+    found = analyse(tmp_path, BEHIND.format(asked=asked)).shown
+    assert is_told is ("GL101" in [code for _, _, code in found])

@@ -10,8 +10,8 @@ from graphlint.rule import Truth
 from graphlint.static.domain.contexts import Env, Frame
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in
-from graphlint.values import TRUE, Arguments, Value, members, union
+from graphlint.static.syntax.traversal import last_name, names_in
+from graphlint.values import TRUE, Arguments, Const, Host, Place, Value, members, union
 from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ class Conditions:
             return left
         with self._behind(node, goes_on, frame):
             right = self.interpreter.eval(node.right, frame)
-        if outcome is goes_on:
+        if outcome is goes_on or self._is_settled(node, right, frame):
             return right
-        kept = [m for m in members(left) if truth(m) is not goes_on]
+        stays = Const(not goes_on)  # a boolean that does
+        kept = [stays if m == Host("bool") else m for m in members(left) if truth(m) is not goes_on]
         return union((*kept, right)) if kept else right
 
     def conditional(self, node: ir.Conditional, frame: Frame) -> Value:
@@ -76,9 +77,24 @@ class Conditions:
             return left
         with self._behind(node, goes_on, frame):
             right = self.condition(node.right, frame, asker)
-        if left is goes_on:
+        if left is goes_on or (right is not None and self._is_settled(node, Const(right), frame)):
             return right
         return right if right is not None and right is not goes_on else None
+
+    def _is_settled(self, node: ir.Boolean, right: Value, frame: Frame) -> bool:
+        """Whether the right side says it all: a guard of what is captured, behind `device.type == "cuda"`.
+
+        Where a capture is under way its tensors lie on the device, whatever else the source calls them.
+        """
+        goes_on, asked = node.operator == "and", node.right
+        while isinstance(asked, ir.Unary) and asked.operator == "not":
+            asked = asked.operand
+        if not frame.in_region or truth(right) is not goes_on or not isinstance(asked, ir.Call):
+            return False
+        lexicon = self.interpreter.lexicon
+        place = narrowing.place_of_type(node.left, lexicon)
+        answers = lexicon.guard(last_name(asked.func) or "")
+        return (place is Place.DEVICE) is goes_on and place is not None and answers is not None
 
     def test(self, node: ir.Expr, value: Value, frame: Frame, asker: str = "condition") -> bool | None:
         """The truth of an evaluated expression."""

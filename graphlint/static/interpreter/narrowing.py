@@ -1,4 +1,7 @@
-"""A condition and its outcome in, the environment that holds there out."""
+"""A condition and its outcome in, the environment that holds there out.
+
+A condition also says by itself how likely an outcome is in a region, where what it asks for lies on the device.
+"""
 
 from __future__ import annotations
 
@@ -120,18 +123,38 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
                     env.setdefault((key[0], name), given[outcome])
 
 
+def place_of_type(test: ir.Expr, lexicon: Lexicon) -> Place | None:
+    """The place that `device.type == "cuda"` asks for, whatever the device is that of."""
+    match test:
+        case ir.Compare(left=ir.Attribute(attr="type"), comparisons=[("==" | "!=" as sign, ir.Literal(value=name))]):
+            place = lexicon.place(name)
+            return place if place is None or sign == "==" else _OTHER[place]
+    asked = _place_asked(test, lexicon)
+    return None if asked is None else asked[1]
+
+
 def _place_asked(test: ir.Expr, lexicon: Lexicon) -> tuple[ir.Expr, Place] | None:
-    """`x.is_cuda`, `x.device.type == "cpu"`: the tensor that is asked for, and the place where it lies if so."""
+    """`x.is_cuda`, `x.device.type == "cpu"`: the tensor that is asked for, and the place where it lies if so.
+
+    Of the text of a device only the host's is compared as a whole: that of others ends with a number.
+    """
     match test:
         case ir.Attribute():
             place = lexicon.place_asked(test.attr)
             return None if place is None else (test.value, place)
-        case ir.Compare(
-            left=ir.Attribute(value=ir.Attribute(value=tensor, attr="device"), attr="type"),
-            comparisons=[("==" | "!=" as sign, ir.Literal(value=name))],
-        ):
-            place = lexicon.place(name)
-            return None if place is None else (tensor, place if sign == "==" else _OTHER[place])
+        case ir.Compare(left=asked, comparisons=[("==" | "!=" as sign, ir.Literal(value=name))]):
+            place, is_so = lexicon.place(name), sign == "=="
+        case ir.Compare(left=ir.Literal(value=name), comparisons=[("in" | "not in" as sign, asked)]):
+            place, is_so = lexicon.place(name), sign == "in"
+        case _:
+            return None
+    match asked:
+        case ir.Attribute(value=ir.Attribute(value=tensor, attr="device"), attr="type") if place is not None:
+            return tensor, place if is_so else _OTHER[place]
+        case ir.Call(
+            func=ir.Name(id="str"), arguments=[ir.Argument(value=ir.Attribute(value=tensor, attr="device"))]
+        ) if place is Place.HOST:
+            return tensor, place if is_so else _OTHER[place]
     return None
 
 
