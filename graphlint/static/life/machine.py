@@ -116,14 +116,16 @@ class Machine(Calls):
         self.block(node.body if self.test(node.test, frame, self._likely(node)) else node.orelse, frame)
 
     def _likely(self, node: ir.If) -> bool:
-        """Which side of a condition that nobody knows to try first: not the one that only raises, or only leaves; nor
-        the one that leaves once data of the device says so, such as that all requests are at their end.
+        """Which side of a condition that nobody knows to try first: not the one that raises, nor one that leaves for
+        a single number of many, or once data of the device says so, such as that all requests are at their end.
         """
         last = node.body[-1] if node.body else None
-        leaves_at_once = len(node.body) == 1 and isinstance(last, ir.Return) and last.value is None
-        asks_data = called_name(node.test) in self.interpreter.lexicon.life["waiting"]
-        leaves_by_data = asks_data and isinstance(last, (ir.Jump, ir.Return))
-        return not (leaves_at_once or leaves_by_data or isinstance(last, ir.Raise))
+        match node.test:
+            case ir.Compare(comparisons=[("==", ir.Literal(value=int()))]):
+                is_rare = True
+            case test:
+                is_rare = called_name(test) in self.interpreter.lexicon.life["waiting"]
+        return not (isinstance(last, ir.Raise) or (is_rare and isinstance(last, (ir.Jump, ir.Return))))
 
     def _for(self, node: ir.For, frame: Frame) -> None:
         def body(value: Object) -> None:
