@@ -11,7 +11,7 @@ from graphlint.static.domain.contexts import Env, Frame
 from graphlint.static.interpreter import narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name, names_in
-from graphlint.values import TRUE, Arguments, Const, Host, Place, Value, members, union
+from graphlint.values import TRUE, Arguments, Place, Value, members, union
 from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ class Conditions:
             return left
         with self._behind(node, goes_on, frame):
             right = self.interpreter.eval(node.right, frame)
-        if outcome is goes_on or self._is_settled(node, right, frame):
+        if outcome is goes_on or self._is_settled(node, frame):
             return right
-        stays = Const(not goes_on)  # a boolean that does
-        kept = [stays if m == Host("bool") else m for m in members(left) if truth(m) is not goes_on]
+        kept = [m for m in members(left) if truth(m) is not goes_on]
         return union((*kept, right)) if kept else right
 
     def conditional(self, node: ir.Conditional, frame: Frame) -> Value:
@@ -77,11 +76,11 @@ class Conditions:
             return left
         with self._behind(node, goes_on, frame):
             right = self.condition(node.right, frame, asker)
-        if left is goes_on or (right is not None and self._is_settled(node, Const(right), frame)):
+        if left is goes_on or (right is not None and self._is_settled(node, frame)):
             return right
         return right if right is not None and right is not goes_on else None
 
-    def _is_settled(self, node: ir.Boolean, right: Value, frame: Frame) -> bool:
+    def _is_settled(self, node: ir.Boolean, frame: Frame) -> bool:
         """Whether the right side says it all: a guard of what is captured, behind `device.type == "cuda"`.
 
         Where a capture is under way its tensors lie on the device, whatever else the source calls them.
@@ -89,7 +88,7 @@ class Conditions:
         goes_on, asked = node.operator == "and", node.right
         while isinstance(asked, ir.Unary) and asked.operator == "not":
             asked = asked.operand
-        if not frame.in_region or truth(right) is not goes_on or not isinstance(asked, ir.Call):
+        if not frame.in_region or not isinstance(asked, ir.Call):
             return False
         lexicon = self.interpreter.lexicon
         place = narrowing.place_of_type(node.left, lexicon)
