@@ -261,9 +261,13 @@ class Index:
     mutations: dict[str, list[Segment]] = field(default_factory=dict)
     statements: list[Segment] = field(default_factory=list)
 
-    def all_functions(self) -> Iterator[Definition]:
+    def own_functions(self) -> Iterator[Definition]:
+        """Those that stand in no class."""
         for definitions in self.functions.values():
             yield from definitions
+
+    def all_functions(self) -> Iterator[Definition]:
+        yield from self.own_functions()
         for inner in self.classes.values():
             yield from inner.functions()
 

@@ -6,6 +6,7 @@ They are registered by decorators of any file: `@scale.register`, or `@scale.reg
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphlint.static.domain.contexts import Frame
@@ -71,7 +72,7 @@ class Dispatching:
         name, owner = function.code.name, function.owner
         modules = (function.module,) if owner else (function.module, *self.interpreter.project.registering(name))
         for module in dict.fromkeys(modules):
-            for definition in _definitions(module, owner):
+            for definition in chain(*owner.methods.values()) if owner is not None else module.index.own_functions():
                 code = definition.code if module.holds(definition.segment, name) else None
                 for decorator in code.decorators if code is not None else ():
                     call = decorator.func if isinstance(decorator, ir.Call) else decorator
@@ -95,11 +96,6 @@ class Dispatching:
         node = given[0].value if given else parameters[0].annotation if parameters else None
         for name in _alternatives(node):
             yield self.interpreter.names.static_value(name, definition.module)
-
-
-def _definitions(module: Module, owner: ClassDefinition | None) -> Iterable[Definition]:
-    found = owner.methods if owner is not None else module.index.functions
-    return (definition for several in found.values() for definition in several)
 
 
 def _alternatives(node: ir.Expr | None) -> Iterator[ir.Expr]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Function, Instance
-from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
+from graphlint.static.index.module import ClassDefinition, Module, nested_class
 from graphlint.static.index.parts import filled, parts_with, spelling, writes_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
@@ -112,7 +112,7 @@ def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Val
                 if registers(lower_expression(source), user):
                     frame = interpreter.names.module_frame(user, cls.segment.first)
                     interpreter.decorators.run_on_class(source, cls, frame)
-        for definition in _functions(user):
+        for definition in user.index.own_functions():
             code = definition.code if any(user.holds(definition.segment, root) for root in roots) else None
             if code is not None and any(registers(decorator, user) for decorator in code.decorators):
                 interpreter.names.definition(definition)
@@ -160,15 +160,11 @@ def _writers(module: Module, name: str) -> set[str]:
     found = {part for qualname in found for part in qualname.split(".")}
     new = found
     while new:
-        holding = {f for f in _functions(module) if any(module.holds(f.segment, writer) for writer in new)}
+        holding = {f for f in module.index.own_functions() if any(module.holds(f.segment, writer) for writer in new)}
         users = {f.name for f in holding if (code := f.code) is not None and names_in(code.body) & new}
         new = users - found
         found |= new
     return found
-
-
-def _functions(module: Module) -> Iterator[Definition]:
-    return (definition for found in module.index.functions.values() for definition in found)
 
 
 def keep(interpreter: Interpreter, name: str, changed: Value, frame: Frame) -> None:

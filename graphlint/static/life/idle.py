@@ -54,8 +54,9 @@ def idle_buffers(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
 def _made_for_graphs(interpreter: Interpreter, owner: ClassDefinition) -> Iterator[Buffer]:
     """The tensors that a constructor makes under a condition that asks for graphs."""
     for function in _functions(owner):
-        branches = (one for one in walk(function.code.body) if isinstance(one, ir.If))
-        for branch in branches if function.code.name == "__init__" else ():
+        if function.code.name != "__init__":
+            continue
+        for branch in (one for one in walk(function.code.body) if isinstance(one, ir.If)):
             if not any(interpreter.lexicon.host_state["captures"].match(name) for name in _words(branch.test)):
                 continue
             for part in walk(branch.body):

@@ -10,11 +10,6 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, walk
 
 
-def functions_of(module: Module) -> Iterator[Definition]:
-    for definitions in module.index.functions.values():
-        yield from definitions
-
-
 def holds(segment: Segment, lines: Set[int]) -> bool:
     return any(segment.first <= line <= segment.last for line in lines)
 
@@ -31,7 +26,7 @@ def speaks_of(definition: Definition, names: Set[str]) -> bool:
 def openers_in(module: Module, lines: Set[int]) -> set[str]:
     """The functions and classes of a file that open regions on these lines."""
     owners = {one.name for one in classes_of(module) if holds(one.segment, lines)}
-    return owners | {one.name for one in functions_of(module) if holds(one.segment, lines)}
+    return owners | {one.name for one in module.index.own_functions() if holds(one.segment, lines)}
 
 
 def names_opened(module: Module, lines: Set[int]) -> set[str]:
@@ -46,7 +41,7 @@ def entrances_to(module: Module, names: Set[str]) -> list[Definition]:
     What the statements of the file call, they run themselves.
     """
     known, found = set(names), list[Definition]()
-    while more := [one for one in functions_of(module) if one not in found and names and speaks_of(one, known)]:
+    while more := [one for one in module.index.own_functions() if one not in found and names and speaks_of(one, known)]:
         found += more
         known |= {one.name for one in more}
     statements = (module.lowered(segment) for segment in module.index.statements if found)

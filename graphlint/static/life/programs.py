@@ -44,7 +44,6 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.opened import (
     entrances_to,
-    functions_of,
     holds,
     methods_calling,
     names_opened,
@@ -107,7 +106,7 @@ class Programs:
             module = self.interpreter.project.module_at(Path(path))
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
                 yield Program(module, partial(script, module=module))
-            openers = [one for one in functions_of(module) if holds(one.segment, places[path])]
+            openers = [one for one in module.index.own_functions() if holds(one.segment, places[path])]
             self.helpers.update(one.name for one in openers)
             users = entrances_to(module, names_opened(module, places[path]))
             for definition in dict.fromkeys((*openers, *users)):
@@ -153,7 +152,7 @@ class Programs:
                 if owner.name not in self.helpers and self._mentions(owner, known):
                     number += 1
                     yield from self._of_class(owner)
-            for definition in functions_of(module):
+            for definition in module.index.own_functions():
                 if definition.name not in self.helpers and speaks_of(definition, known):
                     number += 1
                     yield Program(definition, partial(of_function, definition=definition))
@@ -256,9 +255,9 @@ class Programs:
         methods = [(one.func, one.arguments) for one in calls if isinstance(one.func, ir.Attribute)]
         if any(func.attr in self.replays and not given for func, given in methods):
             return True
-        held = (func for func, _ in methods if isinstance(func.value, ir.Attribute))  # methods of what it holds
         if any(func.attr in self.launching for func, given in methods if given):
             return True
+        held = (func for func, _ in methods if isinstance(func.value, ir.Attribute))  # methods of what it holds
         return owner.name not in self.helpers and any(func.attr in self.replaying for func in held)
 
     def _call(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:

@@ -164,8 +164,8 @@ class Comparisons:
                 kind = self.evaluator.lexicon.devices.get(getattr(other, "value", ""))
                 return None if kind is None else kind == "device"
             case (DeviceName(place=place), Const(value=str(text))) | (Const(value=str(text)), DeviceName(place=place)):
-                is_on = self._is_on(text.partition(":")[0], place)
-                return None if is_on else is_on  # which number the device has is not known
+                is_elsewhere = self._is_on(text.partition(":")[0], place) is False
+                return False if is_elsewhere else None  # which number the device has is not known
             case External(), External():
                 # Members of one enum, or two constants of one module, differ where their names do.
                 return True if left == right else False if ":" in left.name and ":" in right.name else None
