@@ -9,7 +9,7 @@ from __future__ import annotations
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.program import Function
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, last_name, names_in, stands_before, walk
+from graphlint.static.syntax.traversal import assignments_in, given_for, last_name, names_in, stands_before, walk
 
 
 def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Site, ...]) -> bool:
@@ -70,7 +70,7 @@ def _is_unnamed(name: str, function: Function, sites: tuple[Site, ...]) -> bool:
         caller, call = sites[at].function, sites[at].node
         if not isinstance(call, ir.Call):
             return False
-        match _given(call, name, position):
+        match given_for(call, name, position):
             case ir.Name(id=handed) if _default(caller.code, handed) and not _is_replaced(caller.code, handed, call):
                 return _is_unnamed(handed, caller, sites[:at])
             case None:
@@ -85,14 +85,6 @@ def _is_unnamed(name: str, function: Function, sites: tuple[Site, ...]) -> bool:
             return True
         at -= 1
     return bool(sites)
-
-
-def _given(call: ir.Call, name: str, position: int) -> ir.Expr | None:
-    """What a call says that a parameter is."""
-    given = [argument for argument in call.arguments if not argument.star]
-    named = next((one.value for one in given if one.keyword == name), None)
-    places = [one.value for one in given if one.keyword is None]
-    return named if named is not None else places[position] if position < len(places) else None
 
 
 def _mentions(spread: ir.Expr, code: ir.Code, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, calls_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, given_for, walk
 
 
 def hands_over(project: Project, method: Function, parameter: str) -> str | None:
@@ -22,17 +22,10 @@ def hands_over(project: Project, method: Function, parameter: str) -> str | None
             code = definition.code if module.holds(definition.segment, name) else None
             for call in calls_in(code) if code is not None else ():
                 if code is not None and isinstance(call.func, ir.Attribute) and call.func.attr == name:
-                    given = _given(call, parameter, position)
+                    given = given_for(call, parameter, position)
                     if isinstance(given, ir.Name) and _reads_what_is_made(code, given.id):
                         return f"{module.path.name}:{definition.segment.first + call.pos[0]}"
     return None
-
-
-def _given(call: ir.Call, parameter: str, position: int) -> ir.Expr | None:
-    """What a call of a method gives for a parameter."""
-    by_name = (one.value for one in call.arguments if one.keyword == parameter)
-    plain = [one.value for one in call.arguments if one.keyword is None and not one.star]
-    return next(by_name, plain[position] if 0 <= position < len(plain) else None)
 
 
 def _reads_what_is_made(code: ir.Code, name: str) -> bool:

@@ -61,6 +61,14 @@ def called_name(node: ir.Expr) -> str | None:
     return last_name(node)
 
 
+def given_for(call: ir.Call, name: str, position: int) -> ir.Expr | None:
+    """What a call gives for a parameter: by its name, or else at a position; what stars hide is not looked for."""
+    given = [one for one in call.arguments if not one.star]
+    named = next((one.value for one in given if one.keyword == name), None)
+    plain = [one.value for one in given if one.keyword is None]
+    return named if named is not None else plain[position] if 0 <= position < len(plain) else None
+
+
 def stands_before(one: ir.Node, other: ir.Node) -> bool:
     """Whether a node begins before another one of the same source does."""
     return one.pos[:2] < other.pos[:2]

@@ -15,7 +15,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Definition, Module
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in, names_in, unset_in, walk
+from graphlint.static.syntax.traversal import calls_in, given_for, names_in, unset_in, walk
 from graphlint.static.writes.traces import Traces
 
 _RECEIVERS = ("self", "cls")
@@ -119,10 +119,7 @@ def _given_by(call: ir.Call, code: ir.Code) -> frozenset[str]:
 def _value_of(name: str, call: ir.Call, code: ir.Code) -> ir.Expr | None:
     """What a call gives for a parameter; None if that is nothing."""
     names = [one.name for one in code.parameters if one.kind == "positional" and one.name not in _RECEIVERS]
-    plain = [one.value for one in call.arguments if one.keyword is None and not one.star]
-    by_name = {one.keyword: one.value for one in call.arguments if one.keyword is not None}
-    at = names.index(name) if name in names else len(plain)
-    value = by_name.get(name, plain[at] if at < len(plain) else None)
+    value = given_for(call, name, names.index(name) if name in names else -1)
     return None if isinstance(value, ir.Literal) and value.value is None else value
 
 
