@@ -180,6 +180,15 @@ PROGRAMS = {
             with torch.cuda.graph(torch.cuda.CUDAGraph()):
                 step(x, batch.lengths)
         """,
+    "a name that says the host, of what a closure reads": """
+        import torch
+        def main(batch, lens_cpu, lens):
+            ends = torch.cumsum(lens_cpu, 0), torch.cumsum(lens, 0)
+            def step():
+                return int(lens_cpu.max()), int(lens.max())  # expect: GL101
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step()
+        """,
     "a device that is not known is no host": """
         import torch
         class Runner:

@@ -282,3 +282,31 @@ def test_what_a_tensor_is_indexed_with_was_asked_of_a_tensor(
     """A single answer selects nothing in it; of what is no tensor, or no answer, nothing is said."""
     found = analyse(tmp_path, MASKED.format(asked=asked, read=read))
     assert is_told is ("GL305" in {code for _, _, code in found.shown})
+
+
+SIZED = """
+import torch
+
+def capture(n, device):
+    {before}
+    x, graph = torch.ones(4, 8, device=device), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x.view(1, n // 2)
+    return graph, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "is_told"),
+    [
+        ("w = (torch.ones(n, device=device) * n**-0.5).contiguous()", False),
+        ("w = (torch.ones(4, n, device=device) * n**-0.5).contiguous()", False),
+        ("w = (torch.ones(4, device=device) * n**-0.5).contiguous()", True),
+        ("w = torch.empty(n.max(), device=device)\n    v = torch.exp(n)", True),
+        ("w = torch.empty(n, device=device)\n    v = n.unsqueeze(0) + torch.exp(n)", True),
+    ],
+)
+def test_what_a_factory_takes_for_a_size_is_a_number(tmp_path: Path, before: str, is_told: bool) -> None:
+    """What a tensor is multiplied with may be one; what is asked for what tensors alone have is one, too."""
+    analysis = analyse(tmp_path, SIZED.format(before=before))
+    assert is_told is ("GL304" in [code for _, _, code in analysis.found])

@@ -113,7 +113,7 @@ class Signatures:
         if parameter.annotation is not None and any(isinstance(member, Tensor) for member in members(value)):
             value = _told(value, self.interpreter.annotations.promised(parameter.annotation, function.module))
         if UNKNOWN not in members(value):
-            return value
+            return placed_by_name(value, parameter.name)
         promised: Value = UNKNOWN
         if parameter.annotation is not None:
             promised = self.interpreter.annotations.promised(parameter.annotation, function.module)

@@ -46,8 +46,16 @@ def treats_as_tensor(evaluator: Evaluator, node: object, names: Set[str], module
 
 
 def is_tensor(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
-    """Whether a parameter that nothing is promised of is used as a tensor, and as nothing that has no such use."""
+    """Whether a parameter that nothing is promised of is used as a tensor, and as nothing that has no such use.
+
+    One that tensors are made with as their size is a number, unless it is asked for what tensors alone have.
+    """
     parts = list(walk(function.code.body))
+    calls = [part for part in parts if isinstance(part, ir.Call)]
+    if any(_makes_of_size(evaluator, call, name, function.module) for call in calls) and not any(
+        _asks_as_tensor(evaluator, part, name) for part in parts
+    ):
+        return False
     if is_asked(evaluator, function, name) or any(_is_of_another_kind(evaluator, part, name) for part in parts):
         return False
     if any(
@@ -55,8 +63,7 @@ def is_tensor(evaluator: Evaluator, function: Function, name: str, hands: int = 
         for part in parts
     ):
         return True
-    calls = [part for part in parts if isinstance(part, ir.Call)] if hands else []
-    handed = (pair for call in calls for pair in _handed(evaluator, call, name, function))
+    handed = (pair for call in calls if hands for pair in _handed(evaluator, call, name, function))
     return any(
         is_tensor(evaluator, callee, taken.name, hands - 1) for callee, taken in handed if taken.annotation is None
     )
@@ -299,6 +306,13 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, 
     return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
 
 
+def _makes_of_size(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> bool:
+    """Whether a call makes a new tensor of this size, as in `torch.ones(n) * n**-0.5`."""
+    called = map(evaluator.catalogue.find, _called(evaluator, call, module))
+    is_new = any(operation is not None and operation.returns in _MADE for operation in called)
+    return is_new and _counts(evaluator, call, name, {}, module)
+
+
 def _sizes(node: ir.Expr, named: Mapping[str, ir.Expr]) -> Iterator[ir.Expr]:
     """The sizes that stand in an argument: one, those of a tuple, the parts of a sum or a product."""
     match node:
@@ -330,11 +344,12 @@ def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tupl
     sizes = {p.name for p in params if p.type in _COUNTS}
     for effect in operation.effects if operation is not None else ():
         sizes |= {condition.argument for condition in effect.when if effect.name == _SIZE}
-    places = iter(params[skipped:])
-    taken = params[-1] if params else None
+    places, last = iter(params[skipped:]), params[-1] if params else None
+    taken = None
     for argument in call.arguments:
         if argument.keyword is None and not argument.star:
-            taken = next(places, taken)
+            if taken is None or not taken.variadic:  # else it takes all that follow
+                taken = next(places, last)
             yield argument.value, taken is not None and taken.name in sizes
         else:
             yield argument.value, argument.keyword in sizes
