@@ -8,7 +8,7 @@ Neither is what something else lights again, or drops: `reset` of an object, `cl
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from graphlint.static.domain.assumptions import Assumption
@@ -18,8 +18,8 @@ from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, rebound_in, segments_with, spelling
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, children, last_name
+from graphlint.static.syntax.remembered import remembered, remembered_in_run
+from graphlint.static.syntax.traversal import assignments_in, children, last_name, walk, words_in
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.stores import Written, stores_to
 
@@ -103,12 +103,12 @@ class Once:
                 return True
         return False
 
-    def _run(self, assumption: Assumption, sites: tuple[Site, ...], taken: Taken) -> Iterator[object]:
+    def _run(self, assumption: Assumption, sites: tuple[Site, ...], taken: Taken) -> Iterator[Hashable]:
         """What runs behind a test: the rest of its function, what that calls there, and what is on the way to it and
         from it.
         """
         function = assumption.function
-        yield from self._behind(function, _rest(function.code.body, assumption.test, assumption.outcome), taken, _DEPTH)
+        yield from self._behind(function, _rest(function.code, assumption.test, assumption.outcome), taken, _DEPTH)
         is_below = False
         for site in sites:
             if site.function.code is function.code:
@@ -116,9 +116,9 @@ class Once:
             elif is_below and site.function.code.name not in _CONSTRUCTORS:
                 yield site.function.code.body
             elif site.node is not None:
-                yield _rest(site.function.code.body, site.node, True)
+                yield _rest(site.function.code, site.node, True)
 
-    def _behind(self, function: Function, block: object, taken: Taken, depth: int) -> Iterator[object]:
+    def _behind(self, function: Function, block: Hashable, taken: Taken, depth: int) -> Iterator[Hashable]:
         yield block
         for call in _surely(block, taken) if depth else ():
             called = self._called(call, function) if isinstance(call, ir.Call) else None
@@ -247,16 +247,19 @@ def _is_plain(key: ir.Expr, function: Function, depth: int = _DEPTH) -> bool:
     return False
 
 
-def _rest(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[object, ...]:
-    """What runs behind a node that stands in a block, if that is a test, where it comes out like this."""
+@remembered
+def _rest(code: ir.Code, node: ir.Node, outcome: bool) -> tuple[Hashable, ...]:
+    """What runs behind a node that stands in a function, if that is a test, where it comes out like this."""
+    return _behind_in(code.body, node, outcome)
+
+
+def _behind_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable, ...]:
     for at, statement in enumerate(block):
         if isinstance(statement, ir.If) and statement.test is node:
             return (statement.body if outcome else statement.orelse, *block[at + 1 :])
-        for inner in _blocks(statement):
-            if _holds(inner, node):
-                return (*_rest(inner, node, outcome), *block[at + 1 :])
         if _holds(statement, node):
-            return block[at:]
+            inner = next((one for one in _blocks(statement) if _holds(one, node)), None)
+            return block[at:] if inner is None else (*_behind_in(inner, node, outcome), *block[at + 1 :])
     return ()
 
 
@@ -271,16 +274,10 @@ def _blocks(statement: object) -> Iterator[ir.Block]:
 
 
 def _holds(block: object, node: ir.Node) -> bool:
-    pending = [block]
-    while pending:
-        part = pending.pop()
-        if part is node:
-            return True
-        pending += children(part)
-    return False
+    return any(part is node for part in walk(block))
 
 
-def _surely(block: object, taken: Taken) -> Iterator[object]:
+def _surely(block: Hashable, taken: Taken) -> Iterator[object]:
     """What stands in a block and runs with it: of branches, those that are taken, or both."""
     pending = [block]
     while pending:
@@ -296,9 +293,15 @@ def _surely(block: object, taken: Taken) -> Iterator[object]:
                 pending += children(part)
 
 
-def _is_given(kept: _Kept, block: object, taken: Taken) -> bool:
+def _is_given(kept: _Kept, block: Hashable, taken: Taken) -> bool:
     """Whether a block surely gives state what puts a test of it out."""
-    return any(_gives(part, kept) for part in _surely(block, taken))
+    return not _given_in(block).isdisjoint(kept.names) and any(_gives(part, kept) for part in _surely(block, taken))
+
+
+@remembered
+def _given_in(block: Hashable) -> frozenset[object]:
+    """The words that stand in a block, and its literals."""
+    return words_in(block) | {part.value for part in walk(block) if isinstance(part, ir.Literal)}
 
 
 def _gives(part: object, kept: _Kept) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from graphlint.static.domain.contexts import Env, Frame
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import walk, words_in
+from graphlint.static.syntax.traversal import form, walk, words_in
 
 _POSITIVE = {"!=": "==", "is not": "is", "not in": "in"}
 _OF_KINDS = ("hasattr", "isinstance", "issubclass")  # what a value is it stays
@@ -79,13 +79,7 @@ def _question(test: ir.Expr) -> tuple[Hashable, bool]:
             question, sign = _question(test.operand)
             return question, not sign
         case ir.Compare(left=left, comparisons=[(operator, right)]) if operator in _POSITIVE:
-            return (_POSITIVE[operator], _form(left), _form(right)), False
+            return (_POSITIVE[operator], form(left), form(right)), False
         case ir.Compare(left=left, comparisons=[(operator, right)]):
-            return (operator, _form(left), _form(right)), True
-    return _form(test), True
-
-
-def _form(node: ir.Expr) -> tuple[Hashable, ...]:
-    """An expression without its place."""
-    parts = (part if isinstance(part, (str, int, float, bytes)) else type(part) for part in walk(node))
-    return tuple((type(part), part) for part in parts)
+            return (operator, form(left), form(right)), True
+    return form(test), True

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import assignments_in, calls_in, walk
 
 CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
@@ -19,14 +18,15 @@ def entrance_of(owner: ClassDefinition, name: str) -> str:
     return next((one for one in public if name in leads_to(owner, one)), name)
 
 
-def leads_to(owner: ClassDefinition, name: str) -> list[str]:
+@remembered_in_run
+def leads_to(owner: ClassDefinition, name: str) -> tuple[str, ...]:
     """A method, and those of its class that it calls, directly or not."""
     found = [name] if name in owner.methods else []
     for one in found:
         called = (call.func for call in calls_of(owner, one) if isinstance(call.func, ir.Attribute))
         own = (func.attr for func in called if isinstance(func.value, ir.Name) and func.value.id == "self")
         found += dict.fromkeys(other for other in own if other in owner.methods and other not in found)
-    return found
+    return tuple(found)
 
 
 def calls_of(owner: ClassDefinition, name: str) -> tuple[ir.Call, ...]:
@@ -35,7 +35,8 @@ def calls_of(owner: ClassDefinition, name: str) -> tuple[ir.Call, ...]:
     return calls_in(code) if code is not None else ()
 
 
-def switches_of(owner: ClassDefinition, name: str) -> Iterator[tuple[str, str]]:
+@remembered_in_run
+def switches_of(owner: ClassDefinition, name: str) -> tuple[tuple[str, str], ...]:
     """The other methods that set a flag which a method asks, itself or by those that it leads to, and the flag."""
     own = leads_to(owner, name)
     asked = {
@@ -46,6 +47,7 @@ def switches_of(owner: ClassDefinition, name: str) -> Iterator[tuple[str, str]]:
         for part in walk(test)
         if isinstance(part, ir.Attribute)
     }
+    found: list[tuple[str, str]] = []
     for other, definitions in owner.methods.items():
         code = definitions[-1].code
         if code is None or other in ("__init__", *own):
@@ -53,4 +55,5 @@ def switches_of(owner: ClassDefinition, name: str) -> Iterator[tuple[str, str]]:
         for node in assignments_in(code):
             if isinstance(node.value, ir.Literal) and node.value.value is True:
                 flags = (one.attr for one in node.targets if isinstance(one, ir.Attribute) and one.attr in asked)
-                yield from ((other, flag) for flag in flags)
+                found += ((other, flag) for flag in flags)
+    return tuple(found)

@@ -130,14 +130,17 @@ class Rehearsal:
         self, programs: Iterable[tuple[int, Program]], listen: Callable[[Ledger], None]
     ) -> tuple[dict[tuple[str, object], Told], Witness]:
         """What is known once these programs have run as well."""
+        collected = self.steps
         for self.turn, program in programs:
             if program.subject in self.stuck:
                 continue  # another one, which would run the same
             ran = rehearse(self.interpreter, program, listen, self.runs[program.run])
             self.steps += ran.steps
             self.stuck |= {program.subject} if not ran.has_begun else set()
-            gc.collect()
-            gc.freeze()
+            if self.steps - collected > LONG:
+                collected = self.steps
+                gc.collect()
+                gc.freeze()
         return self.found, self.witness
 
     @cached_property

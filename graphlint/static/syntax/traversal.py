@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -85,16 +86,37 @@ def walk(node: object) -> Iterator[object]:
 
 def children(node: object) -> Iterable[object]:
     """What stands in a node, or in a tuple of them, the last one first."""
-    if isinstance(node, tuple):
-        return reversed(node)
     kind: Any = type(node)
-    return _parts(kind)(node)
+    return reversed(node) if kind is tuple else _parts(kind)(node)  # type: ignore[call-overload]
+
+
+def form(node: object) -> tuple[Hashable, ...]:
+    """A node without its place: the same for all that are spelt alike."""
+    kinds: Iterator[tuple[Any, object]] = ((type(part), part) for part in walk(node))
+    return tuple((kind, *((type(word), word) for word in _words(kind)(part))) for kind, part in kinds)
 
 
 @cache
 def _parts(kind: type) -> Callable[[object], tuple[object, ...]]:
-    """Gives what stands in a node of a kind, the last one first; where it stands is no part of it."""
-    names = [f.name for f in reversed(fields(kind)) if f.name != "mark"] if is_dataclass(kind) else []
+    """Gives what stands in a node of a kind, the last one first; words, and where it stands, are no part of it."""
+    return _getter([name for name, holds_nodes in reversed(_fields(kind)) if holds_nodes])
+
+
+@cache
+def _words(kind: type) -> Callable[[object], tuple[object, ...]]:
+    """Gives the names, operators and constants of a node of a kind, which may be one of them itself."""
+    if not is_dataclass(kind):
+        return lambda part: () if isinstance(part, tuple) else (part,)
+    return _getter([name for name, holds_nodes in _fields(kind) if not holds_nodes and name != "mark"])
+
+
+def _fields(kind: type) -> list[tuple[str, bool]]:
+    """The fields of nodes of a kind, and whether they hold nodes."""
+    of_nodes = re.compile("Expr|Block|Code|Argument|Parameter|Handler|Case")
+    return [(one.name, bool(of_nodes.search(str(one.type)))) for one in fields(kind)] if is_dataclass(kind) else []
+
+
+def _getter(names: list[str]) -> Callable[[object], tuple[object, ...]]:
     if len(names) > 1:
         return attrgetter(*names)
     return (lambda node: (getattr(node, names[0]),)) if names else (lambda _: ())
