@@ -35,6 +35,10 @@ class Batch:
     def pad(self):
         self.mode = Mode.EXTEND
 
+    def count(self, counts: list):
+        self.counts = [len(counts)]
+        self.pad()
+
 class Runner:
     def forward(self, batch):
         if {asked}:
@@ -52,6 +56,11 @@ class Runner:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             run_once()
+"""
+CONTEXT = """
+@dataclass
+class Context:
+    batch: Batch
 """
 ASKED = [
     "batch.counts is not None",
@@ -79,6 +88,19 @@ def test_a_field_that_is_given_or_set_on_the_way_is_there(tmp_path: Path, given:
     found = _confidences(tmp_path, ASKED[0], given, then)
     assert set(found) == {"tolist", "item"}
     assert Confidence.LOW not in found.values()
+
+
+def test_an_object_that_outlives_its_capture_may_have_had_any_method_called(tmp_path: Path) -> None:
+    """`count` fills the field and changes the mode, and nobody sees who calls it before the next capture."""
+    found = _confidences(tmp_path, ASKED[0], then="self.batch = batch")
+    assert found == {"tolist": Confidence.MEDIUM, "item": Confidence.MEDIUM}
+
+
+def test_what_a_region_makes_around_an_object_goes_with_the_capture_as_well(tmp_path: Path) -> None:
+    """It has the object, and nobody calls it once the capture is over."""
+    text = PROGRAM.format(asked="Context(batch) and batch.counts is not None", given="", then="pass") + CONTEXT
+    found = analyse(tmp_path, text, confidence=Confidence.LOW).report.findings
+    assert {one.confidence for one in found if one.code == "GL101"} == {Confidence.LOW}
 
 
 def test_an_object_that_an_annotation_promises_may_have_each_of_its_fields(tmp_path: Path) -> None:

@@ -234,7 +234,8 @@ class Heap:
             self.versions[instance] = self.versions.get(instance, 0) + 1
 
     def is_dropped(self, instance: Instance) -> bool:
-        """Whether a function has made an object for its capture, and drops it then, and no other object has it.
+        """Whether a function has made an object for its capture, and drops it then, and no other object outlives it
+        that has it. So all that is done to it is seen.
 
         A script drops nothing, and what replays has its objects until then.
         """
@@ -245,8 +246,8 @@ class Heap:
         openers = (place.function.code for place in self.interpreter.traces.openers.values())
         if CAPTURES not in code.name and not any(opener is code for opener in openers):
             return False
-        held = (value for attributes in self.objects.values() for value in attributes.values())
-        return not any(has(value, instance) for value in held)
+        lasting = (attributes for one, attributes in self.objects.items() if not one.in_region)
+        return not any(has(value, instance) for attributes in lasting for value in attributes.values())
 
     def joined(self, key: tuple[Instance, str], value: Value) -> Value:
         """A value assigned on one of two paths, with what the attribute holds on the other."""
@@ -378,7 +379,7 @@ class Heap:
             assigning = setters(base.module, name)
             for definitions in base.methods.values():
                 for definition in definitions:
-                    if definition.name != "__init__" and definition in assigning:
+                    if definition.name != "__init__" and definition in assigning and not self.is_dropped(instance):
                         method = self.interpreter.names.definition(definition, base)
                         for function in _functions(method):
                             self.interpreter.calls.run_promised(function, instance, Mode.OUTSIDE)
