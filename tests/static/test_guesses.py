@@ -321,6 +321,28 @@ def test_what_is_exported_is_not_captured(tmp_path: Path, asked: str, is_told: b
     assert ("GL101" in firm) is is_told and "GL101" in {one.code for one in found.report.findings}
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ("not settings.SERVE_ENABLE_CUDA_GRAPH.get()", False),
+        ("not meta.is_cuda_graph_enabled", False),
+        ("not is_cuda_graph_capture_active(x.device)", False),
+        ("not (meta.use_cuda_graph and meta.use_graph)", True),
+        ("meta.use_cuda_graph", True),
+        ("not meta.disable_cuda_graph", True),
+        ("not meta.can_run_graph", True),
+        ("not meta.cuda_graph_runner", True),
+    ],
+)
+def test_where_no_graphs_are_used_nothing_is_captured(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """What asks whether there is a graph to replay is something else: while one is captured, there is none yet."""
+    program = PHASES.format(asked=asked, opener="capture")
+    program = f"from serve import is_cuda_graph_capture_active, settings\n{program}"
+    found = analyse(tmp_path, program, confidence=Confidence.LOW)
+    firm = {code for _, _, code in found.shown}
+    assert ("GL101" in firm) is is_told and "GL101" in {one.code for one in found.report.findings}
+
+
 MAKERS = """
 import torch
 

@@ -339,3 +339,29 @@ def main():
         x.item()  # expect: GL101
 """
     check(tmp_path, program, region="")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_nested_function_reads_what_is_bound_behind_it(tmp_path: Path, device: str) -> None:
+    """`step` is defined in front of what it reads, and called behind."""
+    text = f"""
+import torch
+
+def forward(x: torch.Tensor, sizes: list[int]):
+    def step():
+        return least(), x[: rest.minimum(rest).tolist()[0]]
+
+    def least():
+        return rest.numel()
+
+    rest = torch.tensor(sizes, device="{device}")
+    return step()
+
+x = torch.ones(4, device="cuda")
+with torch.cuda.graph(torch.cuda.CUDAGraph()):
+    forward(x, [1, 2])
+"""
+    analysed = analyse(tmp_path, text)
+    found = {code for _, _, code in analysed.shown}
+    assert ("GL101" in found) is (device == "cuda")
+    assert analysed.report.summary.unresolved_calls == 0

@@ -1,7 +1,8 @@
-"""A condition of a way in, whether it speaks of what is hardly captured out: another step of an engine, an export."""
+"""A condition of a way in, whether it speaks of what is hardly captured out: prompts, exports, runs without graphs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from graphlint.rulebook.lexicon import Lexicon
@@ -15,9 +16,12 @@ _LESS = ("<", "<=", "==", "is")
 
 
 def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: OpenRegion, lexicon: Lexicon) -> bool:
-    """Whether a model is exported on a way, or whole prompts are computed and nothing says that these are captured."""
-    if assumption.is_plain and any(holds and _is_of_export(test, lexicon) for test, holds in assumption.asked):
-        return True
+    """Whether a model is exported on a way, or no graphs are used, or whole prompts are computed and nothing says that
+    these are captured.
+    """
+    for test, holds in assumption.asked if assumption.is_plain else ():
+        if any(lexicon.phases["export" if holds else "graphs"].match(name) for name in _names_asked(test)):
+            return True
     if not assumption.is_plain or not any(_is_of_prompts(test, holds, lexicon) for test, holds in assumption.asked):
         return False
     names = [Path(opened.region.path).stem, *(site.function.qualname for site in sites[:1])]
@@ -25,9 +29,11 @@ def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: Open
     return opened.region.entry is None and not is_told
 
 
-def _is_of_export(test: ir.Expr, lexicon: Lexicon) -> bool:
-    name = last_name(test.func if isinstance(test, ir.Call) else test)
-    return name is not None and lexicon.phases["export"].match(name) is not None
+def _names_asked(test: ir.Expr) -> Iterator[str]:
+    """The last names of what a test asks for its truth: `is_exporting()`, `environment.ENABLE_CUDA_GRAPH.get()`."""
+    asked = test.func if isinstance(test, ir.Call) else test
+    for one in (asked, asked.value if isinstance(asked, ir.Attribute) and asked is not test else None):
+        yield from (name.lower() for name in (last_name(one),) if name is not None)
 
 
 def _is_of_prompts(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:

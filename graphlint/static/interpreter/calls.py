@@ -86,6 +86,16 @@ class Calls:
             self.closures.append(made)
         return made
 
+    def bound_since(self, made: Function, frame: Frame) -> Function:
+        """A nested function where its name is read: with what the function around it has bound since it defined it."""
+        is_own = made.qualname == f"{frame.function.qualname}.<locals>.{made.code.name}"
+        known = {made.code.name, *(name for name, _ in made.closure)}
+        late = {name: frame.env[name] for name in made.code.loads - known if name in frame.env} if is_own else {}
+        if not late or frame.function.code is MODULE_CODE:
+            return made
+        fresh = made.fresh.union(late) if frame.in_region and not frame.regions else made.fresh
+        return replace(made, closure=tuple(sorted((*made.closure, *late.items()))), fresh=fresh)
+
     # Calls
 
     def call(self, target: Value, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

@@ -51,7 +51,7 @@ class Names:
         """What a name means in a frame."""
         value = frame.env.get(name)
         if value is not None:
-            return value
+            return self.interpreter.calls.bound_since(value, frame) if isinstance(value, Function) else value
         for captured, held in frame.function.closure:
             if captured == name:
                 return held
