@@ -72,7 +72,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.rehearsal import Rehearsal, Told
 from graphlint.static.life.witness import Witness
 from graphlint.static.regions.assumed import assume
-from graphlint.static.regions.declarations import declare
+from graphlint.static.regions.declarations import check_names, declare
 from graphlint.static.regions.elsewhere import keep_checked
 from graphlint.static.regions.holes import tell_holes
 from graphlint.static.regions.search import Search
@@ -119,6 +119,7 @@ def check(
     _follow(project, config.follow_installed)
     config, elsewhere = keep_checked(config, project)
     assume(interpreter, config.assume)
+    check_names(interpreter, config.regions, files)
     for path in paths:
         if reads.is_file(path):
             project.module_at(normal(path)).check_syntax()  # whoever names a file is told if it is broken

@@ -13,6 +13,7 @@ from graphlint import graph_safe
 from graphlint.errors import UsageError
 from graphlint.rulebook import builtin_rules
 from graphlint.static.interpreter import interpreter
+from graphlint.static.regions.search import Search
 
 ROWS = tomllib.loads((builtin_rules() / "regions.toml").read_text("utf-8"))["entry"]
 # What stands before a program of the tables below: `step` is what regions capture.
@@ -1052,3 +1053,12 @@ def test_a_model_that_is_looked_up_by_the_names_of_its_module_and_class_is_follo
         """
     analysis = analyse(tmp_path, textwrap.dedent(files))
     assert analysis.expected == analysis.found and 2 == len(analysis.found)
+
+
+def test_a_declared_region_that_names_nothing_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who mistypes a name in a large program waits for no search."""
+    monkeypatch.setattr(Search, "lexical", lambda _: pytest.fail("the search has begun"))
+    with pytest.raises(UsageError, match="nothing in `main` is called `stpe`"):
+        analyse(tmp_path, DECLARED, regions=("main:stpe",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import reduce
 from pathlib import Path
@@ -12,9 +13,22 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.inputs import entry_arguments
-from graphlint.static.regions.patterns import Named, find_functions
+from graphlint.static.regions.patterns import Named, find_functions, is_glob
 from graphlint.static.syntax import ir
 from graphlint.values import External, Value, members
+
+
+def check_names(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]) -> None:
+    """Raise UsageError for a pattern that surely names nothing before anything is run; `declare` finds the others."""
+    for pattern in patterns:
+        module_name, _, qualname = pattern.partition(":")
+        module = interpreter.project.module(module_name)
+        if not is_glob(pattern) and (module is None or not module.ask(_defines, qualname.partition(".")[0])):
+            find_functions(interpreter, pattern, files, "region")
+
+
+def _defines(text: str, name: str) -> bool:
+    return re.search(rf"\b(?:class|def)\s+{re.escape(name)}\b", text) is not None
 
 
 def declare(interpreter: Interpreter, patterns: Iterable[str], files: list[Path]) -> None:

@@ -88,7 +88,7 @@ def is_named(name: str, pattern: str) -> bool:
 def functions_in(interpreter: Interpreter, module: Module, qualname: str) -> list[Named]:
     """The functions of a module that a qualified name, or a glob, means; a method may be that of a base class."""
     index = module.index
-    if _is_glob(qualname):
+    if is_glob(qualname):
         matches = dict.fromkeys(d.qualname for d in index.all_functions() if fnmatchcase(d.qualname, qualname))
         return [named for name in matches for named in functions_in(interpreter, module, name)]
     if qualname in index.functions:
@@ -107,13 +107,13 @@ def functions_in(interpreter: Interpreter, module: Module, qualname: str) -> lis
     return []
 
 
-def _is_glob(name: str) -> bool:
+def is_glob(name: str) -> bool:
     return any(c in name for c in "*?[")
 
 
 def _modules(interpreter: Interpreter, name: str, files: Sequence[Path]) -> list[Module]:
     project = interpreter.project
-    if _is_glob(name):
+    if is_glob(name):
         matches = re.compile(translate(name))
         return [module for path in files if matches.match((module := project.module_at(path)).name)]
     named = project.module(name)
