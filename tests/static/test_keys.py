@@ -75,3 +75,40 @@ def test_the_key_of_whoever_calls_what_captures_names_what_it_gives(
     """Calls that differ in what the key leaves out replay one graph."""
     analysis = analyse(tmp_path, RUNNER.format(made=made, key=key, given=given))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]
+
+
+KEPT = """
+import torch
+
+made = {{}}
+
+def step(x: torch.Tensor, eps: float):
+    return x * eps
+
+def captured(x, eps):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(x, eps)
+    return graph
+
+def run(x: torch.Tensor, eps: float):
+    key = "default"
+    kept = made.get(key)
+    if kept is None:
+        kept = {kept}
+        made[key] = kept
+    return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "use", "is_told"),
+    [
+        ("torch.compile(step, mode='reduce-overhead')", "kept(x, eps)", False),
+        ("captured(x, eps)", "kept.replay()", True),
+    ],
+)
+def test_what_is_compiled_asks_for_its_numbers_by_itself(tmp_path: Path, kept: str, use: str, is_told: bool) -> None:
+    """Whatever it is kept under, another number compiles it anew; a graph of one's own is replayed."""
+    shown = analyse(tmp_path, KEPT.format(kept=kept, use=use)).shown
+    assert is_told is any(code == "GL402" for _, _, code in shown)

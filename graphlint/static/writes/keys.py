@@ -155,6 +155,8 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
                 continue
             kind, use = next(iter(uses.items()))
+            if use.place.is_soft:  # what is compiled is compiled anew for another number
+                continue
             event = IncompleteKey(taken.name, kind, f"{use.place.function.module.path.name}:{use.place.line}")
             line = opener.line - opener.function.first_line + 1
             keys = [key for one in _definitions(opener) for key in _keys_of(one)]
