@@ -196,45 +196,55 @@ class Metadata:
 
 class Backend:
     def __init__(self, runner):
-        self.runner, self.metadata = runner, None
+        self.runner = runner
+        self.forward_metadata = None
         self.tables = torch.zeros(64, dtype=torch.int32, device="cuda")
 
-    def prepare_capture(self, size, lengths, mode):
+    def init_capture(self, size, lengths, mode):
         if mode.is_decode():
             {captured}
+        else:
+            raise NotImplementedError(mode)
 
-    def prepare_replay(self, size, lengths, mode):
+    def init_replay(self, size, lengths, mode):
         if mode.is_decode():
             self.tables[:size].copy_(lengths)
-            self.metadata = Metadata(self.tables[:size]){mark}
+            self.forward_metadata = Metadata(self.tables[:size]){mark}
 
     def forward(self, q):
-        return attend(q, self.metadata.table)
+        return attend(q, self.forward_metadata.table)
 
 class Steps:
     def __init__(self, runner, steps):
-        self.steps, self.parts = steps, []
+        self.steps = steps
+        self.parts = []
         for _ in range(self.steps):
             self.parts.append(Backend(runner))
 
-    def each(self, call):
+    def each(self, batch, call):
         for i in range(self.steps - 1):
-            call(i)
+            call(i, batch)
 
-    def prepare_capture_metadata(self, batch):
-        self.each(lambda i: self.parts[i].prepare_capture(batch.size, batch.lengths, Mode.DECODE))
+    def init_capture_metadata(self, batch):
+        def call(i, batch):
+            self.parts[i].init_capture(batch.size, batch.lengths, mode=Mode.DECODE)
 
-    def prepare_replay_metadata(self, batch, size):
-        self.each(lambda i: self.parts[i].prepare_replay(size, batch.lengths, Mode.DECODE))
+        self.each(batch, call)
+
+    def init_replay_metadata(self, batch, size):
+        def call(i, batch):
+            self.parts[i].init_replay(size, batch.lengths, mode=Mode.DECODE)
+
+        self.each(batch, call)
 """
 
 
 @pytest.mark.parametrize(
     ("captured", "mark"),
     [
-        ("self.prepare_replay(size, lengths, mode)", ""),
+        ("self.init_replay(size, lengths, mode)", ""),
         ("self.tables.zero_()", "  # expect: GL508"),
-        ("self.metadata = None", "  # expect: GL508"),
+        ("self.forward_metadata = None", "  # expect: GL508"),
     ],
 )
 def test_a_field_that_preparing_for_captures_may_fill_is_not_for_replays_alone(
