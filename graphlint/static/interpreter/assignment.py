@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.program import Class, Function, Instance
+from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.facts import growth
 from graphlint.static.interpreter import choices, registries
 from graphlint.static.models.containers import with_item
@@ -92,7 +92,7 @@ class Assignment:
         for member in members(receiver):
             match member, target:
                 case Instance(), _:
-                    self.write(member, target.attr, value, target, frame)
+                    self.write(member, target.attr, _of_its_own(member, receiver, value), target, frame)
                     if member is receiver:
                         self._settle(member, target.attr, value, frame)
                 case Class(), _:
@@ -231,6 +231,14 @@ class Assignment:
         around = (one for one, times in self.interpreter.running.items() if times and one not in openers)
         own = [one.code for one in around if isinstance(one, Function) and one.owner is function.owner]
         return growth.is_replaced_before(container, function.code.name, own)
+
+
+def _of_its_own(instance: Instance, receivers: Value, value: Value) -> Value:
+    """What one of several objects is given: `self.mlp.run = self.mlp.fast` gives none of them a method of another."""
+    holders = {one.receiver for one in members(value) if isinstance(one, Bound)}
+    if instance not in holders or not holders <= set(members(receivers)):
+        return value
+    return union(one for one in members(value) if not isinstance(one, Bound) or one.receiver == instance)
 
 
 def _is_handed_on(target: ir.Expr, code: ir.Code) -> bool:
