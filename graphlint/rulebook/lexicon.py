@@ -89,6 +89,7 @@ class Lexicon:
             {kind: re.compile("|".join(map(translate, names)) or "(?!)") for kind, names in sections[section].items()}
             for section in ("host_state", "phases", "operators")
         )
+        self.applied = frozenset(name.rpartition(".")[2] for name, does in self.callables.items() if does == "applied")
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]
