@@ -112,3 +112,58 @@ def test_what_is_compiled_asks_for_its_numbers_by_itself(tmp_path: Path, kept: s
     """Whatever it is kept under, another number compiles it anew; a graph of one's own is replayed."""
     shown = analyse(tmp_path, KEPT.format(kept=kept, use=use)).shown
     assert is_told is any(code == "GL402" for _, _, code in shown)
+
+
+ROUND = """
+import torch
+
+{before}
+def captured(models, scale: float):
+    x = torch.ones(4, device="cuda")
+    {within}
+    out = []
+    for i, model in enumerate(models):
+        if i not in seen:
+            seen[i] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(seen[i]):
+                x.mul_(scale)
+        out.append(seen[i])
+    return out
+"""
+
+
+@pytest.mark.parametrize(("before", "within", "is_told"), [("seen = {}", "pass", True), ("", "seen = {}", False)])
+def test_a_table_that_the_call_makes_anew_is_no_cache(tmp_path: Path, before: str, within: str, is_told: bool) -> None:
+    """What it is asked for has been put there by the same call, with the same numbers."""
+    shown = analyse(tmp_path, ROUND.format(before=before, within=within)).shown
+    assert is_told is any(code == "GL402" for _, _, code in shown)
+
+
+INNER = """
+import torch
+
+def captured(model, scale: float):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.mul_(scale)
+    return graph
+
+def wrap(model, scale: float, graphs):
+    {wrapped}
+    kind = type(model)
+    {asked}
+    graphs[kind] = captured(model, scale)
+    return graphs[kind]
+"""
+ASKS = "if kind in graphs: return graphs[kind]"
+BESIDE = "def remember(kind):\n        if kind not in graphs: graphs[kind] = None\n    remember(type(model))"
+
+
+@pytest.mark.parametrize(("wrapped", "asked", "is_told"), [("pass", ASKS, True), (BESIDE, "pass", False)])
+def test_a_key_of_a_function_beside_the_call_picks_no_graph(
+    tmp_path: Path, wrapped: str, asked: str, is_told: bool
+) -> None:
+    """What an inner function asks a table for is not what the call is made for."""
+    shown = analyse(tmp_path, INNER.format(wrapped=wrapped, asked=asked)).shown
+    assert is_told is any(code == "GL402" for _, _, code in shown)
