@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,23 @@ def test_a_key_of_a_function_beside_the_call_picks_no_graph(
     """What an inner function asks a table for is not what the call is made for."""
     shown = analyse(tmp_path, INNER.format(wrapped=wrapped, asked=asked)).shown
     assert is_told is any(code == "GL402" for _, _, code in shown)
+
+
+def test_a_key_of_a_table_that_the_call_makes_anew_picks_its_graph(tmp_path: Path) -> None:
+    """Each graph keeps the number that it was captured for, and no later one is missed."""
+    text = """
+        import torch
+
+        def measure(model, sizes, bench):
+            x = torch.ones(64, device="cuda")
+            graphs = {}
+            for size in sizes:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    y = model(x[:size])
+                graphs[size] = graph, y
+            for size in sizes:
+                bench(lambda: graphs[size][0].replay())
+    """
+    shown = analyse(tmp_path, textwrap.dedent(text)).shown
+    assert "GL402" not in {code for _, _, code in shown}

@@ -28,6 +28,7 @@ class Key:
     """A key of a table of graphs: the names that it is made of, and where; `is_asked` where a table that is filled
     there, or called after graphs, is asked for it.
 
+    One that a call makes anew has nothing to be asked for that it has not put there itself.
     `inner` are the first and last line of the function inside of the segment that it stands in, if it does. Where a
     `helper` makes it, that is `given` the names of each argument, by position or keyword.
     """
@@ -68,7 +69,7 @@ def keys_in(source: str) -> tuple[Key, ...]:
     anew = {(name, _innermost(tree, value.lineno)) for name, value in made.items() if isinstance(value, _EMPTY)}
     for table, index, is_asked in _indices(nodes, tables):
         if isinstance(table, ast.Name) and (table.id, _innermost(tree, index.lineno)) in anew:
-            continue  # no later call finds what this one has put there
+            is_asked = False  # no later call finds what this one has put there
         shown = index
         for _ in range(_STEPS):
             shown = made.get(shown.id, shown) if isinstance(shown, ast.Name) else shown
