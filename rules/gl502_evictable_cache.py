@@ -13,6 +13,6 @@ def detect(event: CachedCall) -> Iterator[Hit]:
     held = next((tensor for tensor in tensors_in(event.result) if tensor.place is Place.DEVICE), None)
     if held is not None and event.maxsize != NONE:
         size = event.maxsize.value if isinstance(event.maxsize, Const) else None
-        has_room = event.is_settled and isinstance(size, int) and size >= _MANY
+        has_room = event.is_settled and not event.varies and isinstance(size, int) and size >= _MANY
         firm = held.sure if event.varies else min(held.sure, Confidence.MEDIUM)
         yield Hit(Confidence.LOW if size is None or has_room else firm)

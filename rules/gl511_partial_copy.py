@@ -29,7 +29,8 @@ def detect(event: PartialFill | CopySpread) -> Iterator[Hit]:
         how = f"filled up to `{event.bound}` only" if event.bound else "not filled before the capture"
         said = f"`{{operation}}` is {how}, and the graph reads all of it"
         is_input = event.bound or event.is_given  # an output may be made in this way as well
-        sure = Confidence.MEDIUM if is_input else Confidence.LOW
+        is_cut_off = event.is_by_row and event.is_output_cut
+        sure = Confidence.MEDIUM if is_input and not is_cut_off else Confidence.LOW
         yield Hit(sure, said, "fill it once with zeros: what is masked out may be NaN, and 0 * NaN is NaN")
         return
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"

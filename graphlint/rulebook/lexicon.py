@@ -18,7 +18,7 @@ ANSWERS: Mapping[object, Value] = {True: TRUE, False: FALSE, "none": NONE}
 PLACES: Mapping[str, Place] = {"device": Place.DEVICE, "host": Place.HOST}
 KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none", "number", "object", "shape", "str")
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "tensors": ("every", "some", "parameters", "called", "tests", "never", "fields"),
+    "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields"),
     "devices": ("device", "host", "neither", "other"),
     "callables": ("applied", "called", "branches", "backward", "default_device"),
     "containers": ("dict", "list", "sequential"),
@@ -89,6 +89,7 @@ class Lexicon:
             {kind: re.compile("|".join(map(translate, names)) or "(?!)") for kind, names in sections[section].items()}
             for section in ("host_state", "phases", "operators")
         )
+        self.applied = frozenset(name.rpartition(".")[2] for name, does in self.callables.items() if does == "applied")
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
         self.tensor_tests = {name.rpartition(".")[2] for name in self.tensors["tests"]}
         self._types: Mapping[str, str] = sections["types"]

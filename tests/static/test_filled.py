@@ -360,3 +360,50 @@ def test_a_run_under_another_name_fills_a_cache(tmp_path: Path, warm: str, is_to
     """What is run before the capture may be a choice, of which what is captured is one."""
     found = analyse(tmp_path, _ALIASED.format(warm=warm)).shown
     assert is_told is ("GL501" in {code for _, _, code in found})
+
+
+_PASS = """
+import torch
+
+class Stage:
+    def __init__(self, is_last):
+        self.is_last, self.outputs = is_last, []
+
+    def step(self, x):
+        if self.is_last:
+            self.outputs.append(x * 2)
+
+    def forward(self, x, n):
+        {made}
+        for _ in range(n):
+            {run}
+        return x
+
+def main(is_last, n: int):
+    stage = Stage(is_last)
+    x = torch.ones(4, device="cuda")
+    {region}
+    return stage
+"""
+_WHOLE = "with torch.cuda.graph(torch.cuda.CUDAGraph()): stage.forward(x, n)"
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "region", "is_told"),
+    [
+        ("if self.is_last: self.outputs = []", "self.step(x)", _WHOLE, False),
+        ("pass", "self.step(x)", _WHOLE, True),
+        (
+            "self.outputs = []",
+            "with torch.cuda.graph(torch.cuda.CUDAGraph()): self.step(x)",
+            "stage.forward(x, n)",
+            True,
+        ),
+    ],
+)
+def test_a_list_that_the_pass_makes_before_its_steps_fill_it_does_not_grow(
+    tmp_path: Path, made: str, run: str, region: str, is_told: bool
+) -> None:
+    """The method of the region that calls the one with `append` makes it; one that opens the region does not count."""
+    text = _PASS.format(made=made, run=run, region=region)
+    assert is_told is ("GL505" in {one.code for one in analyse(tmp_path, text).report.findings})

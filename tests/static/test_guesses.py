@@ -305,6 +305,8 @@ def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str
     ("asked", "is_told"),
     [
         ("is_in_onnx_export_mode()", False),
+        ("ranges.is_calibrating()", False),
+        ("meta.fp8_calibrating", True),
         ("meta.is_exporting", False),
         ("meta.exporting and meta.is_large", False),
         ("not meta.is_exporting", True),

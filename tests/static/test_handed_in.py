@@ -275,3 +275,38 @@ def test_what_a_run_before_may_have_filled_is_filled(tmp_path: Path, fill: str, 
     """That it may never run is not believed of a loop; one that surely does not run fills nothing."""
     codes = {code for _, _, code in analyse(tmp_path, WARMED.format(fill=fill, sizes=sizes)).shown}
     assert found == sorted(codes & {"GL203"})
+
+
+SHOWN = """
+import torch
+
+class View:
+    def __init__(self, address):
+        self.{name} = {{"data": (address, False), "shape": (4,), "typestr": "<f4", "version": 3}}
+
+class Wrapped:
+    @property
+    def {name}(self):
+        return {{}}
+
+def step(x, address):
+    return x + torch.as_tensor({made}, device="cuda")
+
+def main(address: int):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(x, address)
+    graph.replay()
+    return y
+"""
+
+
+@pytest.mark.parametrize("made", ["View(address)", "Wrapped()"])
+@pytest.mark.parametrize(("name", "is_uploaded"), [("__cuda_array_interface__", False), ("array", True)])
+def test_what_shows_memory_of_the_device_is_not_uploaded(
+    tmp_path: Path, made: str, name: str, is_uploaded: bool
+) -> None:
+    """An object with the interface of arrays on the device, in an attribute or a property, shares its memory."""
+    found = analyse(tmp_path, SHOWN.format(made=made, name=name)).found
+    assert is_uploaded is ("GL203" in {code for _, _, code in found})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,115 @@ def test_the_key_of_whoever_calls_what_captures_names_what_it_gives(
     """Calls that differ in what the key leaves out replay one graph."""
     analysis = analyse(tmp_path, RUNNER.format(made=made, key=key, given=given))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]
+
+
+KEPT = """
+import torch
+
+made = {{}}
+
+def step(x: torch.Tensor, eps: float):
+    return x * eps
+
+def captured(x, eps):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(x, eps)
+    return graph
+
+def run(x: torch.Tensor, eps: float):
+    key = "default"
+    kept = made.get(key)
+    if kept is None:
+        kept = {kept}
+        made[key] = kept
+    return {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "use", "is_told"),
+    [
+        ("torch.compile(step, mode='reduce-overhead')", "kept(x, eps)", False),
+        ("captured(x, eps)", "kept.replay()", True),
+    ],
+)
+def test_what_is_compiled_asks_for_its_numbers_by_itself(tmp_path: Path, kept: str, use: str, is_told: bool) -> None:
+    """Whatever it is kept under, another number compiles it anew; a graph of one's own is replayed."""
+    shown = analyse(tmp_path, KEPT.format(kept=kept, use=use)).shown
+    assert is_told is any(code == "GL402" for _, _, code in shown)
+
+
+ROUND = """
+import torch
+
+{before}
+def captured(models, scale: float):
+    x = torch.ones(4, device="cuda")
+    {within}
+    out = []
+    for i, model in enumerate(models):
+        if i not in seen:
+            seen[i] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(seen[i]):
+                x.mul_(scale)
+        out.append(seen[i])
+    return out
+"""
+
+
+@pytest.mark.parametrize(("before", "within", "is_told"), [("seen = {}", "pass", True), ("", "seen = {}", False)])
+def test_a_table_that_the_call_makes_anew_is_no_cache(tmp_path: Path, before: str, within: str, is_told: bool) -> None:
+    """What it is asked for has been put there by the same call, with the same numbers."""
+    shown = analyse(tmp_path, ROUND.format(before=before, within=within)).shown
+    assert is_told is any(code == "GL402" for _, _, code in shown)
+
+
+INNER = """
+import torch
+
+def captured(model, scale: float):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.mul_(scale)
+    return graph
+
+def wrap(model, scale: float, graphs):
+    {wrapped}
+    kind = type(model)
+    {asked}
+    graphs[kind] = captured(model, scale)
+    return graphs[kind]
+"""
+ASKS = "if kind in graphs: return graphs[kind]"
+BESIDE = "def remember(kind):\n        if kind not in graphs: graphs[kind] = None\n    remember(type(model))"
+
+
+@pytest.mark.parametrize(("wrapped", "asked", "is_told"), [("pass", ASKS, True), (BESIDE, "pass", False)])
+def test_a_key_of_a_function_beside_the_call_picks_no_graph(
+    tmp_path: Path, wrapped: str, asked: str, is_told: bool
+) -> None:
+    """What an inner function asks a table for is not what the call is made for."""
+    shown = analyse(tmp_path, INNER.format(wrapped=wrapped, asked=asked)).shown
+    assert is_told is any(code == "GL402" for _, _, code in shown)
+
+
+def test_a_key_of_a_table_that_the_call_makes_anew_picks_its_graph(tmp_path: Path) -> None:
+    """Each graph keeps the number that it was captured for, and no later one is missed."""
+    text = """
+        import torch
+
+        def measure(model, sizes, bench):
+            x = torch.ones(64, device="cuda")
+            graphs = {}
+            for size in sizes:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    y = model(x[:size])
+                graphs[size] = graph, y
+            for size in sizes:
+                bench(lambda: graphs[size][0].replay())
+    """
+    shown = analyse(tmp_path, textwrap.dedent(text)).shown
+    assert "GL402" not in {code for _, _, code in shown}

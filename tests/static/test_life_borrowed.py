@@ -131,6 +131,14 @@ def test_a_class_that_captures_at_its_third_call(tmp_path: Path) -> None:
     assert of_code(analysis, "GL602", Confidence.MEDIUM) == []
 
 
+@pytest.mark.parametrize(("base", "is_told"), [("torch.autograd.Function", False), ("Trainer", True)])
+def test_an_autograd_function_of_the_file_trains_nothing(tmp_path: Path, base: str, is_told: bool) -> None:
+    """It says how gradients of one operation are computed, for whoever asks for them."""
+    one = f"\n\nclass Twice({base}):\n    @staticmethod\n    def backward(ctx, loss):\n        return loss.backward()\n"
+    text = LAZY.replace("                assert not x.requires_grad\n", "") + one
+    assert is_told is bool(of_code(analyse(tmp_path, text), "GL602", Confidence.MEDIUM))
+
+
 ON_DEMAND = """
 import torch
 

@@ -379,6 +379,53 @@ def test_memory_that_nothing_has_filled(tmp_path: Path, warm: str, mark: str) ->
     assert analysis.expected == analysis.shown
 
 
+EMPTY_ROWS = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.model = model
+        self.x = torch.empty(16, 8, device="cuda")
+        self.y = torch.zeros(16, 8, device="cuda")
+
+    def run(self, x, n):
+        self.x[:n].copy_(x)
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                {region}
+        else:
+            self.graph.replay()
+        return self.y{cut}.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("region", "cut", "is_told"),
+    [
+        ("self.y.copy_(self.model(self.x * 2))", "[:n]", False),
+        ("self.y.copy_(self.model(self.x * 2))", "", True),
+        ("self.y.copy_(self.model((self.x * 2).sum(0)))", "[:n]", True),
+        ("self.y.copy_(self.x.sum(0))", "[:n]", True),
+    ],
+)
+def test_rows_that_nothing_has_filled_are_cut_off(tmp_path: Path, region: str, cut: str, is_told: bool) -> None:
+    """Where each row is likely computed on its own, what is no number stays in its row."""
+    shown = analyse(tmp_path, EMPTY_ROWS.format(region=region, cut=cut)).shown
+    assert is_told is ("GL511" in {code for _, line, code in shown if line == 7})
+
+
+def test_an_input_that_the_graph_changes_is_no_state_if_it_is_given_each_time(tmp_path: Path) -> None:
+    """Old rows are changed once more, and nothing reads them: those of the request are filled before."""
+    body = "        self.x[:n].copy_(x)"
+    for given, is_told in {"": True, "\n        self.lengths[:n].copy_(n)": False}.items():
+        program = CLASS.replace("self.y =", "self.lengths[:8] += 1\n            self.y =")
+        codes = {
+            code for _, _, code in analyse(tmp_path / str(is_told), program.format(body=body + given, cut="[:n]")).shown
+        }
+        assert is_told is ("GL511" in codes)
+
+
 MEMORY = {
     "resized": ("self.x.resize_(n, 8)  # expect: GL508", "self.x[:n].zero_()"),
     "set to other memory": ("self.x.set_(x)  # expect: GL508", "self.x.copy_(x)"),

@@ -187,6 +187,74 @@ def test_a_field_that_only_replays_fill_was_nothing_to_the_graph(
     assert analysis.expected == analysis.shown
 
 
+PARTS = """
+import torch
+
+class Metadata:
+    def __init__(self, table):
+        self.table = table
+
+class Backend:
+    def __init__(self, runner):
+        self.runner = runner
+        self.forward_metadata = None
+        self.tables = torch.zeros(64, dtype=torch.int32, device="cuda")
+
+    def init_capture(self, size, lengths, mode):
+        if mode.is_decode():
+            {captured}
+        else:
+            raise NotImplementedError(mode)
+
+    def init_replay(self, size, lengths, mode):
+        if mode.is_decode():
+            self.tables[:size].copy_(lengths)
+            self.forward_metadata = Metadata(self.tables[:size]){mark}
+
+    def forward(self, q):
+        return attend(q, self.forward_metadata.table)
+
+class Steps:
+    def __init__(self, runner, steps):
+        self.steps = steps
+        self.parts = []
+        for _ in range(self.steps):
+            self.parts.append(Backend(runner))
+
+    def each(self, batch, call):
+        for i in range(self.steps - 1):
+            call(i, batch)
+
+    def init_capture_metadata(self, batch):
+        def call(i, batch):
+            self.parts[i].init_capture(batch.size, batch.lengths, mode=Mode.DECODE)
+
+        self.each(batch, call)
+
+    def init_replay_metadata(self, batch, size):
+        def call(i, batch):
+            self.parts[i].init_replay(size, batch.lengths, mode=Mode.DECODE)
+
+        self.each(batch, call)
+"""
+
+
+@pytest.mark.parametrize(
+    ("captured", "mark"),
+    [
+        ("self.init_replay(size, lengths, mode)", ""),
+        ("self.tables.zero_()", "  # expect: GL508"),
+        ("self.forward_metadata = None", "  # expect: GL508"),
+    ],
+)
+def test_a_field_that_preparing_for_captures_may_fill_is_not_for_replays_alone(
+    tmp_path: Path, captured: str, mark: str
+) -> None:
+    """Whether it did hangs on loops and modes that nobody knows; to empty it does not count."""
+    analysis = analyse(tmp_path, PARTS.format(captured=captured, mark=mark))
+    assert analysis.expected == analysis.shown
+
+
 ROWS = """
 import torch
 

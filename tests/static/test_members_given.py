@@ -97,3 +97,49 @@ def test_a_configuration_builds_the_class_that_it_stands_in(tmp_path: Path, forw
     analysis = analyse(tmp_path, program)
     assert codes == [code for _, _, code in analysis.found if code == "GL101"]
     assert not analysis.report.summary.unresolved_calls
+
+
+CHOSEN = """
+import torch
+
+class Dense:
+    def plain(self, x):
+        return x * x.sum().item()
+
+class Experts:
+    def plain(self, x):
+        return x * 3
+
+class Layer:
+    def __init__(self, is_moe):
+        if is_moe:
+            self.mlp = Experts()
+        else:
+            self.mlp = Dense()
+
+    def choose(self):
+        self.mlp.run = {given}
+
+    def forward(self, x):
+        return self.mlp.run(x)
+
+def main(is_moe):
+    layer = Layer(is_moe)
+    layer.choose()
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        return layer.forward(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "condition"),
+    [
+        ("self.mlp.plain", ["isinstance(self.mlp, Dense)"]),
+        ("Dense().plain", ["isinstance(self.mlp, Experts)"]),
+    ],
+)
+def test_one_of_several_objects_is_given_no_method_of_another(tmp_path: Path, given: str, condition: list[str]) -> None:
+    """`self.mlp.run = self.mlp.plain` gives each its own; a method of some other object is given to all of them."""
+    (finding,) = analyse(tmp_path, CHOSEN.format(given=given)).report.findings
+    assert [one.text for one in finding.when] == condition

@@ -131,3 +131,45 @@ def test_a_cache_surely_drops_what_surely_varies(tmp_path: Path, given: str, con
     """Of a number that is handed in nobody knows how many there are."""
     found = analyse(tmp_path, GROUPS.format(given=given)).report.findings
     assert [confidence] == [one.confidence for one in found if one.code == "GL502"]
+
+
+HANDED = """
+import functools
+import torch
+
+@functools.lru_cache(maxsize={size})
+def scratch(count, device):
+    return torch.zeros(count, device=device)
+
+def scratch_on(count, device="cuda"):
+    index = torch.device(device)
+    if index.index is None:
+        index = torch.device("cuda", torch.cuda.current_device())
+    return scratch(int(count), index)
+
+def step(x: torch.Tensor, count):
+    return x + scratch_on(count, device=x.device).sum()
+
+def capture(config, x: torch.Tensor, rows):
+    static = torch.zeros(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(static, {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "confidence"),
+    [
+        (8, "config.experts", Confidence.LOW),
+        (8, "rows", Confidence.LOW),
+        (8, "x.shape[0]", Confidence.MEDIUM),
+        (8, "len(x)", Confidence.MEDIUM),
+        (2, "config.experts", Confidence.MEDIUM),
+    ],
+)
+def test_a_number_is_looked_for_where_it_is_handed_in(
+    tmp_path: Path, size: int, given: str, confidence: Confidence
+) -> None:
+    """One of a configuration, or of whom nobody says where it comes from, is likely one of few."""
+    found = analyse(tmp_path, HANDED.format(size=size, given=given), confidence=Confidence.LOW).report.findings
+    assert [confidence] == [one.confidence for one in found if one.code == "GL502"]

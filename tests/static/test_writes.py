@@ -1216,3 +1216,38 @@ def test_what_counts_misses_counts_first_runs(tmp_path: Path, asked: str, made: 
     """What a table has from then on is not missed again, captured or not; hits are, and what nothing stores."""
     analysis = analyse(tmp_path, MISSES.format(asked=asked, made=made))
     assert ("GL401" in {code for _, line, code in analysis.shown if line == 11}) is is_told
+
+
+SUMMED = """
+import time
+import torch
+
+total = 0.0
+
+def build(make):
+    global total
+    since = time.perf_counter()
+    made = make()
+    total += time.perf_counter() - since
+    so_far = total
+    print(f"built in {{so_far}}")
+    return made
+
+def step(x, make):
+    return x * build(make)
+
+def main(make):
+    x = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(x, make)
+    graph.replay()
+    {after}
+    return y
+"""
+
+
+@pytest.mark.parametrize(("after", "is_told"), [("pass", False), ("print(total)", True)])
+def test_what_a_region_sums_up_and_only_shows_is_missed_by_nobody(tmp_path: Path, after: str, is_told: bool) -> None:
+    """A variable that decides nothing in the region, and that nothing outside of it reads."""
+    assert is_told is ("GL401" in {code for _, _, code in analyse(tmp_path, SUMMED.format(after=after)).found})

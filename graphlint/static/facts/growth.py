@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in
+from graphlint.static.syntax.traversal import assignments_in, calls_in
 
 _ORDER = frozenset({"<", "<=", ">", ">="})
 
@@ -29,6 +29,21 @@ def is_replaced(container: ir.Expr, code: ir.Code) -> bool:
         part for part in assignments_in(code) if isinstance(part.value, (ir.Display, ir.DictDisplay, ir.Comprehension))
     )
     return any(is_same(target, container) for part in made for target in part.targets)
+
+
+def is_replaced_before(container: ir.Expr, name: str, methods: Iterable[ir.Code]) -> bool:
+    """Whether each of the methods that call one by its name makes the container anew that this one fills."""
+    calling = [code for code in methods if any(_is_own(call.func, name) for call in calls_in(code))]
+    return bool(calling) and all(is_replaced(container, code) for code in calling)
+
+
+def _is_own(callee: ir.Expr, name: str) -> bool:
+    return (
+        isinstance(callee, ir.Attribute)
+        and callee.attr == name
+        and isinstance(callee.value, ir.Name)
+        and callee.value.id == "self"
+    )
 
 
 def _parts(node: ir.Expr) -> Iterator[ir.Expr]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.program import Class, Instance
+from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.facts import growth
 from graphlint.static.interpreter import choices, registries
 from graphlint.static.models.containers import with_item
@@ -92,7 +92,7 @@ class Assignment:
         for member in members(receiver):
             match member, target:
                 case Instance(), _:
-                    self.write(member, target.attr, value, target, frame)
+                    self.write(member, target.attr, _of_its_own(member, receiver, value), target, frame)
                     if member is receiver:
                         self._settle(member, target.attr, value, frame)
                 case Class(), _:
@@ -212,13 +212,33 @@ class Assignment:
     def outlives_region(self, node: ir.Expr, frame: Frame) -> bool:
         """Whether a container is held by something that was there before the region, and is not made anew in it."""
         if isinstance(node, ir.Attribute):
-            is_new = not frame.regions and growth.is_replaced(node, frame.function.code)
+            is_new = not frame.regions and self._is_made_anew(node, frame)
             return not is_new and any(
                 isinstance(m, Class) or (isinstance(m, Instance) and not m.in_region)
                 for m in members(self.interpreter.eval(node.value, frame))
             )
         is_here = isinstance(node, ir.Name) and (node.id in frame.env or node.id in frame.function.fresh)
         return isinstance(node, ir.Name) and not is_here and frame.in_region
+
+    def _is_made_anew(self, container: ir.Expr, frame: Frame) -> bool:
+        """Whether the function that fills a container makes it anew, or the method of a region that calls it does."""
+        function = frame.function
+        if growth.is_replaced(container, function.code):
+            return True
+        if function.owner is None or function.is_nested:
+            return False
+        openers = {opener.function for opener in self.interpreter.traces.openers.values()}
+        around = (one for one, times in self.interpreter.running.items() if times and one not in openers)
+        own = [one.code for one in around if isinstance(one, Function) and one.owner is function.owner]
+        return growth.is_replaced_before(container, function.code.name, own)
+
+
+def _of_its_own(instance: Instance, receivers: Value, value: Value) -> Value:
+    """What one of several objects is given: `self.mlp.run = self.mlp.fast` gives none of them a method of another."""
+    holders = {one.receiver for one in members(value) if isinstance(one, Bound)}
+    if instance not in holders or not holders <= set(members(receivers)):
+        return value
+    return union(one for one in members(value) if not isinstance(one, Bound) or one.receiver == instance)
 
 
 def _is_handed_on(target: ir.Expr, code: ir.Code) -> bool:

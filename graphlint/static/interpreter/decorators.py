@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, given_for, last_name, names_in, walk
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members, union
 from graphlint.values.queries import tensors_in
 
@@ -28,6 +29,8 @@ METHOD_KINDS = frozenset(
 )
 _OF_ALL = frozenset({"device", "dtype"})  # what the tensors of all requests have alike
 _SIZES = frozenset({"len", "numel", "size"})
+_PLAIN = frozenset({"int", "device"})  # what is called to make one of something
+_HANDED_ON = 3  # how far it is looked for where a number comes from
 CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 
 
@@ -146,7 +149,8 @@ class Decorators:
             kept = Context(f"{function.module.name}:{function.qualname}", str(function.module.path))
             inside = Frame(function, kept, frame.mode, frame.depth)
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
-            is_settled = node is not None and _asks_for_few(node, frame.function) and self._is_asked_for_few(function)
+            is_settled = node is not None and self._asks_for_few(node, frame.function)
+            is_settled = is_settled and self._is_asked_for_few(function)
             given = (*arguments.positional, *(value for _, value in arguments.keywords))
             varies = any(True for value in given for _ in tensors_in(value))
             varies = varies or (node is not None and any(_varies(one.value, frame.function) for one in node.arguments))
@@ -163,17 +167,41 @@ class Decorators:
         return any(isinstance(m, External) and m.name in CACHES for m in members(self.interpreter.eval(name, frame)))
 
     def _is_asked_for_few(self, cached: Function) -> bool:
-        """Whether all calls of a function do, as far as they can be found by its name."""
-        name = cached.code.name
+        """Whether all calls of a function give the same for all requests, as far as they can be found by its name."""
+        return all(self._asks_for_few(call, caller) for call, caller in self._calls_of(cached))
+
+    def _asks_for_few(self, call: ir.Call, function: Function) -> bool:
+        """Whether a call in a function gives the same for all requests."""
+        return bool(call.arguments) and all(self._is_one_of_few(one.value, function) for one in call.arguments)
+
+    def _is_one_of_few(self, node: ir.Expr, function: Function, depth: int = _HANDED_ON) -> bool:
+        """Whether a value is the same for all requests; who calls says so of what is handed in, as far as it is known.
+
+        What is handed in may be a number of any object, such as a configuration.
+        """
+        handed: set[str] = set()
+        if depth < _HANDED_ON and isinstance(node, ir.Attribute) and node.attr != "shape":
+            return True
+        if not _is_settled(node, function, handed):
+            return False
+        positions = {one.name: at for at, one in enumerate(function.code.parameters) if one.name != function.receiver}
+        shift = len(function.code.parameters) - len(positions)
+        for name in handed:
+            for call, caller in self._calls_of(function):
+                given = given_for(call, name, positions[name] - shift)
+                if given is not None and depth and not self._is_one_of_few(given, caller, depth - 1):
+                    return False
+        return True
+
+    def _calls_of(self, called: Function) -> Iterator[tuple[ir.Call, Function]]:
+        """The calls of a function, as far as they can be found by its name, each with the function that holds it."""
+        name = called.code.name
         for module in self.interpreter.project.calling(name):
             for one in module.index.all_functions():
                 owner = nested_class(module.index.classes, one.qualname.split(".")[:-1])
                 caller = function_of(one, owner) if module.holds(one.segment, name) else None
-                if caller is not None and caller.code is not cached.code:
-                    calls = (call for call in calls_in(caller.code) if last_name(call.func) == name)
-                    if not all(_asks_for_few(call, caller) for call in calls):
-                        return False
-        return True
+                if caller is not None and caller.code is not called.code:
+                    yield from ((call, caller) for call in calls_in(caller.code) if last_name(call.func) == name)
 
 
 @remembered
@@ -190,19 +218,16 @@ def assigns_members(code: ir.Code) -> bool:
     return False
 
 
-def _asks_for_few(call: ir.Call, function: Function) -> bool:
-    """Whether a call in a function gives the same for all requests."""
-    return bool(call.arguments) and all(_is_settled(one.value, function) for one in call.arguments)
-
-
-def _is_settled(node: ir.Expr, function: Function, depth: int = 3) -> bool:
-    """Whether a value is the same for all requests: of the object itself, or a size that is counted from the last."""
+def _is_settled(node: ir.Expr, function: Function, handed: set[str], depth: int = 3) -> bool:
+    """Whether a value is the same for all requests, if the parameters are that are `handed` in: of the object itself,
+    or a size that is counted from the last.
+    """
     match node:
         case ir.Literal():
             return True
         case ir.Attribute(value=holder, attr=name):
             is_own = isinstance(holder, ir.Name) and holder.id == function.receiver
-            is_of_device = name == "index" and _is_settled(holder, function, depth)
+            is_of_device = name == "index" and _is_settled(holder, function, handed, depth)
             return name in _OF_ALL or is_of_device or (is_own and name != "shape")
         case ir.Subscript(value=ir.Attribute(attr="shape"), index=ir.Unary(operator="-") | ir.Attribute()):
             return True
@@ -210,14 +235,17 @@ def _is_settled(node: ir.Expr, function: Function, depth: int = 3) -> bool:
             return index < 0
         case ir.Call(func=func, arguments=()):
             return last_name(func) == "current_device"
-        case ir.Call(func=ir.Name(id="int"), arguments=(one,)):
-            return _is_settled(one.value, function, depth)
+        case ir.Call(func=func, arguments=arguments) if last_name(func) in _PLAIN:
+            return all(_is_settled(one.value, function, handed, depth) for one in arguments)
         case ir.Binary(left=left, right=right) | ir.Boolean(left=left, right=right):
-            return _is_settled(left, function, depth) and _is_settled(right, function, depth)
+            return all(_is_settled(one, function, handed, depth) for one in (left, right))
         case ir.Name(id=name) if depth:
             given = [one for one in assignments_in(function.code) if _gives(one, name)]
+            if not given and any(one.name == name for one in function.code.parameters):
+                handed.add(name)
+                return True
             values = [one.value for one in given if one.value is not None]
-            return bool(values) and all(_is_settled(value, function, depth - 1) for value in values)
+            return bool(values) and all(_is_settled(value, function, handed, depth - 1) for value in values)
     return False
 
 

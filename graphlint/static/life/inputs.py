@@ -46,7 +46,8 @@ class Inputs(Listener):
     is_between: bool = False  # whether to tell of methods that may be called at any time: before the capture, too
     replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
     moved: dict[Thing, Place] = field(default_factory=dict)
-    partial: list[tuple[Capture, Write, PartialFill]] = field(default_factory=list)
+    partial: list[tuple[Capture, Place, PartialFill]] = field(default_factory=list)  # filled in part, and where
+    filled: dict[Capture, set[Thing]] = field(default_factory=dict)  # what it changes, and is given before each replay
     results: dict[Thing, tuple[InputReplaced, Place, Capture]] = field(default_factory=dict)  # in place of buffers
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
     containers: dict[Container, None] = field(default_factory=dict)  # that attributes hold
@@ -102,6 +103,8 @@ class Inputs(Listener):
         self._tell_replaced(capture, last)
         since = {root: self.ledger.since(root, last) for root in self.inputs(capture)}
         self._note_partial(capture, since)
+        given = {root for root in _states(capture) if self.ledger.since(root, last)}
+        self.filled[capture] = self.filled.get(capture, given) & given
         for root, writes in since.items():
             if root.source and any(write.is_sure for write in writes):  # made after data that was at hand
                 self._tell_hollow(root, capture, is_given=True)
@@ -182,13 +185,14 @@ class Inputs(Listener):
             write, (bound, number, _) = cuts[0]
             filled = any(w.is_whole and not _leaves_undefined(w) for w in self.ledger.writes.get(root, ()))
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
-                self.tell(PartialFill(bound, False, False, is_unfilled=True), root.made, capture)
+                event = PartialFill(bound, False, False, is_unfilled=True, is_by_row=not _is_inner(write))
+                self.partial.append((capture, root.made, event))
             if capture.replays:
                 inner, is_left = _is_inner(write), leaves_rest(write, cuts[0][1])
                 others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
                 event = PartialFill(bound, others_reset, False, told, is_rest_left=is_left, is_by_row=not inner)
-                self.partial.append((capture, write, event))
+                self.partial.append((capture, write.place, event))
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self._used(thing)
@@ -220,13 +224,13 @@ class Inputs(Listener):
     def _settle(self) -> None:
         """Tell of inputs that were filled in part, now that it is known how outputs are read.
 
-        What an old row leaves in a state of the graph is not cut off.
+        What an old row leaves in a state of the graph is not cut off; an input that is filled each time is no state.
         """
-        for capture, write, event in self.partial:
-            has_state = capture.accumulates or any(capture.in_part.values())
+        for capture, place, event in self.partial:
+            has_state = not self.filled.get(capture, set()).issuperset(_states(capture))
             is_cut = capture not in self.uncut and not has_state
             is_by_row = event.is_by_row and bool(capture.callees) and not has_state and capture not in self.coupled
-            self.tell(replace(event, is_output_cut=is_cut, is_by_row=is_by_row), write.place, capture)
+            self.tell(replace(event, is_output_cut=is_cut, is_by_row=is_by_row), place, capture)
         self.partial.clear()
 
     def _freed(self, capture: Capture, frame: Frame) -> None:
@@ -268,6 +272,11 @@ def place_in(owner: Frame, where: Place) -> Place | None:
     line = where.way[len(owner.way)].line if len(where.way) > len(owner.way) else 0
     calls = (call for call in calls_in(owner.function.code) if owner.function.line_of(call) == line)
     return next(map(owner.place, calls), None)
+
+
+def _states(capture: Capture) -> list[Thing]:
+    """The memory that a graph changes and reads, so that it holds what an earlier replay has left there."""
+    return [*capture.accumulates, *(root for root, is_read in capture.in_part.items() if is_read)]
 
 
 def _is_result(thing: Thing, capture: Capture) -> bool:

@@ -9,7 +9,9 @@ from graphlint.static.index.module import Definition, Module
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Instance, Object, Place, Tensor, Thing, things_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, walk
+
+_CALLED = 3  # how far calls are followed that may set a field
 
 
 @dataclass
@@ -34,9 +36,24 @@ class Late(Listener):
         """Tell of what no graph can have read, and what the region asks for."""
         for (owner, name), where in self.filled.items():
             is_late = owner in self.prepared.get(capture, ())
+            if is_late and _may_set(capture.place.function.code, where.function.module, name):
+                continue  # it is a way that this run did not take
             if is_late and any(_reads(one, name) for one in _others(where.function.module, place, where)):
                 self.tell(InputReplaced(name, capture.region.line, is_known=False, is_late=True), where, capture)
         self.filled.clear()
+
+
+def _may_set(code: ir.Code, module: Module, name: str, depth: int = _CALLED) -> bool:
+    """Whether a function sets an attribute on one of its ways, or what it calls does, by name, in a file."""
+    filling = (
+        one for one in assignments_in(code) if not (isinstance(one.value, ir.Literal) and one.value.value is None)
+    )
+    targets = (part for node in filling for target in node.targets for part in _parts(target))
+    if any(isinstance(part, ir.Attribute) and part.attr == name for part in targets):
+        return True
+    called = {last_name(call.func) for call in calls_in(code)} if depth else set()
+    codes = (one.code for one in module.index.all_functions() if one.name in called)
+    return any(one is not None and one is not code and _may_set(one, module, name, depth - 1) for one in codes)
 
 
 def _others(module: Module, *places: Place) -> list[Definition]:

@@ -234,7 +234,7 @@ class Rehearsal:
             streams,
             Backward(self._tell, streams),
             Forks(self._tell, streams),
-            WarmUps(self._tell, streams, silence, life["gradients"]),
+            WarmUps(self._tell, streams, silence, life["gradients"], self.interpreter.lexicon.applied),
             Pools(self._tell, streams),
             Examples(self._tell),
             Empty(self._tell),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import FirstCall, OutsideDependency, SharedPool
 from graphlint.static.domain.program import function_of
-from graphlint.static.index.module import Module
+from graphlint.static.index.module import Module, nested_class
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Thing
 from graphlint.static.life.silence import Silence
@@ -19,13 +19,15 @@ from graphlint.static.syntax.traversal import calls_in, walk, words_in
 class WarmUps(Listener):
     """Follows one run, as far as it calls what comes from outside of the program: models, mostly.
 
-    Pieces of names that are about `gradients` speak of them.
+    Pieces of names that are about `gradients` speak of them; classes that derive from `operators` say how those of one
+    operation are computed, whoever may call for them.
     """
 
     tell: Tell
     streams: Streams
     silence: Silence
     gradients: frozenset[str]
+    operators: frozenset[str]
     eager: dict[Thing, list[Place]] = field(default_factory=dict)  # calls outside of captures
     tied: dict[Thing, Place] = field(default_factory=dict)  # those on the stream of the caller, with gradients
     captured: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)
@@ -79,6 +81,9 @@ class WarmUps(Listener):
     def _may_train(self, module: Module) -> bool:
         """Whether the file that captures has anything to do with gradients: else it runs no backward pass."""
         for definition in module.index.all_functions():
+            owner = nested_class(module.index.classes, definition.qualname.split(".")[:-1])
+            if owner is not None and any(base.rpartition(".")[2] in self.operators for base in owner.bases):
+                continue
             about = [word for word in self.gradients if module.holds(definition.segment, word)]
             code = definition.code if about else None
             if code is not None and any(word in name for name in words_in(code.body) for word in about):

@@ -15,7 +15,7 @@ from graphlint.rulebook.lexicon import spelled
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Method
+from graphlint.static.domain.program import Instance, Method
 from graphlint.static.facts import writes
 from graphlint.static.index.imports import Settings
 from graphlint.static.models import indexing, results
@@ -137,6 +137,9 @@ class Tensors:
         if arguments.star is not None:
             self._spread(operation, bound, arguments.star)
         is_open = arguments.star is not None or arguments.double_star is not None
+        factory = self.lexicon.factories.get(operation.name)
+        if factory is not None and factory.data == "shared":
+            bound = {name: tuple(map(self._shown, values)) for name, values in bound.items()}
         if operation.returns == "factory" and "device" not in bound:
             hidden = [DeviceName(Place.ANYWHERE)] if arguments.double_star is not None else []
             bound |= [("device", (default,)) for default in hidden or self._default_devices(frame)]
@@ -160,6 +163,15 @@ class Tensors:
             if operation.returns != "self" and facts.value("out") is None:
                 self._check_made(watched, result, facts.all_values(), frame)
         return result
+
+    def _shown(self, value: Value) -> Value:
+        """An argument whose memory is shared: an object that shows memory of the device is as good as a tensor."""
+        if isinstance(value, Instance):
+            held, cls = self.evaluator.held(value), value.cls
+            shows = self.lexicon.tensors["interfaces"]
+            if any(name in held or self.evaluator.class_method(cls, name) is not None for name in shows):
+                return Tensor(Place.DEVICE)
+        return value
 
     def _placed(self, made: Value, node: ir.Call | None, frame: Frame) -> Value:
         """What a call has made; an optimizer with the line that makes it."""

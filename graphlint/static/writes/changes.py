@@ -131,7 +131,7 @@ class Changes:
         for definition, segment in segments_with(module, name, is_word):
             is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
             for line, is_dotted, _, settles in loads_in(module.source_of(segment), name):
-                is_idle = settles or (is_attribute and name not in self._deciding)
+                is_idle = settles or name not in self._deciding
                 if is_dotted is is_attribute and not (is_captured and is_idle):
                     yield line + segment.first - 1
 

@@ -17,6 +17,7 @@ from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.traces import Traces
 
 _GRAPH = "graph"
+_EMPTY = (ast.Dict, ast.DictComp, ast.List, ast.ListComp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _RECEIVERS = ("self", "cls")
 _STEPS = 3  # names of which a key is made, and those of these
@@ -27,6 +28,7 @@ class Key:
     """A key of a table of graphs: the names that it is made of, and where; `is_asked` where a table that is filled
     there, or called after graphs, is asked for it.
 
+    One that a call makes anew has nothing to be asked for that it has not put there itself.
     `inner` are the first and last line of the function inside of the segment that it stands in, if it does. Where a
     `helper` makes it, that is `given` the names of each argument, by position or keyword.
     """
@@ -64,7 +66,10 @@ def keys_in(source: str) -> tuple[Key, ...]:
         if isinstance(target, ast.Name)
     }
     found = []
-    for index, is_asked in _indices(nodes, tables):
+    anew = {(name, _innermost(tree, value.lineno)) for name, value in made.items() if isinstance(value, _EMPTY)}
+    for table, index, is_asked in _indices(nodes, tables):
+        if isinstance(table, ast.Name) and (table.id, _innermost(tree, index.lineno)) in anew:
+            is_asked = False  # no later call finds what this one has put there
         shown = index
         for _ in range(_STEPS):
             shown = made.get(shown.id, shown) if isinstance(shown, ast.Name) else shown
@@ -121,17 +126,18 @@ def _filled(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from (name for name in endings(node) if _GRAPH in name.lower())
 
 
-def _indices(nodes: Iterable[ast.AST], tables: set[str]) -> Iterator[tuple[ast.expr, bool]]:
+def _indices(nodes: Iterable[ast.AST], tables: set[str]) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+    """The tables that are asked or filled, each with the key, and whether it is asked for it."""
     filled = set(_filled(nodes))
     for node in nodes:
         match node:
             case ast.Subscript(value=table, slice=index) if not isinstance(index, ast.Slice):
                 if tables.intersection(endings(table)):
-                    yield index, False
+                    yield table, index, False
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[table]):
-                yield left, not filled.isdisjoint(endings(table))
+                yield table, left, not filled.isdisjoint(endings(table))
             case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[left, *_]):
-                yield left, not filled.isdisjoint(endings(table))
+                yield table, left, not filled.isdisjoint(endings(table))
 
 
 def _names(node: ast.AST) -> Iterator[str]:
@@ -155,14 +161,16 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
                 continue
             kind, use = next(iter(uses.items()))
+            if use.place.is_soft:  # what is compiled is compiled anew for another number
+                continue
             event = IncompleteKey(taken.name, kind, f"{use.place.function.module.path.name}:{use.place.line}")
             line = opener.line - opener.function.first_line + 1
             keys = [key for one in _definitions(opener) for key in _keys_of(one)]
             asked = [key for key in keys if key.is_asked and key.names and key.serves(line)]
             if asked and not any(taken.name in key.names for key in keys):
                 yield asked[0].place(opener, {taken.name}), event
-            for definition, names in _callers(opener, taken.name) if not asked else ():
-                outer = [key for key in _keys_of(definition) if key.is_asked and key.names]
+            for definition, names, at in _callers(opener, taken.name) if not asked else ():
+                outer = [key for key in _keys_of(definition) if key.is_asked and key.names and key.serves(at)]
                 if outer and not any(names & key.names for key in outer):
                     yield outer[0].place(opener, names), event
 
@@ -213,8 +221,10 @@ def _keys_of(definition: Definition) -> Iterator[_Found]:
         yield _Found(key, frozenset().union(*used), definition, (helpers[0], returned[-1]))
 
 
-def _callers(opener: Place, parameter: str) -> Iterator[tuple[Definition, frozenset[str]]]:
-    """The functions of a file that call one, and the parameters of theirs that they give it for one of its own."""
+def _callers(opener: Place, parameter: str) -> Iterator[tuple[Definition, frozenset[str], int]]:
+    """The functions of a file that call one, the parameters of theirs that they give it for one of its own, and the
+    line of the call, which counts from 1 where they begin.
+    """
     function = opener.function
     parameters = [one.name for one in function.code.parameters if one.name not in _RECEIVERS]
     for definition in function.module.index.all_functions():
@@ -222,11 +232,12 @@ def _callers(opener: Place, parameter: str) -> Iterator[tuple[Definition, frozen
             continue
         own = {one.name for one in definition.code.parameters if one.kind in ("positional", "keyword")} - {*_RECEIVERS}
         tree = tree_of(function.module.source_of(definition.segment))
-        for call in nodes_in(tree) if tree is not None else ():
-            name, given = _call(call) if isinstance(call, ast.Call) else ("", ())
+        calls = [part for part in nodes_in(tree) if isinstance(part, ast.Call)] if tree is not None else []
+        for call in calls:
+            name, given = _call(call)
             for at, names in given if name == function.code.name else ():
                 if parameter == at or parameter == _at(parameters, at):
-                    yield from [(definition, names & own)] if names & own else []
+                    yield from [(definition, names & own, call.lineno)] if names & own else []
 
 
 def _at(parameters: list[str], at: int | str) -> str:
