@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill
 from graphlint.static.life.examples import leaves_rest
+from graphlint.static.life.forms import keeps_number
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
@@ -138,7 +139,8 @@ class Inputs(Listener):
             now = held_by(owner, name)
             if self.is_between and is_made_up(before):
                 continue  # which nobody but such a method may set
-            if now is not before and is_tensor(now) and now.root is not before.root:
+            is_number = keeps_number(where.node, where.function.code) is not None
+            if now is not before and is_tensor(now) and now.root is not before.root and not is_number:
                 if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
                     continue  # it is filled under another name
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)

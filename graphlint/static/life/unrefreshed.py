@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import StaleReplay
+from graphlint.static.life.forms import is_number
 from graphlint.static.life.inputs import Inputs, place_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Place, Tensor, Thing, is_tensor, things_in
@@ -13,8 +14,6 @@ from graphlint.static.life.record import Loop, Write
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
-
-_NUMBERS = frozenset({"bool", "float", "int"})
 
 
 @dataclass
@@ -75,7 +74,7 @@ class Unrefreshed(Listener):
         later = next((frame for frame in again if frame is not owner and frame.receiver is owner.receiver), None)
         if later is None:
             return
-        numbers = {p.name for p in owner.function.code.parameters if _is_number(p) and (later, p.name) not in self.used}
+        numbers = {p.name for p in owner.function.code.parameters if is_number(p) and (later, p.name) not in self.used}
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             read = capture.reads.get(root)
@@ -153,13 +152,6 @@ def _data_of(loop: Loop) -> str | None:
     called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
     counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
     return None if counts or node.target.id.startswith("_") else node.target.id
-
-
-def _is_number(parameter: ir.Parameter) -> bool:
-    """Whether an annotation, or the default, says that a parameter is a number or a flag."""
-    annotation, default = parameter.annotation, parameter.default
-    is_default = isinstance(default, ir.Literal) and isinstance(default.value, (bool, int, float))
-    return is_default or (isinstance(annotation, ir.Name) and annotation.id in _NUMBERS)
 
 
 def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:
