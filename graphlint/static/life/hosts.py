@@ -8,10 +8,11 @@ keeps what it is given in the object that the region has read, as if that were t
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graphlint.rule import RequestNumber
-from graphlint.static.life.forms import asks_for, keeps_number
+from graphlint.static.life.forms import asks_for, is_number, keeps_number
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Frame, Instance, Object, Place, Symbol, Thing, things_in
@@ -46,7 +47,7 @@ class Hosts(Listener):
 
     def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
         """Note what a call keeps of its numbers, unless it asks for another graph if they are others."""
-        given = keeps_number(place.node, place.function.code) if self.ledger.capture is None else None
+        given = number_given(value, place, self.ledger.frames) if self.ledger.capture is None else None
         callers = [one.function.code for one in self.ledger.frames]
         if (
             given is not None
@@ -86,6 +87,15 @@ class Hosts(Listener):
         """Whether graphs, of which this is one, were picked by a value."""
         asked = (one for held, (one, _) in self.ledger.guessed.items() if capture.graph in directly_in(held))
         return any(value is part for one in asked for part in _parts(one))
+
+
+def number_given(value: Object, place: Place, frames: Sequence[Frame]) -> str | None:
+    """The parameter, by its name, of one of these calls that a value is, and that is a number: a statement keeps it."""
+    named = keeps_number(place.node, place.function.code)
+    if named is not None or not isinstance(value, (Symbol, Thing)):
+        return named
+    given = ((one, frame.env.get(one.name)) for frame in frames for one in frame.function.code.parameters)
+    return next((one.name for one, held in given if held is value and is_number(one)), None)
 
 
 def _at(place: Place) -> str:

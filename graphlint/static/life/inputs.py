@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill
 from graphlint.static.life.examples import leaves_rest
-from graphlint.static.life.forms import keeps_number
 from graphlint.static.life.growth import directly_in
+from graphlint.static.life.hosts import number_given
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
     Capture,
@@ -126,7 +126,7 @@ class Inputs(Listener):
                 continue  # what another graph computes goes by the name of the latest one
             replaced = self.replaced.setdefault(capture, [])
             is_deleted = before is None and (owner, name) not in [one[:2] for one in replaced]
-            if known is before or is_deleted:
+            if (known is before or is_deleted) and number_given(value, place, self.ledger.frames) is None:
                 replaced.append((owner, name, known, place))
 
     def written(self, write: Write) -> None:
@@ -139,8 +139,7 @@ class Inputs(Listener):
             now = held_by(owner, name)
             if self.is_between and is_made_up(before):
                 continue  # which nobody but such a method may set
-            is_number = keeps_number(where.node, where.function.code) is not None
-            if now is not before and is_tensor(now) and now.root is not before.root and not is_number:
+            if now is not before and is_tensor(now) and now.root is not before.root:
                 if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
                     continue  # it is filled under another name
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
