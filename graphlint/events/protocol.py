@@ -122,7 +122,12 @@ class NeverReplayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class ConcurrentCall(Event):
-    """Another thread may call, during a capture in the global mode, what breaks it."""
+    """Another thread may call, during a capture in the global mode, what breaks it: it is `refused` there.
+
+    Or several threads call what is `compiled` to replay graphs, each of which belongs to one thread.
+    """
+
+    how: str = "refused"
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,3 +170,64 @@ def test_each_object_has_a_graph_of_its_own(tmp_path: Path) -> None:
         print(one.y.sum().item())
     """
     assert [] == [one for one in analyse(tmp_path, text).found if one[2] == "GL402"]
+
+
+STEP = """
+import torch
+from typing import Optional
+
+class Step:
+    def __init__(self, net):
+        self.net, self.graph, self.scale, self.graphs = net, None, 1, {{}}
+
+    def _capture(self, x, scale: {kind}):
+        self.x = x.clone()
+        self.scale = scale
+        self.net(self.x, {used}); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.net(self.x, {used})
+
+    def __call__(self, x, scale: {kind} = None):
+        if {asked}:
+            self._capture(x, scale)
+        else:
+            self.x.copy_(x)
+            self.scale = {kept}
+        self.graph.replay()
+        return self.y.clone()
+"""
+PLAIN = {"kind": "float", "used": "self.scale", "asked": "self.graph is None", "kept": "scale"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({}, id="a number"),
+        pytest.param({"kind": "Optional[int]"}, id="a number that may be left out"),
+        pytest.param({"kind": "int | None"}, id="as well, in other words"),
+    ],
+)
+def test_call_that_replays_keeps_a_number_which_the_region_has_read(tmp_path: Path, change: dict[str, str]) -> None:
+    """It was read once, at capture; what is kept later is for nobody."""
+    program = STEP.format(**PLAIN | change).replace(
+        "= scale\n        self.graph.", "= scale  # expect: GL402\n        self.graph."
+    )
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL402", "GL508")] != []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"asked": "self.graph is None or scale != self.scale"}, id="another number has another graph"),
+        pytest.param({"used": "1"}, id="the region does not read it"),
+        pytest.param({"kept": "1"}, id="a constant"),
+    ],
+)
+def test_number_that_no_graph_has_read_or_that_has_its_own_graph_is_kept(
+    tmp_path: Path, change: dict[str, str]
+) -> None:
+    """Every replay has the number that it was given."""
+    analysis = analyse(tmp_path, STEP.format(**PLAIN | change))
+    assert [place for place in analysis.shown if place[2] in ("GL402", "GL508")] == []

@@ -329,3 +329,57 @@ def test_a_way_that_data_ends_early_is_not_the_first_one_to_be_gone(tmp_path: Pa
     mark = "" if copy else "  # expect: GL510"
     analysis = analyse(tmp_path, ENDING.format(copy=copy, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+LAYERS = """
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x, mask):
+        return self.masked(x, mask){mark}
+
+    def masked(self, x, mask):
+        return self.linear(x) * mask
+
+class Net(nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+        self.layers = nn.ModuleList([Layer() for _ in range(number)])
+
+    def speed_up(self, mode="{mode}"):
+        for i in range(self.number):
+            {compiled}
+
+    @torch.no_grad()
+    def forward(self, x, mask):
+        for i in range(self.number):
+            x = self.layers[i](x, mask){end}
+        return x
+"""
+METHOD = "self.layers[i].masked = torch.compile(self.layers[i].masked, mode=mode)"
+
+
+@pytest.mark.parametrize(
+    ("compiled", "mode", "end", "is_told"),
+    [
+        (METHOD, "reduce-overhead", "", True),
+        (METHOD, "default", "", False),
+        (METHOD, "reduce-overhead", ".clone()", False),
+        ("self.layers[i] = torch.compile(self.layers[i], mode=mode)", "default", "", False),
+    ],
+    ids=["graphs", "no graphs", "copied", "layers without graphs"],
+)
+def test_layers_that_are_compiled_one_by_one_run_one_after_the_other(
+    tmp_path: Path, compiled: str, mode: str, end: str, is_told: bool
+) -> None:
+    """Each is given what the one before it has given, which its own step takes away; a list of modules holds them."""
+    mark = "  # expect: GL510" if is_told else ""
+    program = LAYERS.format(compiled=compiled, mode=mode, end=end, mark=mark)
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]

@@ -105,3 +105,49 @@ def test_a_number_of_the_call_that_captured_is_that_of_each_replay(
     """A later call with another one gets the graph of the first."""
     analysis = analyse(tmp_path, CALLED.format(given=given, asked=asked, used=used, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+HELPER = """
+import torch
+
+GRAPH, X, Y = None, None, None
+
+def graph_for(model, x, cache):
+    global GRAPH, X, Y
+    if GRAPH is not None and len(X) >= len(x):
+        return GRAPH
+    X = torch.zeros_like(x)
+    model(X, cache); torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        Y = model(X, cache){mark}
+    GRAPH = graph
+    return graph
+
+def serve(model, x):
+    cache = {cache}
+    graph = graph_for(model, x, cache)
+    X.copy_(x)
+    {filled}
+    graph.replay()
+    return Y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("cache", "filled", "is_told"),
+    [
+        pytest.param("model.prefill(x)", "pass", True, id="a cache of each request"),
+        pytest.param("torch.cumsum(x, 0)", "pass", True, id="a tensor of each request"),
+        pytest.param("model.cache", "pass", False, id="a cache that stays"),
+        pytest.param("CACHE", "CACHE.copy_(x)", False, id="a buffer that is filled"),
+    ],
+)
+def test_helper_gives_the_graph_of_before_to_who_brings_something_new(
+    tmp_path: Path, cache: str, filled: str, is_told: bool
+) -> None:
+    """It is over before the replay; what it was given is read by nobody then."""
+    mark = "  # expect: GL512" if is_told else ""
+    program = HELPER.format(cache=cache, filled=filled, mark=mark) + "CACHE = torch.zeros(4, device='cuda')\n"
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]

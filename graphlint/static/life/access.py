@@ -53,6 +53,7 @@ class Access:
     def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:
         self.interpreter = interpreter
         self.ledger = ledger
+        ledger.global_of = self.global_of
         self.decisions = decisions
         self.player = player
         self.steps = 0
@@ -112,10 +113,16 @@ class Access:
             for captured, held in frame.function.closure:
                 if captured == node.id:
                     return self.concrete(held)
-            self.assign_global(frame.function.module, node.id)
-        if node.id not in known:
-            known[node.id] = self.concrete(self.interpreter.names.resolve(frame.function.module, node.id))
-        return known[node.id]
+        return self.global_of(frame.function.module, node.id)
+
+    def global_of(self, module: Module, name: str) -> Object:
+        """What a global of a module holds, which is found out when it is first asked for."""
+        known = self.modules.setdefault(module, {})
+        if name not in known:
+            self.assign_global(module, name)
+        if name not in known:
+            known[name] = self.concrete(self.interpreter.names.resolve(module, name))
+        return known[name]
 
     @abstractmethod
     def assign_global(self, module: Module, name: str) -> None: ...

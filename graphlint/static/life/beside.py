@@ -16,7 +16,7 @@ from graphlint.static.life.threads import BLOCKING, ENDS, Running
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
 
-_WORKERS = "max_workers"
+_WORKERS = (0, "max_workers")
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Beside(Running):
         if call.last == "start" and isinstance(owner, Made) and owner.cls == "threading.Thread":
             self._runs(owner, owner.given.get("target", owner.given.get(1)), owner)
         elif call.last in ("map", "submit") and isinstance(owner, Made) and isinstance(call.result, Thing):
-            if owner.given.get(0, _WORKERS) != 1:
+            if 1 not in [owner.given.get(key) for key in _WORKERS]:
                 self._runs(call.result, target, owner)
                 if call.last == "map":
                     self._runs(call.result, target, owner)

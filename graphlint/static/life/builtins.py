@@ -95,6 +95,20 @@ class Builtins(Reflection):
             return [value.items[identity(number)] for number in range(count)]
         return [Symbol(value.of, read=value.read) if isinstance(value, Symbol) else Thing() for _ in range(count)]
 
+    def item(self, owner: Object, index: Object, node: ir.Subscript, frame: Frame) -> Object:
+        """`owner[index]`, of a list of modules as of any other."""
+        return super().item(self._listed(owner), index, node, frame)
+
+    def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
+        """`owner[index] = value`, of a list of modules as of any other."""
+        super().set_item(self._listed(owner), index, value, frame, node)
+
+    def _listed(self, value: Object) -> Object:
+        """What a list of modules was made of, if that is known; else what is given."""
+        kind = self.interpreter.lexicon.containers.get(value.cls) if isinstance(value, Made) else None
+        given = value.given.get(0) if isinstance(value, Made) and kind == "list" else None
+        return given if isinstance(given, Container) and given.kind == "list" and not given.is_open else value
+
     def element_at(self, owner: Container, index: Object) -> Object:
         """An item of a container; what an empty dict lacks is missed where somebody handles that."""
         if self.handlers and owner.kind == "dict" and not owner.keyed and not owner.is_open:

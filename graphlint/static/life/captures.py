@@ -65,6 +65,8 @@ class Captures(Operations):
                 return given.get(0)
             case "compile":
                 target = owner if owner is not None else given.get(0, *entry.takes)
+                if isinstance(target, Made) and target.cls == name:
+                    target = target.state.get("wrapped", target)  # compiled again, as one
                 return wrapper(name, target, given, place)
             case "callable":
                 return self._graphed(name, given.get(0, *entry.takes), given, place)

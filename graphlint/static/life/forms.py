@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in
+from graphlint.static.syntax.traversal import calls_in, walk, words_in
+
+_NUMBERS = frozenset({"bool", "float", "int"})
+_NOTHING = frozenset({"None", "Optional", "typing"})
 
 
 def calls_method(code: ir.Code, names: Collection[str]) -> bool:
@@ -32,3 +35,36 @@ def takes_all(index: ir.Expr) -> bool:
         or (isinstance(part, ir.Literal) and (part.value is ... or part.value is None))
         for part in parts
     )
+
+
+def is_number(parameter: ir.Parameter) -> bool:
+    """Whether an annotation, or the default, says that a parameter is a number or a flag."""
+    annotation, default = parameter.annotation, parameter.default
+    words = words_in(annotation) - _NOTHING if annotation is not None else frozenset[str]()
+    is_default = isinstance(default, ir.Literal) and isinstance(default.value, (bool, int, float))
+    return is_default or (bool(words) and words <= _NUMBERS)
+
+
+def keeps_number(node: ir.Node, code: ir.Code) -> str | None:
+    """The parameter that a statement keeps as it was given, if that is a number."""
+    value = node.value if isinstance(node, ir.Assign) else None
+    given = (
+        one.name for one in code.parameters if isinstance(value, ir.Name) and one.name == value.id and is_number(one)
+    )
+    return next(given, None)
+
+
+def asks_for(code: ir.Code, words: Collection[str]) -> bool:
+    """Whether a function compares, tests or looks something up by one of these names."""
+    asked = list[ir.Node]()
+    for part in walk(code.body):
+        match part:
+            case ir.Compare():
+                asked.append(part)
+            case ir.If(test=test):
+                asked.append(test)
+            case ir.Subscript(index=index):
+                asked.append(index)
+            case ir.Call(func=ir.Attribute(attr="get"), arguments=arguments):
+                asked += [one.value for one in arguments]
+    return any(words_in(one).intersection(words) for one in asked)

@@ -1,16 +1,18 @@
-"""Numbers of the host in an object that is made anew for each request: the graph keeps those that it was captured with.
+"""Numbers of the host that come with each request: the graph keeps those that it was captured with.
 
-Told where one code makes the object for the capture and for replays. Where the capture has code of its own,
-it may choose numbers that are large enough for all.
+They come in an object that is made anew, and that is told where one code makes it for the capture and for replays:
+where the capture has code of its own, it may choose numbers that are large enough for all. Or the call that replays
+keeps what it is given in the object that the region has read, as if that were the copy of a tensor.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graphlint.rule import RequestNumber
+from graphlint.static.life.forms import asks_for, is_number, keeps_number
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Frame, Instance, Object, Place, Symbol, Thing, things_in
@@ -24,14 +26,18 @@ class Hosts(Listener):
     tell: Tell
     numbers: defaultdict[Capture, dict[tuple[Instance, str], Place]] = field(default_factory=lambda: defaultdict(dict))
     later: dict[Instance, Instance] = field(default_factory=dict)  # what has taken the place of an object
+    seen: defaultdict[Capture, dict[tuple[Instance, str], Place]] = field(default_factory=lambda: defaultdict(dict))
+    kept: dict[tuple[Instance, str], tuple[Frame, Place, int]] = field(default_factory=dict)  # of what a call is given
 
     def looked(self, owner: Thing | Frame, name: str) -> None:
         """Note numbers that a region reads out of objects that were there before."""
         capture = self.ledger.capture
-        if capture is None or not isinstance(owner, Instance) or owner.is_module or owner.made_in is capture:
+        if capture is None or not isinstance(owner, Instance) or owner.made_in is capture:
             return
         where = self.ledger.frames[-1].statement if self.ledger.frames else None
-        if where is not None and _is_number(owner.attributes.get(name)):
+        if where is not None:
+            self.seen[capture].setdefault((owner, name), where)
+        if where is not None and not owner.is_module and _is_number(owner.attributes.get(name)):
             self.numbers[capture].setdefault((owner, name), where)
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
@@ -39,7 +45,24 @@ class Hosts(Listener):
         if isinstance(before, Instance) and isinstance(value, Instance) and before.cls is value.cls and not is_local:
             self.later[before] = value
 
+    def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
+        """Note what a call keeps of its numbers, unless it asks for another graph if they are others."""
+        given = number_given(value, place, self.ledger.frames) if self.ledger.capture is None else None
+        callers = [one.function.code for one in self.ledger.frames]
+        if (
+            given is not None
+            and isinstance(owner, Instance)
+            and not any(asks_for(one, (given, name)) for one in callers)
+        ):
+            self.kept[owner, name] = self.ledger.frames[-1], place, self.ledger.now
+
+    def left(self, frame: Frame) -> None:
+        self.kept = {key: one for key, one in self.kept.items() if one[0] is not frame}
+
     def replayed(self, capture: Capture, place: Place) -> None:
+        for key, (_, kept, since) in self.kept.items():
+            if key in self.seen.get(capture, {}) and capture.ended is not None and capture.ended <= since:
+                self.tell(RequestNumber(key[1], _at(self.seen[capture][key])), kept, capture)
         for (owner, name), where in self.numbers.get(capture, {}).items():
             now = self._now(owner)
             if now is owner or owner.made is None or now.made is None or now.made.node is not owner.made.node:
@@ -49,9 +72,8 @@ class Hosts(Listener):
                 continue
             if capture.graph in things_in(owner):
                 continue  # it has the graph, and its successor has one of its own
-            if not any(value is one for asked in self._asked(capture) for one in _parts(asked)):
-                at = f"{where.function.module.path.name}:{where.line}"
-                self.tell(RequestNumber(name, at), _given_at(now.made, name), capture)
+            if not self._is_asked(value, capture):
+                self.tell(RequestNumber(name, _at(where)), _given_at(now.made, name), capture)
 
     def _now(self, owner: Instance) -> Instance:
         """What is where an object was."""
@@ -61,9 +83,23 @@ class Hosts(Listener):
             seen.add(owner)
         return owner
 
-    def _asked(self, capture: Capture) -> Iterator[Object]:
-        """What graphs were picked by, of which this is one."""
-        return (asked for one, (asked, _) in self.ledger.guessed.items() if capture.graph in directly_in(one))
+    def _is_asked(self, value: Object, capture: Capture) -> bool:
+        """Whether graphs, of which this is one, were picked by a value."""
+        asked = (one for held, (one, _) in self.ledger.guessed.items() if capture.graph in directly_in(held))
+        return any(value is part for one in asked for part in _parts(one))
+
+
+def number_given(value: Object, place: Place, frames: Sequence[Frame]) -> str | None:
+    """The parameter, by its name, of one of these calls that a value is, and that is a number: a statement keeps it."""
+    named = keeps_number(place.node, place.function.code)
+    if named is not None or not isinstance(value, (Symbol, Thing)):
+        return named
+    given = ((one, frame.env.get(one.name)) for frame in frames for one in frame.function.code.parameters)
+    return next((one.name for one, held in given if held is value and is_number(one)), None)
+
+
+def _at(place: Place) -> str:
+    return f"{place.function.module.path.name}:{place.line}"
 
 
 def _is_number(value: Object) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from graphlint.rule import InputFreed, InputReplaced, PartialFill
 from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.growth import directly_in
+from graphlint.static.life.hosts import number_given
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
     Capture,
@@ -128,7 +129,7 @@ class Inputs(Listener):
                 continue  # what another graph computes goes by the name of the latest one
             replaced = self.replaced.setdefault(capture, [])
             is_deleted = before is None and (owner, name) not in [one[:2] for one in replaced]
-            if known is before or is_deleted:
+            if (known is before or is_deleted) and number_given(value, place, self.ledger.frames) is None:
                 replaced.append((owner, name, known, place))
 
     def written(self, write: Write) -> None:

@@ -146,6 +146,7 @@ class Ledger:
     is_forced: bool = False  # what runs was called past the conditions that lead to it
     is_cut: bool = False  # it leaves out rounds of a loop, or its end
     _hearing: defaultdict[Callable[..., None], list[Listener]] = field(default_factory=lambda: defaultdict(list))
+    global_of: Callable[..., Object] = field(init=False)  # what a name of a module holds
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
     def listen(self, listener: Listener) -> None:
@@ -383,9 +384,8 @@ class Ledger:
             listener.finished()
 
     def _worked(self, things: tuple[Thing, ...], place: Place) -> None:
-        if things:
-            for listener in self.hearing(Listener.worked):
-                listener.worked(things, place)
+        for listener in self.hearing(Listener.worked) if things else ():
+            listener.worked(things, place)
 
 
 def tensors_in(value: Object, seen: set[int] | None = None) -> Iterator[Thing]:

@@ -80,8 +80,8 @@ def _calls_any(definition: Definition, opened: Set[str]) -> bool:
 
 
 def _attribute(node: ir.Expr) -> str | None:
-    """The attribute of an object's own that an expression begins with: `layer` in `self.layer.forward`."""
-    while isinstance(node, ir.Attribute | ir.Call):
+    """The attribute of an object's own that an expression begins with: `layers` in `self.layers[0].forward`."""
+    while isinstance(node, ir.Attribute | ir.Call | ir.Subscript):
         inner = node.func if isinstance(node, ir.Call) else node.value
         if isinstance(node, ir.Attribute) and isinstance(inner, ir.Name):
             return node.attr if inner.id == "self" else None

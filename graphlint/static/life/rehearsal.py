@@ -60,6 +60,7 @@ from graphlint.static.life.threads import THREADS, Threads
 from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.witness import Testimony, Witness
+from graphlint.static.life.workers import Workers
 
 LONG = 100_000  # steps, which take a second, before it pays to let two processes run what is left
 
@@ -248,6 +249,7 @@ class Rehearsal:
             FirstCalls(self._tell, self.knowledge),
             Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
             Soft(self._tell, self.interpreter.entries, silence),
+            Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
             Pinned(self._tell, streams, life["uploads"]),

@@ -71,7 +71,7 @@ class Soft(Listener):
             self.is_stepped, self.is_waiting = True, False
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
-        if not isinstance(module, Made) or not self._graphs(module):
+        if not isinstance(module, Made) or not is_graphing(module, self.entries):
             return
         if self.ledger.capture is not None:
             is_sure = not self.ledger.decided  # another way may compile without graphs
@@ -148,16 +148,17 @@ class Soft(Listener):
         assert place is not None
         return Capture(module, Region(module.cls, place.path, place.line), place, 0)
 
-    def _graphs(self, module: Made) -> bool:
-        """Whether what was compiled replays graphs, by the options that it was compiled with."""
-        entry = self.entries.find(module.cls)
-        if entry is None or entry.form != "compile" or "wrapped" not in module.state:
-            return False
-        keywords = module.state["given"].keywords
-        return any(_is_graphing(keywords.get(name), values) for name, values in entry.graphing)
+
+def is_graphing(module: Made, entries: Entries) -> bool:
+    """Whether what was compiled replays graphs, by the options that it was compiled with."""
+    entry = entries.find(module.cls)
+    if entry is None or entry.form != "compile" or "wrapped" not in module.state:
+        return False
+    keywords = module.state["given"].keywords
+    return any(_asks_for(keywords.get(name), values) for name, values in entry.graphing)
 
 
-def _is_graphing(value: Object, values: tuple[str | bool, ...]) -> bool:
+def _asks_for(value: Object, values: tuple[str | bool, ...]) -> bool:
     if isinstance(value, Container):
         return any(key in values and held is True for key, held in value.keyed.values())
     return isinstance(value, (str, bool)) and not isinstance(value, Outside) and value in values

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import StaleReplay
+from graphlint.static.life.forms import is_number
 from graphlint.static.life.inputs import Inputs, place_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Place, Tensor, Thing, is_tensor, things_in
@@ -13,8 +14,6 @@ from graphlint.static.life.record import Loop, Write
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in, walk
-
-_NUMBERS = frozenset({"bool", "float", "int"})
 
 
 @dataclass
@@ -24,9 +23,16 @@ class Unrefreshed(Listener):
     tell: Tell
     inputs: Inputs
     used: set[tuple[Frame, str]] = field(default_factory=set)  # names of functions, since a capture
+    over: dict[ir.Code, Frame] = field(default_factory=dict)  # the last call of what has captured, since a replay
 
     def loaded(self, name: str, frame: Frame) -> None:
         self.used.add((frame, name))
+
+    def left(self, frame: Frame) -> None:
+        owners = [one.owner for one in self.ledger.captures]
+        codes = (one.function.code for one in owners if isinstance(one, Frame))
+        if frame not in owners and any(one is frame.function.code for one in codes):
+            self.over[frame.function.code] = frame
 
     def replayed(self, capture: Capture, place: Place) -> None:
         last = capture.replays[-1] if capture.replays else capture.ended or 0
@@ -36,6 +42,8 @@ class Unrefreshed(Listener):
                 self._unused(capture, place)
             self._captured_call(capture, place, since)
             self._passed_over(capture, place, since)
+            self._asked_for(capture, since)
+        self.over.clear()
 
     def _unused(self, capture: Capture, place: Place) -> None:
         """Tell of a replay without new data, where the function was given some and does nothing with it."""
@@ -66,6 +74,22 @@ class Unrefreshed(Listener):
         if names:
             self.tell(StaleReplay(names), place, capture)
 
+    def _asked_for(self, capture: Capture, since: dict[Thing, list[Write]]) -> None:
+        """Tell of what a function is given that gives the graph of before, where nobody writes it there."""
+        owner = capture.owner
+        later = self.over.get(owner.function.code) if isinstance(owner, Frame) else None
+        if later is None or not isinstance(owner, Frame) or owner.receiver is not later.receiver:
+            return
+        if any(one.function.code is owner.function.code for one in self.ledger.frames):
+            return  # the call that replays is one of that function
+        for root, writes in since.items():
+            read = capture.reads.get(root)
+            if writes or read is None or place_in(owner, read) is not read or root.argument is not None:
+                continue
+            names = tuple(name for name in _of_call(root, owner) if _is_replaced(root, name, later))
+            if names:
+                self.tell(StaleReplay(names, False, False), read, capture)
+
     def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
         """Tell of inputs that are of the call which captured, where a later call of that function writes nowhere."""
         owner = capture.owner
@@ -75,7 +99,7 @@ class Unrefreshed(Listener):
         later = next((frame for frame in again if frame is not owner and frame.receiver is owner.receiver), None)
         if later is None:
             return
-        numbers = {p.name for p in owner.function.code.parameters if _is_number(p) and (later, p.name) not in self.used}
+        numbers = {p.name for p in owner.function.code.parameters if is_number(p) and (later, p.name) not in self.used}
         held = set(things_in(owner.receiver))
         for root, writes in since.items():
             read = capture.reads.get(root)
@@ -93,6 +117,12 @@ class Unrefreshed(Listener):
             names = tuple(name for name, value in owner.before.items() if value is moving)
             if moving is not None and names and where.function.code is owner.function.code:
                 self.tell(StaleReplay(names, False), where, capture)
+
+
+def _is_replaced(root: Thing, name: str, later: Frame) -> bool:
+    """Whether a later call of what has captured is given another tensor, or another list of them."""
+    now = later.env.get(name)
+    return isinstance(now, Thing) and now.root is not root and type(now) is type(root)
 
 
 def _taken(capture: Capture, owner: Frame) -> set[str]:
@@ -153,13 +183,6 @@ def _data_of(loop: Loop) -> str | None:
     called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
     counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
     return None if counts or node.target.id.startswith("_") else node.target.id
-
-
-def _is_number(parameter: ir.Parameter) -> bool:
-    """Whether an annotation, or the default, says that a parameter is a number or a flag."""
-    annotation, default = parameter.annotation, parameter.default
-    is_default = isinstance(default, ir.Literal) and isinstance(default.value, (bool, int, float))
-    return is_default or (isinstance(annotation, ir.Name) and annotation.id in _NUMBERS)
 
 
 def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:
