@@ -20,7 +20,7 @@ def work(x):
 
 def locked(x):
     with LOCK:
-        return step(x).clone()  # locked
+        return step(x).clone()
 
 def other(x):
     return torch.relu(x)
@@ -70,7 +70,6 @@ def _line(mark: str, threads: str = "") -> int:
     [
         pytest.param(MAPPED.format("4", "work"), "# called", id="four workers map"),
         pytest.param(MAPPED.format("len(xs)", "work"), "# called", id="workers that nobody counted"),
-        pytest.param(MAPPED.format("4", "locked"), "# locked", id="a lock, and graphs of each thread all the same"),
         pytest.param(MAPPED.format("4", "step"), "pool.map", id="what was compiled is mapped itself"),
         pytest.param(MAPPED.format("4", "Server(net).serve"), "# inside", id="a method leads to it"),
         pytest.param(STARTED.format("work"), "# called", id="threads that are started one by one"),
@@ -92,6 +91,7 @@ def test_compiled_callable_is_called_in_several_threads(tmp_path: Path, threads:
         pytest.param(MAPPED.format("4", "work").replace("Thread", "Process"), '"reduce-overhead"', id="processes"),
         pytest.param(IN_TURN, '"reduce-overhead"', id="one thread after the other"),
         pytest.param(AWAITED, '"reduce-overhead"', id="each answer is waited for"),
+        pytest.param(MAPPED.format("4", "locked"), '"reduce-overhead"', id="a lock around the call"),
         pytest.param("return [work(x) for x in xs]", '"reduce-overhead"', id="no threads"),
     ],
 )

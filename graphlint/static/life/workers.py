@@ -1,7 +1,8 @@
 """Compiled callables that replay graphs and that several threads call: their graphs belong to the thread that records.
 
-Each thread that calls one records graphs of its own, in memory that all of them share. A lock does not help: which
-thread records, and which replays beside it, stays as it is. What is told are two threads that are under way at once.
+Each thread that calls one records graphs of its own, in memory that all of them share. What is told are two threads
+that are under way at once, and not behind a lock: behind one, all answers are right once the main thread has recorded,
+or where each call waits for the device; two threads that record one after the other without that fail aloud.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from graphlint.static.life.record import Call
 from graphlint.static.life.soft import is_graphing
 from graphlint.static.life.threads import ENDS, Running
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in
+from graphlint.static.syntax.traversal import calls_in, walk
 
 POOLS = frozenset({"concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool"})
+LOCKS = frozenset({"multiprocessing.Lock", "threading.Condition", "threading.Lock", "threading.RLock"})
 _SIZES = ("max_workers", "processes")
 _CALLED = ("__call__", "forward")  # of an object that is called itself
 _DEPTH = 4  # calls from what a thread runs to what was compiled
@@ -80,10 +82,22 @@ class Workers(Running):
             return
         names = [one.name for one in function.function.code.parameters][function.is_bound :]
         given = dict(zip(names, values, strict=False))
-        for call in calls_in(function.function.code):
+        for call in self._unlocked(function, given):
             value = self._held(call.func, function, given)
             passed = [self._held(one.value, function, given) for one in call.arguments]
             yield from self._compiled(value, passed, Place(function.function, call), depth - 1)
+
+    def _unlocked(self, closure: Closure, given: dict[str, Object]) -> Iterator[ir.Call]:
+        """The calls of a function that no lock keeps from being made at the same time."""
+        code = closure.function.code
+        blocks = (part for part in walk(code.body) if isinstance(part, ir.With))
+        locked = {
+            part
+            for block in blocks
+            if any(_is_lock(self._held(manager, closure, given)) for manager, _ in block.items)
+            for part in walk(block.body)
+        }
+        return (call for call in calls_in(code) if call not in locked)
 
     def _held(self, node: ir.Expr, closure: Closure, given: dict[str, Object]) -> Object:
         """What a name or an attribute stands for in a function that has not run."""
@@ -102,6 +116,10 @@ class Workers(Running):
                 return owner.attributes[node.attr]
             return _method(owner, node.attr) if isinstance(owner, Instance) else None
         return None
+
+
+def _is_lock(held: Object) -> bool:
+    return isinstance(held, Made) and held.cls in LOCKS
 
 
 def _has_several(pool: Made) -> bool:
