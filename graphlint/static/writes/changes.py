@@ -126,12 +126,13 @@ class Changes:
         """The lines of a module that read a variable or an attribute.
 
         What a region asks of a count, whether it has come to some number, settles with the first runs; and what it
-        reads of an object without deciding anything by it does not matter there. A variable may be read in other files.
+        reads without deciding anything by it does not matter there, but for a variable that other files may read.
         """
+        is_kept_here = is_attribute or all(user is module for user, _ in self.writers.project.sharing(module, name, False))
         for definition, segment in segments_with(module, name, is_word):
             is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
             for line, is_dotted, _, settles in loads_in(module.source_of(segment), name):
-                is_idle = settles or name not in self._deciding
+                is_idle = settles or (is_kept_here and name not in self._deciding)
                 if is_dotted is is_attribute and not (is_captured and is_idle):
                     yield line + segment.first - 1
 
