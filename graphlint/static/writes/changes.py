@@ -128,7 +128,9 @@ class Changes:
         What a region asks of a count, whether it has come to some number, settles with the first runs; and what it
         reads without deciding anything by it does not matter there, but for a variable that other files may read.
         """
-        is_kept_here = is_attribute or all(user is module for user, _ in self.writers.project.sharing(module, name, False))
+        is_kept_here = is_attribute or all(
+            user is module for user, _ in self.writers.project.sharing(module, name, False)
+        )
         for definition, segment in segments_with(module, name, is_word):
             is_captured = definition is not None and (module, definition.qualname) in self.traces.captured
             for line, is_dotted, _, settles in loads_in(module.source_of(segment), name):
