@@ -68,3 +68,23 @@ def test_a_library_that_was_given_the_stream_for_good_is_silent(tmp_path: Path) 
     around = f"cupy.cuda.ExternalStream({STREAM}).use()"
     analysis = analyse(tmp_path, PROGRAM.format(body=OUTSIDE["an object is a kernel"], around=around))
     assert all(code != "GL603" for _, _, code in analysis.shown)
+
+
+def test_a_stream_of_cupy_captures_by_itself(tmp_path: Path) -> None:
+    """Which one is current for PyTorch says nothing of it."""
+    text = """
+import cupy as cp
+
+def bench_time(n_iters, funcs):
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        for i in range(n_iters):
+            funcs[i % len(funcs)](stream)
+        graph = stream.end_capture()
+    graph.launch(stream)
+    stream.synchronize()
+
+bench_time(3, [print])
+"""
+    assert analyse(tmp_path, text).found == []

@@ -97,7 +97,9 @@ class Streams(Listener):
             self.order.wait_on_host()  # torch.cuda.graph does
             self.current.append(origin or CAPTURING)
         origin = self.now
-        if origin is DEFAULT and len(self.ledger.open) == 1 and not self.ledger.is_forced:
+        graph = capture.graph
+        is_own = isinstance(graph, Made) and graph.cls in self.life["foreign"]  # a stream that captures by itself
+        if origin is DEFAULT and not is_own and len(self.ledger.open) == 1 and not self.ledger.is_forced:
             self.tell(CaptureMisused("default"), capture.place, capture)
         self.branches[capture] = Branch(origin, self.order.counts(), self.ledger.decided, {origin})
 
