@@ -20,7 +20,7 @@ KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none"
 LISTS: Mapping[str, tuple[str, ...]] = {
     "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields"),
     "devices": ("device", "host", "neither", "other"),
-    "callables": ("applied", "called", "branches", "backward", "default_device"),
+    "callables": ("applied", "called", "branches", "backward", "default_device", "kernels"),
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "functions", "general", "namespaces", "optimizers", "steps", "trained"),
     "methods": (

@@ -69,3 +69,29 @@ def test_operators_of_the_library_itself_are_no_holes(tmp_path: Path) -> None:
     """What no table knows of them launches kernels, as the others do."""
     program = CALL.replace("torch.ops.engine.{called}", "torch.ops.aten._unknown")
     assert analyse(tmp_path, program).report.summary.unresolved_calls == 0
+
+
+@pytest.mark.parametrize(("decorator", "is_told"), [("T.prim_func", False), ("make", True)])
+def test_code_of_the_device_in_the_words_of_python_never_runs_on_the_host(
+    tmp_path: Path, decorator: str, is_told: bool
+) -> None:
+    """What a decorator that nobody knows gives back may be the function; a kernel is none, and its call is counted."""
+    text = f"""
+import tilelang.language as T
+import torch
+from serve import make
+
+def build():
+    @{decorator}
+    def main(x):
+        if x.max() > 0:
+            x[0] = 1
+    return main
+
+x = torch.ones(4, device="cuda")
+with torch.cuda.graph(torch.cuda.CUDAGraph()):
+    build()(x)
+"""
+    analysed = analyse(tmp_path, text)
+    assert ("GL301" in {code for _, _, code in analysed.shown}) is is_told
+    assert bool(analysed.report.summary.unresolved_calls) is not is_told

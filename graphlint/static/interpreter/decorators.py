@@ -56,7 +56,7 @@ class Decorators:
                     return ExternalObject("functools.lru_cache", (("function", value), ("maxsize", maxsize)))
                 if member.name in DISPATCHING and isinstance(value, Function):
                     return ExternalObject(member.name, (("function", value),))
-                if member.name == "typing.overload":
+                if member.name == "typing.overload" or self._is_of_kernels(member):
                     return member
                 entries = self.interpreter.entries
                 # Functions that are not inside of others are found without running what is around them.
@@ -76,6 +76,9 @@ class Decorators:
             if made is not None:
                 results.append(made)
         return union(results) if results else value
+
+    def _is_of_kernels(self, decorator: External) -> bool:
+        return self.interpreter.lexicon.callables.get(decorator.name) == "kernels"
 
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
         if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or decorator in self._transparent:
