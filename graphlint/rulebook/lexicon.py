@@ -21,6 +21,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields"),
     "devices": ("device", "host", "neither", "other"),
     "callables": ("applied", "called", "branches", "backward", "default_device", "kernels"),
+    "compilers": ("literals", "validating"),
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "functions", "general", "namespaces", "optimizers", "steps", "trained"),
     "methods": (
@@ -77,9 +78,9 @@ class Lexicon:
         self.presets: Mapping[str, str] = sections["presets"]
         self.compiled: Mapping[str, bool] = sections["compiled"]
         self.factories = {name: Factory(**row) for name, row in sections["factories"].items()}
-        self.tensors, self.modules, self.unknown, self.life, self.libraries, self.statuses = (
+        self.tensors, self.modules, self.unknown, self.life, self.libraries, self.statuses, self.compilers = (
             {kind: frozenset(names) for kind, names in sections[section].items()}
-            for section in ("tensors", "modules", "unknown", "life", "libraries", "statuses")
+            for section in ("tensors", "modules", "unknown", "life", "libraries", "statuses", "compilers")
         )
         self.devices, self.callables, self.containers, self.methods = (
             {name: kind for kind, names in sections[section].items() for name in names}

@@ -383,3 +383,37 @@ def test_layers_that_are_compiled_one_by_one_run_one_after_the_other(
     program = LAYERS.format(compiled=compiled, mode=mode, end=end, mark=mark)
     analysis = analyse(tmp_path, program)
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]
+
+
+LITERALS = """
+import torch
+
+def score(x, share: float, table):
+    return x * {made}
+
+{opened}
+"""
+COMPILED_HERE = 'torch.compile(score, mode="reduce-overhead")'
+CAPTURED_HERE = """
+def main(share, table):
+    x = torch.ones(4, 4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        score(x, share, table)
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        'torch.tensor(1.0, device="cuda")',
+        'torch.tensor([share, 1 - share], device="cuda")',
+        "torch.distributions.OneHotCategorical(logits=x.cuda()).probs",
+    ],
+)
+def test_what_a_compiler_makes_a_constant_of_is_told_of_captures_alone(tmp_path: Path, made: str) -> None:
+    """It leaves out what asks whether arguments are right, as well."""
+    told = {
+        opened: {code for _, _, code in analyse(tmp_path, LITERALS.format(made=made, opened=opened)).found}
+        for opened in (COMPILED_HERE, CAPTURED_HERE)
+    }
+    assert not told[COMPILED_HERE] & {"GL104", "GL203"} and told[CAPTURED_HERE] & {"GL104", "GL203"}

@@ -203,7 +203,17 @@ class Tensors:
                 bound[parameter.name] = (star,)
                 return
 
+    def _costs_nothing(self, operation: Operation, facts: Facts) -> bool:
+        """Whether a compiler makes an operation a constant, or leaves out what it waits for."""
+        if operation.name in self.lexicon.compilers["validating"]:
+            return True
+        data = [value for parameter in (operation.params or ())[:1] for value in facts.bound.get(parameter.name, ())]
+        is_literal = operation.name in self.lexicon.compilers["literals"]
+        return is_literal and all(is_number(one) or isinstance(one, Sequence) for one in data)
+
     def _report(self, operation: Operation, facts: Facts, node: ir.Call, frame: Frame) -> None:
+        if frame.mode is Mode.SOFT and self._costs_nothing(operation, facts):
+            return
         reported: dict[str, Confidence] = {}
         related = tuple(_made_of(facts.value("self")))
         for effect in operation.effects:
