@@ -188,3 +188,29 @@ def test_a_key_of_a_table_that_the_call_makes_anew_picks_its_graph(tmp_path: Pat
     """
     shown = analyse(tmp_path, textwrap.dedent(text)).shown
     assert "GL402" not in {code for _, _, code in shown}
+
+
+HELD = """
+import torch
+
+def captured(model, state, size):
+    x = torch.ones(size, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(x, state)
+    return graph
+
+def update(model, cache, size{more}):
+    if size not in cache.graphs:
+        cache.graphs[size] = captured(model, {state}, size)
+    return cache.graphs[size]
+"""
+
+
+@pytest.mark.parametrize(("state", "more", "is_told"), [("cache.state", "", False), ("state", ", state", True)])
+def test_what_lies_beside_the_table_is_no_part_of_its_keys(
+    tmp_path: Path, state: str, more: str, is_told: bool
+) -> None:
+    """Whoever gives the object another one empties its table."""
+    shown = analyse(tmp_path, HELD.format(state=state, more=more)).shown
+    assert is_told is any(code == "GL402" for _, _, code in shown)

@@ -28,7 +28,8 @@ class Key:
     """A key of a table of graphs: the names that it is made of, and where; `is_asked` where a table that is filled
     there, or called after graphs, is asked for it.
 
-    One that a call makes anew has nothing to be asked for that it has not put there itself.
+    One that a call makes anew has nothing to be asked for that it has not put there itself. Where the table is that of a
+    `holder`, what comes from there is kept beside it, and is no part of keys.
     `inner` are the first and last line of the function inside of the segment that it stands in, if it does. Where a
     `helper` makes it, that is `given` the names of each argument, by position or keyword.
     """
@@ -39,6 +40,7 @@ class Key:
     inner: tuple[int, int] | None = None
     helper: str = ""
     given: tuple[tuple[int | str, frozenset[str]], ...] = ()
+    holder: frozenset[str] = frozenset()
 
     def serves(self, line: int) -> bool:
         """Whether it stands in the same function as a line, or in one around it."""
@@ -79,7 +81,8 @@ def keys_in(source: str) -> tuple[Key, ...]:
         first, last = shown.lineno - 1, (shown.end_lineno or shown.lineno) - 1
         pos = (first, shown.col_offset, last, shown.end_col_offset or 0)
         helper, given = _call(shown)
-        found.append(Key(frozenset(names), pos, is_asked, _innermost(tree, index.lineno), helper, given))
+        holder = _variables(table.value) if isinstance(table, ast.Attribute) else frozenset()
+        found.append(Key(frozenset(names), pos, is_asked, _innermost(tree, index.lineno), helper, given, holder))
     return tuple(dict.fromkeys(found))
 
 
@@ -171,7 +174,7 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
                 yield asked[0].place(opener, {taken.name}), event
             for definition, names, at in _callers(opener, taken.name) if not asked else ():
                 outer = [key for key in _keys_of(definition) if key.is_asked and key.names and key.serves(at)]
-                if outer and not any(names & key.names for key in outer):
+                if outer and not any(names & (key.names | key.key.holder) for key in outer):
                     yield outer[0].place(opener, names), event
 
 
