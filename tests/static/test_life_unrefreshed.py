@@ -151,3 +151,25 @@ def test_helper_gives_the_graph_of_before_to_who_brings_something_new(
     program = HELPER.format(cache=cache, filled=filled, mark=mark) + "CACHE = torch.zeros(4, device='cuda')\n"
     analysis = analyse(tmp_path, program)
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+@pytest.mark.parametrize(
+    ("gone_through", "is_told"),
+    [("batches", True), ("tqdm(batches)", True), ("tqdm(range(5000))", False), ("range(len(batches))", False)],
+)
+def test_a_loop_that_counts_brings_no_data(tmp_path: Path, gone_through: str, is_told: bool) -> None:
+    """However its progress is shown."""
+    text = f"""
+import torch
+from tqdm import tqdm
+
+def main(model, batches):
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(x)
+    for batch in {gone_through}:
+        graph.replay()
+        print(y.sum())
+"""
+    assert is_told is ("GL512" in {code for _, _, code in analyse(tmp_path, text).shown})

@@ -180,9 +180,16 @@ def _data_of(loop: Loop) -> str | None:
     node = loop.place.node
     if not isinstance(node, ir.For) or not isinstance(node.target, ir.Name) or not is_tensor(loop.value):
         return None
-    called = node.iterable.func if isinstance(node.iterable, ir.Call) else None
-    counts = isinstance(called, ir.Name) and called.id in ("enumerate", "range")
-    return None if counts or node.target.id.startswith("_") else node.target.id
+    return None if _counts(node.iterable) or node.target.id.startswith("_") else node.target.id
+
+
+def _counts(iterable: ir.Expr) -> bool:
+    """Whether a loop goes through numbers, however that is shown: `tqdm(range(n))`."""
+    if not isinstance(iterable, ir.Call):
+        return False
+    if isinstance(iterable.func, ir.Name) and iterable.func.id in ("enumerate", "range"):
+        return True
+    return bool(iterable.arguments) and _counts(iterable.arguments[0].value)
 
 
 def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:
