@@ -310,3 +310,18 @@ def test_what_a_factory_takes_for_a_size_is_a_number(tmp_path: Path, before: str
     """What a tensor is multiplied with may be one; what is asked for what tensors alone have is one, too."""
     analysis = analyse(tmp_path, SIZED.format(before=before))
     assert is_told is ("GL304" in [code for _, _, code in analysis.found])
+
+
+@pytest.mark.parametrize(("asked", "when"), [("offsets is not None", ["offsets is not None"]), ("x.dim() > 0", None)])
+def test_an_argument_of_which_a_function_asks_whether_it_is_there_may_be_left_out(
+    tmp_path: Path, asked: str, when: list[str] | None
+) -> None:
+    """So what stands behind that question happens under a condition."""
+    text = f"""
+def step(x, offsets):
+    if {asked}:
+        x = x[: offsets.max().item()]
+    return x * 2
+"""
+    (found,) = [one for one in analyse(tmp_path, text, regions=("main:step",)).report.findings if one.code == "GL101"]
+    assert [one.text for one in found.when] == (when or ["x.dim() > 0"])

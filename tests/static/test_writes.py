@@ -1251,3 +1251,34 @@ def main(make):
 def test_what_a_region_sums_up_and_only_shows_is_missed_by_nobody(tmp_path: Path, after: str, is_told: bool) -> None:
     """A variable that decides nothing in the region, and that nothing outside of it reads."""
     assert is_told is ("GL401" in {code for _, _, code in analyse(tmp_path, SUMMED.format(after=after)).found})
+
+
+CAPTURED_TWICE = """
+import torch
+
+def bench(fn, rep, between):
+    try:
+        fn()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            {first}
+        graph.replay()
+        count = max(1, int(rep / 3.0))
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(count):
+                fn()
+        {then}
+        graph.replay()
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize(("first", "then", "is_told"), [("fn()", "pass", False), ("fn()", "count = between", True)])
+def test_what_is_set_between_two_captures_is_set_for_the_second(
+    tmp_path: Path, first: str, then: str, is_told: bool
+) -> None:
+    """Both come whenever the statement does, in a `try` as anywhere."""
+    analysed = analyse(tmp_path, CAPTURED_TWICE.format(first=first, then=then))
+    assert is_told is ("GL402" in {code for _, _, code in analysed.shown})

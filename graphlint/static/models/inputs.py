@@ -5,7 +5,10 @@ from __future__ import annotations
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance
 from graphlint.static.models.uses import is_asked, is_plain
-from graphlint.values import UNKNOWN, Arguments, Host, Mapping, Place, Sequence, Tensor, Value, members, union
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import walk
+from graphlint.values import NONE, UNKNOWN, Arguments, Host, Mapping, Place, Sequence, Tensor, Value, members, union
 
 
 def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function, Value | None]]:
@@ -31,12 +34,29 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     if not (tensors or is_given or receiver is not None):
         tensors = silent  # a graph has an input, and what is no method has none of its own
     given |= dict.fromkeys(tensors, Tensor(Place.DEVICE))
+    given |= {name: union((given[name], NONE)) for name in tensors if _asks_for_none(function.code, name)}
     given |= {name: union((given[name], default)) for name, default in defaults.items()}
     asked = [name for name, value in given.items() if _may_be_tensor(value) and is_asked(evaluator, function, name)]
     given |= {name: union((given[name], Host("float"))) for name in asked}  # or a number: else it would not be asked
     keywords = tuple((name, on_device(value)) for name, value in given.items())
     star = UNKNOWN if any(parameter.kind == "*" for parameter in function.code.parameters) else None
     return Arguments(() if receiver is None else (receiver,), keywords, star, UNKNOWN)
+
+
+@remembered
+def _asks_for_none(code: ir.Code, name: str) -> bool:
+    """Whether a function asks whether it was given something: then it is called without, too."""
+    asked = (part for part in walk(code.body) if isinstance(part, ir.Compare))
+    return any(
+        isinstance(one.left, ir.Name) and one.left.id == name and _is_none(other)
+        for one in asked
+        for sign, other in one.comparisons
+        if sign in ("is", "is not")
+    )
+
+
+def _is_none(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Literal) and node.value is None
 
 
 def _may_be_tensor(value: Value) -> bool:

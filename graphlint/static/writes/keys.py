@@ -28,8 +28,8 @@ class Key:
     """A key of a table of graphs: the names that it is made of, and where; `is_asked` where a table that is filled
     there, or called after graphs, is asked for it.
 
-    One that a call makes anew has nothing to be asked for that it has not put there itself. Where the table is that of a
-    `holder`, what comes from there is kept beside it, and is no part of keys.
+    One that a call makes anew has nothing to be asked for that it has not put there itself. Where the table is that of
+    a `holder`, what comes from there is kept beside it, and is no part of keys.
     `inner` are the first and last line of the function inside of the segment that it stands in, if it does. Where a
     `helper` makes it, that is `given` the names of each argument, by position or keyword.
     """

@@ -189,6 +189,8 @@ class Timing:
             return When.NEVER
         earlier = [c for c in openings if c.line < line and (c.is_conditional or not set(c.loops) & set(loops))]
         if earlier:
+            # What stands in the same branches, in a `try` of its own or that of the line, comes whenever the line does.
+            openings = [replace(c, is_conditional=c.is_conditional and c.branches != here) for c in openings]
             return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name, body)])
         if openings and body.definition is None and not body.inner:
             return When.NEVER  # a script that has not come to its capture
