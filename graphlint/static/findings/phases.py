@@ -31,9 +31,11 @@ def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: Open
 
 def _names_asked(test: ir.Expr) -> Iterator[str]:
     """The last names of what a test asks for its truth: `is_exporting()`, `environment.ENABLE_CUDA_GRAPH.get()`."""
-    asked = test.func if isinstance(test, ir.Call) else test
-    for one in (asked, asked.value if isinstance(asked, ir.Attribute) and asked is not test else None):
-        yield from (name.lower() for name in (last_name(one),) if name is not None)
+    asked = [test.func if isinstance(test, ir.Call) else test]
+    if isinstance(test, ir.Call) and isinstance(test.func, ir.Attribute):
+        asked.append(test.func.value)
+    for one in asked:
+        yield (last_name(one) or "").lower()
 
 
 def _is_of_prompts(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:

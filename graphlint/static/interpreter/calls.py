@@ -88,10 +88,12 @@ class Calls:
 
     def bound_since(self, made: Function, frame: Frame) -> Function:
         """A nested function where its name is read: with what the function around it has bound since it defined it."""
-        is_own = made.qualname == f"{frame.function.qualname}.<locals>.{made.code.name}"
+        is_own = made.is_nested and made.qualname == f"{frame.function.qualname}.<locals>.{made.code.name}"
+        if not is_own:
+            return made
         known = {made.code.name, *(name for name, _ in made.closure)}
-        late = {name: frame.env[name] for name in made.code.loads - known if name in frame.env} if is_own else {}
-        if not late or frame.function.code is MODULE_CODE:
+        late = {name: frame.env[name] for name in made.code.loads - known if name in frame.env}
+        if not late:
             return made
         fresh = made.fresh.union(late) if frame.in_region and not frame.regions else made.fresh
         return replace(made, closure=tuple(sorted((*made.closure, *late.items()))), fresh=fresh)

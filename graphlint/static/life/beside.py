@@ -12,11 +12,9 @@ from graphlint.static.life.ledger import Tell
 from graphlint.static.life.methods import leads_to
 from graphlint.static.life.objects import Closure, Instance, Made, Object, Place, Thing, things_in
 from graphlint.static.life.record import Call
-from graphlint.static.life.threads import BLOCKING, ENDS, Running
+from graphlint.static.life.threads import BLOCKING, ENDS, Running, has_one_worker
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
-
-_WORKERS = (0, "max_workers")
 
 
 @dataclass
@@ -33,7 +31,7 @@ class Beside(Running):
         if call.last == "start" and isinstance(owner, Made) and owner.cls == "threading.Thread":
             self._runs(owner, owner.given.get("target", owner.given.get(1)), owner)
         elif call.last in ("map", "submit") and isinstance(owner, Made) and isinstance(call.result, Thing):
-            if 1 not in [owner.given.get(key) for key in _WORKERS]:
+            if not has_one_worker(owner):
                 self._runs(call.result, target, owner)
                 if call.last == "map":
                     self._runs(call.result, target, owner)

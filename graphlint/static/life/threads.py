@@ -16,7 +16,13 @@ from graphlint.static.syntax.traversal import calls_in, walk
 THREADS = frozenset({"threading.Thread", "threading.Timer"})
 MODES = ("thread_local", "relaxed")
 ENDS = frozenset({"join", "result", "exception", "shutdown", "cancel"})
+_SIZES = (0, "max_workers", "processes")  # how many workers a pool has, by the place or the name of its argument
 BLOCKING = frozenset({"get", "wait", "acquire"})  # without a time-out: until the other thread gives something
+
+
+def has_one_worker(pool: Made) -> bool:
+    """Whether what a pool is given runs one after the other."""
+    return 1 in [pool.given.get(key) for key in _SIZES]
 
 
 @dataclass

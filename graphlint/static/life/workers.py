@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from graphlint.finding import Region
 from graphlint.rule import ConcurrentCall
@@ -18,13 +19,12 @@ from graphlint.static.life.ledger import Tell
 from graphlint.static.life.objects import Capture, Closure, Container, Instance, Made, Object, Place, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.soft import is_graphing
-from graphlint.static.life.threads import ENDS, Running
+from graphlint.static.life.threads import ENDS, Running, has_one_worker
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
 
 POOLS = frozenset({"concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool"})
 LOCKS = frozenset({"multiprocessing.Lock", "threading.Condition", "threading.Lock", "threading.RLock"})
-_SIZES = ("max_workers", "processes")
 _CALLED = ("__call__", "forward")  # of an object that is called itself
 _DEPTH = 4  # calls from what a thread runs to what was compiled
 
@@ -43,7 +43,7 @@ class Workers(Running):
             passed = owner.given.get("args", owner.given.get(3))
             values = passed.elements if isinstance(passed, Container) else []
             self._begins(owner, owner, owner.given.get("target", owner.given.get(1)), values, call.place)
-        elif call.last in ("map", "submit") and isinstance(owner, Made) and _has_several(owner):
+        elif call.last in ("map", "submit") and _is_pool(owner):
             if isinstance(call.result, Thing):
                 values = given.positional[1:] if call.last == "submit" else []
                 for _ in range(2 if call.last == "map" else 1):
@@ -122,10 +122,9 @@ def _is_lock(held: Object) -> bool:
     return isinstance(held, Made) and held.cls in LOCKS
 
 
-def _has_several(pool: Made) -> bool:
-    """Whether an object is a pool of threads, and not of a single one."""
-    sizes = [pool.given[key] for key in (0, *_SIZES) if key in pool.given]
-    return pool.cls in POOLS and 1 not in [one for one in sizes if isinstance(one, int)]
+def _is_pool(owner: Object) -> TypeGuard[Made]:
+    """Whether an object is a pool of several threads."""
+    return isinstance(owner, Made) and owner.cls in POOLS and not has_one_worker(owner)
 
 
 def _function(called: Object) -> Closure | None:

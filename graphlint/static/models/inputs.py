@@ -46,17 +46,12 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
 @remembered
 def _asks_for_none(code: ir.Code, name: str) -> bool:
     """Whether a function asks whether it was given something: then it is called without, too."""
-    asked = (part for part in walk(code.body) if isinstance(part, ir.Compare))
-    return any(
-        isinstance(one.left, ir.Name) and one.left.id == name and _is_none(other)
-        for one in asked
-        for sign, other in one.comparisons
-        if sign in ("is", "is not")
-    )
-
-
-def _is_none(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Literal) and node.value is None
+    for part in walk(code.body):
+        match part:
+            case ir.Compare(left=ir.Name(id=asked), comparisons=[("is" | "is not", ir.Literal(value=None))]):
+                if asked == name:
+                    return True
+    return False
 
 
 def _may_be_tensor(value: Value) -> bool:
