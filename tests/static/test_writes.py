@@ -1253,6 +1253,12 @@ def test_what_a_region_sums_up_and_only_shows_is_missed_by_nobody(tmp_path: Path
     assert is_told is ("GL401" in {code for _, _, code in analyse(tmp_path, SUMMED.format(after=after)).found})
 
 
+def test_what_another_file_takes_may_be_read_there(tmp_path: Path) -> None:
+    """Whoever imports what the region sums up misses what no replay adds."""
+    (tmp_path / "shown.py").write_text("from main import total\n\ndef show():\n    print(total)\n")
+    assert "GL401" in {code for _, _, code in analyse(tmp_path, SUMMED.format(after="pass")).found}
+
+
 CAPTURED_TWICE = """
 import torch
 
