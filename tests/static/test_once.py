@@ -180,3 +180,45 @@ def test_a_region_that_the_code_opens_shows_its_run_before(tmp_path: Path, befor
     """A flag that a method puts out counts there, too."""
     found = analyse(tmp_path, _OPENED.format(before=before)).shown
     assert ("GL101" in {code for _, _, code in found}) is is_told
+
+
+READING = """
+import torch
+from functools import cached_property
+
+class Table:
+    def __init__(self):
+        self.raw = torch.zeros(4, device="cuda")
+    @{kind}
+    def size(self):
+        return self.raw.sum().item()
+
+class Runner:
+    def __init__(self, table: Table):
+        self.table = table
+    def step(self, x):
+        return x * {table}.size
+    def capture(self):
+        x = torch.zeros(4, device="cuda")
+        {before}
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            self.step(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "kind", "table", "confidence"),
+    [
+        ("self.step(x)", "cached_property", "self.table", Confidence.LOW),
+        ("self.table.size", "cached_property", "self.table", Confidence.LOW),
+        ("pass", "cached_property", "self.table", Confidence.MEDIUM),
+        ("self.step(x)", "property", "self.table", Confidence.HIGH),
+        ("self.step(x)", "cached_property", "Table()", Confidence.HIGH),
+    ],
+)
+def test_what_a_property_keeps_is_read_once(
+    tmp_path: Path, before: str, kind: str, table: str, confidence: Confidence
+) -> None:
+    program = READING.format(before=before, kind=kind, table=table)
+    found = analyse(tmp_path, program, confidence=Confidence.LOW, select=("GL101",)).report.findings
+    assert [one.confidence for one in found] == [confidence]

@@ -20,6 +20,7 @@ _NEGATED = {
 }  # fmt: skip
 _AS_IT_IS = "{}"
 FIRST_CALL = "{} is called for the first time"
+FIRST_READ = "{} is read for the first time"
 FIRST_MOVE = "{} is moved for the first time"
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what `not` in front would cut in two
 
@@ -61,7 +62,7 @@ class Assumption:
         None, what a table was asked for and has not; `self.x is None or self.x.device != y.device`, too. So is what the
         branch behind the test puts out: `if self.state == NEW: self.state = READY`, and `self.x = self.x.to(...)`.
         """
-        return self.form in (FIRST_CALL, FIRST_MOVE) or self._lacks(self.test, self.outcome)
+        return self.form in (FIRST_CALL, FIRST_READ, FIRST_MOVE) or self._lacks(self.test, self.outcome)
 
     def _lacks(self, test: ir.Expr, outcome: bool) -> bool:
         match test:

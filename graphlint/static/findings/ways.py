@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.finding import Condition
-from graphlint.static.domain.assumptions import FIRST_CALL, Assumption, Assumptions, parts
+from graphlint.static.domain.assumptions import FIRST_CALL, FIRST_READ, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
@@ -144,9 +144,11 @@ class Ways:
 
         An attribute is not that nothing there gave a value, or that is set to None again on the way.
         """
+        has_run = self._has_run(way, opened)
+        if assumption.form == FIRST_READ and isinstance(assumption.test, ir.Attribute):
+            return has_run or any(function.code.name == assumption.test.attr for function in opened.warm)
         functions = (assumption.function, *(site.function for site in way.sites[1:]))
-        # A new tensor is a new key of what is cached.
-        is_own = self._has_run(way, opened) and assumption.form != FIRST_CALL
+        is_own = has_run and assumption.form != FIRST_CALL  # a new tensor is a new key of what is cached
         warm = opened.warm.union(functions) if is_own else opened.warm
         if not any(function in warm for function in functions):
             return False

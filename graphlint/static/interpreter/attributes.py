@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphlint.static.domain.assumptions import FIRST_READ, Assumption
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import (
     ACCELERATOR,
@@ -18,6 +19,7 @@ from graphlint.static.domain.program import (
     Partial,
     Super,
 )
+from graphlint.static.interpreter.heap import KEPT_PROPERTY
 from graphlint.static.models import results
 from graphlint.static.models.containers import entry
 from graphlint.static.syntax import ir
@@ -55,7 +57,11 @@ class Attributes:
     def attribute(self, node: ir.Attribute, frame: Frame) -> Value:
         base = self.interpreter.eval(node.value, frame)
         frame.answers = []
+        assumed = frame.assumed
+        if frame.in_region and any(isinstance(m, Instance) and self._is_kept(m, node.attr) for m in members(base)):
+            frame.assumed = (*assumed, Assumption(frame.function, node, form=FIRST_READ))
         value = placed_by_name(self.load(base, node.attr, frame), node.attr)
+        frame.assumed = assumed
         if frame.in_region:
             self.interpreter.traces.attribute(node, base, value, frame)
         lexicon = self.interpreter.lexicon
@@ -77,6 +83,12 @@ class Attributes:
         """An attribute of a value."""
         found = [self._attribute_of(member, name, frame) for member in members(value) if member != NONE]
         return union(found) if found else UNKNOWN
+
+    def _is_kept(self, value: Instance, name: str) -> bool:
+        """Whether an attribute of an older object is computed where it is read first, and kept from then on."""
+        method = None if value.in_region else self.interpreter.classes.method(value.cls, name)
+        bound = (m for m in members(method or UNKNOWN) if isinstance(m, Bound))
+        return any(isinstance(m.function, External) and m.function.name == KEPT_PROPERTY for m in bound)
 
     def _attribute_of(self, value: Value, name: str, frame: Frame) -> Value:
         interpreter = self.interpreter

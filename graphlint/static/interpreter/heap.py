@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
-PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
+KEPT_PROPERTY = "functools.cached_property"
+PROPERTIES = frozenset({"builtins.property", KEPT_PROPERTY})
 _Places: TypeAlias = "dict[tuple[Module, tuple[int, int]], Definition | None]"  # with the function of each
 _EMPTY = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})  # bases without attributes
 
