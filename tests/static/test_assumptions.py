@@ -319,6 +319,70 @@ def test_each_of_several_callees_is_one_of_the_conditions(tmp_path: Path) -> Non
     assert ["isinstance(self.part, Reading)"] == [condition.text for condition in finding.when]
 
 
+MANAGED = """
+import contextlib
+import torch
+
+class Timer:
+    def __init__(self, x):
+        self.x = x
+
+    def __enter__(self):
+        {entered}
+
+    def __exit__(self, *args):
+        {left}
+
+    @contextlib.contextmanager
+    def wrap(self):
+        {entered}
+        yield
+        {left}
+
+def timed(timer):
+    return {ask}
+
+class Runner:
+    def __init__(self):
+        self.timer = None
+
+    def attach(self):
+        self.timer = Timer(torch.zeros(3, device="cuda"))
+
+    def capture(self):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            with {manager}:
+                torch.zeros(3, device="cuda").add_(1)
+
+Runner().capture()
+"""
+
+
+@pytest.mark.parametrize(("entered", "left"), [("self.x.item()", "pass"), ("pass", "self.x.item()")])
+@pytest.mark.parametrize(
+    ("ask", "manager", "condition"),
+    [
+        ("contextlib.nullcontext() if timer is None else timer.wrap()", "timed(self.timer)", " is Timer.wrap"),
+        ("contextlib.nullcontext() if timer is None else timer", "timed(self.timer)", "isinstance("),
+        ("None", "contextlib.nullcontext() if self.timer is None else self.timer.wrap()", " is Timer.wrap"),
+    ],
+)
+def test_which_of_several_context_managers_is_entered_is_a_condition(
+    tmp_path: Path, entered: str, left: str, ask: str, manager: str, condition: str
+) -> None:
+    program = MANAGED.format(entered=entered, left=left, ask=ask, manager=manager)
+    finding = analyse(tmp_path, program, select=("GL101",)).finding
+    assert str(finding.confidence) == "medium"
+    assert any(condition in one.text and manager in one.text for one in finding.when)
+
+
+def test_the_only_context_manager_is_entered_whenever_the_region_runs(tmp_path: Path) -> None:
+    program = MANAGED.format(entered="self.x.item()", left="pass", ask="timer", manager="timed(Timer(self.x))")
+    program = program.replace("self.timer = None", "self.x = torch.zeros(3, device='cuda')")
+    finding = analyse(tmp_path, program, select=("GL101",)).finding
+    assert (str(finding.confidence), finding.when) == ("high", ())
+
+
 def test_what_decides_whether_a_region_begins_is_no_condition(tmp_path: Path) -> None:
     """It happens whenever the region runs."""
     program = """

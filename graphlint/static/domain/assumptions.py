@@ -22,7 +22,7 @@ _AS_IT_IS = "{}"
 FIRST_CALL = "{} is called for the first time"
 FIRST_READ = "{} is read for the first time"
 FIRST_MOVE = "{} is moved for the first time"
-_LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what `not` in front would cut in two
+_LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what a word beside it would cut in two
 
 
 @dataclass(unsafe_hash=True)  # not frozen, as values are not
@@ -131,7 +131,8 @@ class Assumption:
 
     def _condition(self, test: ir.Expr, outcome: bool) -> Condition:
         function = self.function
-        words = self.form.format(_said(function, test, outcome))
+        said = _said(function, test, outcome)
+        words = self.form.format(f"({said})" if isinstance(test, _LOOSE) and not self.is_plain else said)
         line = function.first_line + test.pos[0]
         is_default = self.is_named and (not self.is_plain or by_default(function, test) in (None, outcome))
         opposite = _said(function, test, not outcome) if self.is_plain else ""

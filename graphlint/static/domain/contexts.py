@@ -319,6 +319,8 @@ def _is_that(value: Value) -> str | None:
             return f"{{}} is {value.qualname}"
         case Bound() | Partial():
             return _is_that(value.function)
+        case ExternalObject():
+            return _is_that(value.argument("generator") or UNKNOWN)  # of a context manager that is made with one
     return None
 
 

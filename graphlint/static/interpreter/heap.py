@@ -302,8 +302,8 @@ class Heap:
         attributes = self.attributes(instance)
         attributes[name] = NONE
         self._search_methods(instance, name)
-        if not any(isinstance(member, WITH_CODE) for member in members(attributes[name])):
-            attributes[name] = known
+        has_code = any(isinstance(member, WITH_CODE) for member in members(attributes[name]))
+        attributes[name] = union((NONE, attributes[name])) if has_code else known  # nobody says that the method has run
         return attributes[name]
 
     def lacks(self, instance: Instance, name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption, Assumptions, is_put_out
-from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode
+from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode, dispatched
 from graphlint.static.interpreter import choices, narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -191,7 +191,8 @@ class Statements:
         for expression, manager, depth in reversed(managers):
             # What `__exit__` closes is the region of its own manager; it ends here in any case.
             outside, closes = frame.regions[:depth], frame.context.closes
-            self.interpreter.methods.special(manager, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
+            for one in dispatched(list(members(manager)), expression, frame):
+                self.interpreter.methods.special(one, "__exit__", Arguments((NONE, NONE, NONE)), expression, frame)
             frame.regions, frame.context.closes = outside, closes
         frame.around = around
         return goes_on or any(self._catches(manager, frame) for manager, _ in node.items)

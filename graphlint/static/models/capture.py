@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from graphlint.finding import Region
 from graphlint.rulebook.entries import Entries, Entry
-from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion
+from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance, Partial
 from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
@@ -48,7 +48,9 @@ class Capture:
     def enter(self, node: ir.Node | None, manager: Value, frame: Frame) -> Value:
         """Enter a context manager: open its region if it has one, and give what `as` binds."""
         before = len(frame.regions)
-        results = [self._enter(node, member, frame) for member in members(manager) if member != NONE]
+        some = [member for member in members(manager) if member != NONE]
+        asked = node if isinstance(node, ir.Expr) else None
+        results = [self._enter(node, member, frame) for member in dispatched(some, asked, frame)]
         if len(results) > 1 and frame.loops:
             for opened in frame.regions[before:]:
                 opened.warms_up = True  # in other rounds, the same body runs without a capture
