@@ -246,7 +246,10 @@ class Interpreter:
         work = self.traces.work
         self.execute(frame, function.code.body)
         context.has_work = self.traces.work > work
-        self.running.subtract((where, function))
+        for ended in (where, function):
+            self.running[ended] -= 1
+            if not self.running[ended]:
+                del self.running[ended]  # whoever goes through what runs does not go through all that ever ran
         return context
 
     def _is_used_up(self, function: Function, made: int) -> bool:

@@ -57,6 +57,11 @@ class Machine(Calls):
             ir.DefineClass: self._define_class,
         }
 
+    def drop(self) -> None:
+        """Let go of all that the run has made: what refers to itself stays until somebody searches for it, at a cost."""
+        for part in (*self.ledger.listeners, self.ledger, self):
+            vars(part).clear()
+
     def block(self, block: ir.Block, frame: Frame) -> None:
         """Run statements. Raises Leave where control leaves them."""
         for statement in block:

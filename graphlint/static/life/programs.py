@@ -386,4 +386,6 @@ def _run(machine: Machine, program: Program, listen: Callable[[Ledger], None]) -
     except (Leave, Stopped, RecursionError):
         machine.ledger.is_cut = True
     machine.ledger.finish()
-    return Run(machine.decisions, machine.steps, machine.is_making, machine.has_begun, machine.player.asked)
+    ran = Run(machine.decisions, machine.steps, machine.is_making, machine.has_begun, machine.player.asked)
+    machine.drop()
+    return ran
