@@ -216,9 +216,10 @@ def _opened(
     search.marked()
     places = set(interpreter.places_of_regions)
     known = [row for row in interpreter.entries.targets if row not in met]
-    reached, problems, inside, _ = _declared(interpreter, config, files, patterns, known)
     rehearsal = Rehearsal(interpreter, interpreter.detectors)
-    around = rehearsal.run(places, files)  # before what others do is waited for
+    rehearsed = rehearsal.begin(places, files)
+    reached, problems, inside, _ = _declared(interpreter, config, files, patterns, known)
+    around = rehearsed()  # before what others do is waited for
     if other is not None:
         also = other()
         reached.merge(also.reached)

@@ -145,14 +145,12 @@ class Ledger:
     decided: int = 0  # conditions that nobody knew
     is_forced: bool = False  # what runs was called past the conditions that lead to it
     is_cut: bool = False  # it leaves out rounds of a loop, or its end
-    listeners: list[Listener] = field(default_factory=list)
     _hearing: defaultdict[Callable[..., None], list[Listener]] = field(default_factory=lambda: defaultdict(list))
     global_of: Callable[..., Object] = field(init=False)  # what a name of a module holds
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
     def listen(self, listener: Listener) -> None:
         listener.ledger = self
-        self.listeners.append(listener)
         for hook in listener.hooks:
             self._hearing[hook].append(listener)
 

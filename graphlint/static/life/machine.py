@@ -58,9 +58,9 @@ class Machine(Calls):
         }
 
     def drop(self) -> None:
-        """Let go of all that the run has made: what refers to itself stays until somebody searches for it, at a cost."""
-        for part in (*self.ledger.listeners, self.ledger, self):
-            vars(part).clear()
+        """Let go of all that the run has made: what leads to itself would stay until somebody searches for it."""
+        vars(self.ledger).clear()
+        vars(self).clear()
 
     def block(self, block: ir.Block, frame: Frame) -> None:
         """Run statements. Raises Leave where control leaves them."""
