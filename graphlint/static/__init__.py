@@ -207,6 +207,7 @@ def _opened(
     """What regions reach that the code opens, or marks, and what is said around them; those of some patterns as well.
 
     What a known engine runs in the regions that it opens costs as much as all others, so these are searched for first.
+    Rehearsals ask for where the regions begin, and not for what they reach: both are worked out at the same time.
     """
     search = Search(interpreter, files, progress)
     search.first(capturing(interpreter, search.candidates))
