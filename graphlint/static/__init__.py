@@ -211,6 +211,7 @@ def _opened(
     """What regions reach that the code opens, or marks, and what is said around them; those of some patterns as well.
 
     What a known engine runs in the regions that it opens costs as much as all others, so these are searched for first.
+    Rehearsals ask for where the regions begin, and not for what they reach: both are worked out at the same time.
     """
     search = Search(interpreter, files, progress)
     search.first(capturing(interpreter, search.candidates))
@@ -220,9 +221,10 @@ def _opened(
     search.marked()
     places = set(interpreter.places_of_regions)
     known = [row for row in interpreter.entries.targets if row not in met]
-    reached, problems, inside, _ = _declared(interpreter, config, files, patterns, known)
     rehearsal = Rehearsal(interpreter, interpreter.detectors)
-    around = rehearsal.run(places, files)  # before what others do is waited for
+    rehearsed = rehearsal.begin(places, files)
+    reached, problems, inside, _ = _declared(interpreter, config, files, patterns, known)
+    around = rehearsed()  # before what others do is waited for
     if other is not None:
         also = other()
         reached.merge(also.reached)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
 
@@ -239,7 +239,8 @@ class Arguments:
     optional: frozenset[str] = frozenset()
 
     def prepend(self, value: Value) -> Arguments:
-        return replace(self, positional=(value, *self.positional))
+        positional = (value, *self.positional)
+        return Arguments(positional, self.keywords, self.star, self.double_star, self.optional)
 
     def keyword(self, name: str) -> Value | None:
         return next((value for key, value in self.keywords if key == name), None)

@@ -106,15 +106,18 @@ def once(model, x):
 """
 
 
+@pytest.mark.parametrize("bound", ["LONG", "MANY"])
 @pytest.mark.parametrize("forks", [True, False])
 def test_programs_that_are_shared_tell_what_they_tell_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: bool, bound: str
 ) -> None:
-    """A rehearsal that takes long is divided: what is told, and by which program first, does not depend on that."""
+    """A rehearsal that takes long is divided, in its course or from the beginning: what is told, and by which program
+    first, does not depend on that.
+    """
     alone = analyse(tmp_path, REPLAYED).report.findings
     assert alone
     monkeypatch.setattr(parallel, "can_fork", lambda: forks)
-    monkeypatch.setattr(rehearsal, "LONG", 0)
+    monkeypatch.setattr(rehearsal, bound, 0)
     assert alone == analyse(tmp_path, REPLAYED).report.findings
 
 
@@ -145,6 +148,20 @@ def test_a_process_that_dies_is_an_error() -> None:
     """Nobody waits for it."""
     with pytest.raises(RuntimeError, match="status 3"):
         parallel.begin(lambda: os._exit(3))()
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_each_piece_of_work_is_done_once(monkeypatch: pytest.MonkeyPatch, forks: bool) -> None:
+    """Whoever is done with a piece takes the next, and where one process does them all, they stay in order."""
+    monkeypatch.setattr(parallel, "can_fork", lambda: forks)
+    pieces = [f"piece {number}" for number in range(300)]
+    turns = parallel.Turns(pieces)
+    other = parallel.begin(lambda: [*turns])
+    here = [*turns]
+    there = other()
+    turns.close()
+    assert pieces == sorted(here + there, key=pieces.index)
+    assert forks or (pieces, []) == (here, there)
 
 
 def test_no_process_is_begun_beside_threads() -> None:

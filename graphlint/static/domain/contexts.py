@@ -220,8 +220,8 @@ class Frame:
 
     @property
     def in_region(self) -> bool:
-        """Whether a region is open."""
-        return self.mode is not Mode.OUTSIDE
+        """Whether a region is open, which every expression asks."""
+        return (self.regions[-1].mode if self.regions else self.outer_mode) is not Mode.OUTSIDE
 
     @property
     def searches(self) -> bool:

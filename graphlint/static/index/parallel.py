@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from graphlint.reading import reads
 from graphlint.static.syntax.store import current
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
+_WIDTH = 8  # bytes of a number
 _PAUSE = 0.5  # seconds until a process looks again whether the one that began it is there
 _is_begun = False  # whether this process was begun by another one, which then keeps the second processor busy
 
@@ -53,6 +55,29 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
         return value  # type: ignore[no-any-return]
 
     return result
+
+
+class Turns(Generic[Item]):
+    """Work for this process and for those that it begins from now on: whoever is done with a piece takes the next."""
+
+    def __init__(self, pieces: Sequence[Item]) -> None:
+        self._pieces = pieces
+        self._reader, self._writer = os.pipe()  # which holds the number of the next piece, unless someone is taking it
+        self._put(0)
+
+    def __iter__(self) -> Iterator[Item]:
+        while (number := int.from_bytes(os.read(self._reader, _WIDTH))) < len(self._pieces):
+            self._put(number + 1)
+            yield self._pieces[number]
+        self._put(number)
+
+    def _put(self, number: int) -> None:
+        os.write(self._writer, number.to_bytes(_WIDTH))
+
+    def close(self) -> None:
+        """All work is done, here and elsewhere."""
+        os.close(self._reader)
+        os.close(self._writer)
 
 
 def _end_with(parent: int) -> None:

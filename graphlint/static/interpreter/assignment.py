@@ -228,7 +228,7 @@ class Assignment:
         if function.owner is None or function.is_nested:
             return False
         openers = {opener.function for opener in self.interpreter.traces.openers.values()}
-        around = (one for one, times in self.interpreter.running.items() if times and one not in openers)
+        around = (one for one in self.interpreter.running if one not in openers)
         own = [one.code for one in around if isinstance(one, Function) and one.owner is function.owner]
         return growth.is_replaced_before(container, function.code.name, own)
 

@@ -246,8 +246,15 @@ class Interpreter:
         work = self.traces.work
         self.execute(frame, function.code.body)
         context.has_work = self.traces.work > work
-        self.running.subtract((where, function))
+        self._ended(where, function)
         return context
+
+    def _ended(self, *keys: object) -> None:
+        """What has run to its end is not among what runs, which is gone through."""
+        for key in keys:
+            self.running[key] -= 1
+            if not self.running[key]:
+                del self.running[key]
 
     def _is_used_up(self, function: Function, made: int) -> bool:
         """Whether a function has its contexts: of all that there may be, or of those inside itself."""

@@ -34,7 +34,8 @@ class Recent:
 
     def make(self, instance: Instance, call: ir.Call | None, code: ir.Code) -> None:
         """An object is made by a call in a function, or another one that cannot be told from it."""
-        self._rejoin([entry for entry in self.replaced if entry[0] is instance])
+        if instance in self.made:
+            self._rejoin([entry for entry in self.replaced if entry[0] is instance])
         made = None if call is None else (call, code)
         self.made[instance] = made if self.made.get(instance, made) == made else None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.models.containers import by_name
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -30,6 +31,16 @@ from graphlint.values.queries import is_number, placed_by_name
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
+
+
+class _Shape(NamedTuple):
+    """What a function takes: the names of all parameters, of those by position, and of those that have to be given."""
+
+    names: frozenset[str]
+    positional: tuple[str, ...]
+    wanted: frozenset[str]
+    takes_more: bool  # by position
+    takes_any: bool  # by keyword
 
 
 class Signatures:
@@ -68,16 +79,13 @@ class Signatures:
         """Whether a call with these arguments is no TypeError, as far as they are known."""
         if arguments.star is not None or arguments.double_star is not None:
             return True
-        parameters = function.code.parameters
-        kinds = {parameter.kind for parameter in parameters}
-        positional = [p.name for p in parameters if p.kind == "positional"]
+        shape = _shape(function.code)
+        count = len(arguments.positional)
         keywords = {name for name, _ in arguments.keywords}
-        given = keywords.union(positional[: len(arguments.positional)])
-        wanted = {p.name for p in parameters if p.kind in ("positional", "keyword") and p.default is None}
         return (
-            ("*" in kinds or len(arguments.positional) <= len(positional))
-            and ("**" in kinds or keywords - arguments.optional <= {parameter.name for parameter in parameters})
-            and wanted <= given
+            (shape.takes_more or count <= len(shape.positional))
+            and (shape.takes_any or keywords - arguments.optional <= shape.names)
+            and shape.wanted <= keywords.union(shape.positional[:count])
         )
 
     def _left_out(self, parameter: ir.Parameter, arguments: Arguments, function: Function) -> Value:
@@ -126,6 +134,15 @@ class Signatures:
         if promised == UNKNOWN:
             return value
         return placed_by_name(union([promised, *(m for m in members(value) if m != UNKNOWN)]), parameter.name)
+
+
+@remembered
+def _shape(code: ir.Code) -> _Shape:
+    parameters = code.parameters
+    kinds = {parameter.kind for parameter in parameters}
+    positional = tuple(p.name for p in parameters if p.kind == "positional")
+    wanted = frozenset(p.name for p in parameters if p.kind in ("positional", "keyword") and p.default is None)
+    return _Shape(frozenset(p.name for p in parameters), positional, wanted, "*" in kinds, "**" in kinds)
 
 
 def _told(value: Value, promised: Value) -> Value:

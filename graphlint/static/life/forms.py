@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import calls_in, walk, words_in
 
 _NUMBERS = frozenset({"bool", "float", "int"})
@@ -54,8 +55,14 @@ def keeps_number(node: ir.Node, code: ir.Code) -> str | None:
     return next(given, None)
 
 
-def asks_for(code: ir.Code, words: Collection[str]) -> bool:
+def asks_for(code: ir.Code, words: Iterable[str]) -> bool:
     """Whether a function compares, tests or looks something up by one of these names."""
+    return not _asked(code).isdisjoint(words)
+
+
+@remembered
+def _asked(code: ir.Code) -> frozenset[str]:
+    """The words in what a function compares, tests or looks something up by."""
     asked = list[ir.Node]()
     for part in walk(code.body):
         match part:
@@ -67,4 +74,4 @@ def asks_for(code: ir.Code, words: Collection[str]) -> bool:
                 asked.append(index)
             case ir.Call(func=ir.Attribute(attr="get"), arguments=arguments):
                 asked += [one.value for one in arguments]
-    return any(words_in(one).intersection(words) for one in asked)
+    return frozenset[str]().union(*map(words_in, asked))

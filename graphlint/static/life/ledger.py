@@ -145,18 +145,14 @@ class Ledger:
     decided: int = 0  # conditions that nobody knew
     is_forced: bool = False  # what runs was called past the conditions that lead to it
     is_cut: bool = False  # it leaves out rounds of a loop, or its end
-    _hearing: defaultdict[Callable[..., None], list[Listener]] = field(default_factory=lambda: defaultdict(list))
+    hearing: defaultdict[Callable[..., None], list[Listener]] = field(default_factory=lambda: defaultdict(list))
     global_of: Callable[..., Object] = field(init=False)  # what a name of a module holds
     origins: dict[int, Call] = field(default_factory=dict)  # the calls that gave objects, by their identity
 
     def listen(self, listener: Listener) -> None:
         listener.ledger = self
         for hook in listener.hooks:
-            self._hearing[hook].append(listener)
-
-    def hearing(self, hook: Callable[..., None]) -> list[Listener]:
-        """The listeners that do something at a hook."""
-        return self._hearing.get(hook, [])
+            self.hearing[hook].append(listener)
 
     @property
     def capture(self) -> Capture | None:
@@ -175,16 +171,16 @@ class Ledger:
     def activation(self, frame: Frame) -> Iterator[None]:
         self.is_whole = self.is_whole or frame.function.qualname == "<module>"
         self.frames.append(frame)
-        for listener in self.hearing(Listener.entered):
+        for listener in self.hearing[Listener.entered]:
             listener.entered(frame)
         try:
             yield
         except Raised:
-            for listener in self.hearing(Listener.raised):
+            for listener in self.hearing[Listener.raised]:
                 listener.raised(frame)
             raise
         finally:
-            for listener in self.hearing(Listener.left):
+            for listener in self.hearing[Listener.left]:
                 listener.left(frame)
             self.frames.pop()
 
@@ -192,7 +188,7 @@ class Ledger:
 
     def answered(self, call: Call) -> None:
         self.origins[id(call.result)] = call
-        for listener in self.hearing(Listener.answered):
+        for listener in self.hearing[Listener.answered]:
             listener.answered(call)
 
     def origin(self, value: Object) -> Call | None:
@@ -201,16 +197,16 @@ class Ledger:
 
     @contextmanager
     def surrounded(self, manager: Object, place: Place) -> Iterator[None]:
-        for listener in self.hearing(Listener.surrounded):
+        for listener in self.hearing[Listener.surrounded]:
             listener.surrounded(manager, place)
         try:
             yield
         finally:
-            for listener in self.hearing(Listener.exited):
+            for listener in self.hearing[Listener.exited]:
                 listener.exited(manager, place)
 
     def configured(self, name: str, value: Object, place: Place) -> None:
-        for listener in self.hearing(Listener.configured):
+        for listener in self.hearing[Listener.configured]:
             listener.configured(name, value, place)
 
     # Captures and replays
@@ -218,7 +214,7 @@ class Ledger:
     def begin(self, capture: Capture) -> None:
         self.open.append(capture)
         self.captures.append(capture)
-        for listener in self.hearing(Listener.began):
+        for listener in self.hearing[Listener.began]:
             listener.began(capture)
 
     def end(self) -> None:
@@ -227,18 +223,18 @@ class Ledger:
             self.now += 1
             capture.ended = self.now
             self.latest[capture.graph] = capture
-            for listener in self.hearing(Listener.ended):
+            for listener in self.hearing[Listener.ended]:
                 listener.ended(capture)
 
     def replay(self, graph: Thing, place: Place) -> None:
         capture = self.latest.get(graph)
         if capture is not None and self.capture is None:
             self.now += 1
-            for listener in self.hearing(Listener.replayed):
+            for listener in self.hearing[Listener.replayed]:
                 listener.replayed(capture, place)
             capture.replays.append(self.now)
         elif self.capture is not None:
-            for listener in self.hearing(Listener.replayed_inside):
+            for listener in self.hearing[Listener.replayed_inside]:
                 listener.replayed_inside(graph, place)
 
     def graphs_behind(self, value: Object) -> list[Thing]:
@@ -261,7 +257,7 @@ class Ledger:
         for thing in things:
             root, capture = thing.root, self.capture
             if capture is None:
-                for listener in self.hearing(Listener.read):
+                for listener in self.hearing[Listener.read]:
                     listener.read(thing, place, is_sure)
             elif root.made_in is not capture and root not in capture.writes:
                 capture.reads.setdefault(root, place)
@@ -280,7 +276,7 @@ class Ledger:
         if capture is None:
             write = Write(self.now, place, target, values)
             self.writes.setdefault(root, []).append(write)
-            for listener in self.hearing(Listener.written):
+            for listener in self.hearing[Listener.written]:
                 listener.written(write)
         elif root.made_in is not capture:
             if root not in capture.writes and (root in capture.reads or root in sources):
@@ -290,11 +286,11 @@ class Ledger:
                 capture.in_part.setdefault(root, False)
 
     def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
-        for listener in self.hearing(Listener.tested) if self.capture is not None else ():
+        for listener in self.hearing[Listener.tested] if self.capture is not None else ():
             listener.tested(place, outcome, is_known)
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
-        for listener in self.hearing(Listener.called):
+        for listener in self.hearing[Listener.called]:
             listener.called(callee, given, place)
 
     def may_write(self, values: Iterable[Object], place: Place, by: Object = None) -> None:
@@ -317,21 +313,21 @@ class Ledger:
 
     def bound(self, owner: Thing | Frame, name: str, before: Object, value: Object, place: Place) -> None:
         if isinstance(owner, Thing):
-            for listener in self.hearing(Listener.assigned):
+            for listener in self.hearing[Listener.assigned]:
                 listener.assigned(owner, name, value, place)
         if self.capture is None and before is not value:
-            for listener in self.hearing(Listener.rebound):
+            for listener in self.hearing[Listener.rebound]:
                 listener.rebound(owner, name, before, value, place)
 
     def deleted(self, owner: Thing | Frame, name: str, before: Object, place: Place) -> None:
         self.dropped(before, place)
         if self.capture is None and before is not None:
-            for listener in self.hearing(Listener.deleted):
+            for listener in self.hearing[Listener.deleted]:
                 listener.deleted(owner, name, before, place)
 
     def through(self, owner: Thing | Frame, name: str, value: Object) -> None:
         """A value is read through an attribute, a key or a local name."""
-        for listener in self.hearing(Listener.looked):
+        for listener in self.hearing[Listener.looked]:
             listener.looked(owner, name)
         if (capture := self.capture) is None or not is_tensor(value) or value.root.made_in is capture:
             return  # which is most of them
@@ -339,30 +335,30 @@ class Ledger:
             capture.paths.setdefault((owner, name), value)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        for listener in self.hearing(Listener.collected):
+        for listener in self.hearing[Listener.collected]:
             listener.collected(container, key, value, place)
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
         if self.latest and self.capture is None:
-            for listener in self.hearing(Listener.named):
+            for listener in self.hearing[Listener.named]:
                 listener.named(name, value, frame)
 
     def loaded(self, name: str, frame: Frame) -> None:
         if self.latest:
-            for listener in self.hearing(Listener.loaded):
+            for listener in self.hearing[Listener.loaded]:
                 listener.loaded(name, frame)
 
     def dropped(self, value: Object, place: Place) -> None:
         if self.capture is None and isinstance(value, Thing) and value in self.latest:
-            for listener in self.hearing(Listener.dropped):
+            for listener in self.hearing[Listener.dropped]:
                 listener.dropped(self.latest[value], place)
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
-        for listener in self.hearing(Listener.trained):
+        for listener in self.hearing[Listener.trained]:
             listener.trained(owner, name, given, place)
 
     def returned(self, value: Object, place: Place, frame: Frame) -> None:
-        for listener in self.hearing(Listener.returned):
+        for listener in self.hearing[Listener.returned]:
             listener.returned(value, place, frame)
 
     def ran_module(self, module: Thing, given: Iterable[Object], place: Place) -> None:
@@ -371,20 +367,20 @@ class Ledger:
             self.capture.modules.setdefault(module, place)
 
     def ran(self, module: Thing, given: Iterable[Object], result: Object, place: Place) -> Object:
-        for listener in self.hearing(Listener.ran):
+        for listener in self.hearing[Listener.ran]:
             listener.ran(module, tuple(given), result, place)
         return result
 
     def handled(self, handlers: tuple[ir.Handler, ...], frame: Frame) -> None:
-        for listener in self.hearing(Listener.raised):
+        for listener in self.hearing[Listener.raised]:
             listener.raised(frame)
 
     def finish(self) -> None:
-        for listener in self.hearing(Listener.finished):
+        for listener in self.hearing[Listener.finished]:
             listener.finished()
 
     def _worked(self, things: tuple[Thing, ...], place: Place) -> None:
-        for listener in self.hearing(Listener.worked) if things else ():
+        for listener in self.hearing[Listener.worked] if things else ():
             listener.worked(things, place)
 
 

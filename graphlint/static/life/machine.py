@@ -57,6 +57,11 @@ class Machine(Calls):
             ir.DefineClass: self._define_class,
         }
 
+    def drop(self) -> None:
+        """Let go of all that the run has made: what leads to itself would stay until somebody searches for it."""
+        vars(self.ledger).clear()
+        vars(self).clear()
+
     def block(self, block: ir.Block, frame: Frame) -> None:
         """Run statements. Raises Leave where control leaves them."""
         for statement in block:

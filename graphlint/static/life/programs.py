@@ -81,6 +81,7 @@ class Programs:
 
     interpreter: Interpreter
     files: list[Path]
+    places: Mapping[str, Set[int]]  # the lines of files on which regions are opened
     replays: frozenset[str] = field(init=False)
     launching: frozenset[str] = field(init=False)  # names of functions that launch a graph they are given
     prepares: re.Pattern[str] = field(init=False)
@@ -100,8 +101,9 @@ class Programs:
         entries = self.interpreter.entries.by_name.items()
         self.compiling = frozenset(name.rpartition(".")[2] for name, entry in entries if entry.form == "compile")
 
-    def around(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
-        """The programs that open the regions on these lines of files."""
+    def around(self) -> Iterator[Program]:
+        """The programs that open the regions."""
+        places = self.places
         for path in sorted(places):
             module = self.interpreter.project.module_at(Path(path))
             if any(_calls(module.lowered(segment)) for segment in module.index.statements):
@@ -115,7 +117,7 @@ class Programs:
                 if holds(owner.segment, places[path]):
                     self.helpers.add(owner.name)
                     yield from self._of_class(owner, methods_calling(owner, places[path], self.compiling))
-        yield from self._users(places)
+        yield from self._users()
 
     def _of_class(self, owner: ClassDefinition, calling: Sequence[str] = ()) -> Iterator[Program]:
         replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
@@ -135,7 +137,7 @@ class Programs:
         for name in dict.fromkeys(entrance_of(owner, one) for one in inner if entrance_of(owner, one) != one):
             yield Program((owner, None), partial(self.of_entrance, owner=owner, name=name))
 
-    def _users(self, places: Mapping[str, Set[int]]) -> Iterator[Program]:
+    def _users(self) -> Iterator[Program]:
         """The programs that use what opens regions, here or in other files."""
         names = {name for name in self.helpers if len(name) >= MIN_NAME}
         if not names:
@@ -145,7 +147,7 @@ class Programs:
             if number >= MAX_USERS:
                 return
             module = self.interpreter.project.module_at(path)
-            known = names & {*module.index.imports, *openers_in(module, places.get(str(path), frozenset()))}
+            known = names & {*module.index.imports, *openers_in(module, self.places.get(str(path), frozenset()))}
             if not known:
                 continue
             for owner in classes_of(module):
@@ -246,7 +248,7 @@ class Programs:
         """Whether a method opens a region, itself or by what does."""
         if owner.name not in self.helpers and any(speaks_of(one, self.helpers) for one in owner.methods[name]):
             return True
-        lines = {line for path, line in self.interpreter.places_of_regions if path == str(owner.module.path)}
+        lines = self.places.get(str(owner.module.path), frozenset())
         return any(holds(one.segment, lines) for one in owner.methods[name])
 
     def _replays(self, owner: ClassDefinition, name: str) -> bool:
@@ -386,4 +388,6 @@ def _run(machine: Machine, program: Program, listen: Callable[[Ledger], None]) -
     except (Leave, Stopped, RecursionError):
         machine.ledger.is_cut = True
     machine.ledger.finish()
-    return Run(machine.decisions, machine.steps, machine.is_making, machine.has_begun, machine.player.asked)
+    ran = Run(machine.decisions, machine.steps, machine.is_making, machine.has_begun, machine.player.asked)
+    machine.drop()  # the search for what leads to itself took a fifth of a rehearsal
+    return ran

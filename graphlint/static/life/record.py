@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graphlint.static.life.objects import Arguments, Object, Place, Thing
@@ -30,7 +30,7 @@ class Write(NamedTuple):
         return node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Call:
     """A call of what is outside of the project; its name begins with `?` where only the method is known."""
 
@@ -39,10 +39,10 @@ class Call:
     given: Arguments
     result: Object
     place: Place
+    last: str = field(init=False)  # part of the name, which all who listen ask for
 
-    @property
-    def last(self) -> str:
-        return self.name.rpartition(".")[2]
+    def __post_init__(self) -> None:
+        self.last = self.name.rpartition(".")[2]
 
 
 @dataclass(slots=True, eq=False)

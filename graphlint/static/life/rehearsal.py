@@ -1,22 +1,26 @@
-"""Regions in, what detectors say of the code around them out."""
+"""Regions in, what detectors say of the code around them out.
+
+Long, because it knows all who listen to a run, and shares the runs between two processes.
+"""
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 
-from graphlint.finding import Confidence, Hop, Region
+from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.rule import Event, InputReplaced, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition
-from graphlint.static.index.parallel import begin
+from graphlint.static.index.parallel import Turns, begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.anew import Anew
 from graphlint.static.life.backward import Backward
@@ -63,6 +67,7 @@ from graphlint.static.life.witness import Testimony, Witness
 from graphlint.static.life.workers import Workers
 
 LONG = 100_000  # steps, which take a second, before it pays to let two processes run what is left
+MANY = 5_000  # contexts, which take some seconds, after which there is much to run
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,50 +92,81 @@ class Rehearsal:
 
     interpreter: Interpreter
     detectors: Detectors
-    found: dict[tuple[str, object], Told] = field(default_factory=dict)
+    found: dict[tuple[str, Span], Told] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
     stuck: set[object] = field(default_factory=set)  # of which no run came behind the making of its object
     runs: defaultdict[object, Runs] = field(default_factory=lambda: defaultdict(Runs))
     steps: int = 0
     turn: int = 0
 
-    def run(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> list[Told]:
-        """Rehearse what is around the regions at these places, and what prepares for those of others in these files."""
+    def begin(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> Callable[[], list[Told]]:
+        """Rehearse what is around the regions at these places, and what prepares for those of others in these files.
+
+        The call that is returned does what is left of it. Where the search took long, another process begins at once.
+        """
         lines: dict[str, set[int]] = defaultdict(set)
         for path, line in places:
             lines[path].add(line)
-        programs = Programs(self.interpreter, list(files))
-        self._rehearsed((*programs.around(lines), *programs.pairs()), self._listen)
-        for event, place, capture in idle_buffers(self.interpreter, programs.files):
-            self._tell(event, place, capture)
-        return self._rehearsed(programs.changes(), self._listen_between)
+        programs = Programs(self.interpreter, list(files), lines)
+        around = deque(enumerate((*programs.around(), *programs.pairs())))
+        is_long = len(around) > 1 and len(self.interpreter.contexts) > MANY
+        begun = self._share(around, self._listen) if is_long else None
+
+        def result() -> list[Told]:
+            begun() if begun is not None else self._rehearse(around, self._listen)
+            for event, place, capture in idle_buffers(self.interpreter, programs.files):
+                self._tell(event, place, capture)
+            self._rehearse(deque(enumerate(programs.changes())), self._listen_between)
+            return self._in_order()
+
+        return result
 
     def run_declared(self) -> list[Told]:
         """Rehearse what is declared; what is around it, nobody knows."""
-        self._rehearsed(declared(self.interpreter), partial(self._listen_inside, self._tell))
-        return self._rehearsed(on_default(self.interpreter), partial(self._listen_inside, self._tell_at_times))
+        inside = partial(self._listen_inside, self._tell)
+        self._rehearse(deque(enumerate(declared(self.interpreter))), inside)
+        at_times = partial(self._listen_inside, self._tell_at_times)
+        self._rehearse(deque(enumerate(on_default(self.interpreter))), at_times)
+        return self._in_order()
 
-    def _rehearsed(self, programs: Iterable[Program], listen: Callable[[Ledger], None]) -> list[Told]:
-        """What is told of programs; where they take long, two processes share what is left."""
-        left = list(enumerate(programs))
-        gc.freeze()  # what was made before is not looked through for what a program leaves, which are cycles
-        while left and self.steps < LONG:
-            self._run(left[:1], listen)
-            del left[0]
-        if left:
-            shares = _shared(left)
-            other = begin(partial(self._run, shares[1], listen))
-            self._run(shares[0], listen)
+    def _in_order(self) -> list[Told]:
+        """What is told, in an order that does not depend on who found it."""
+        return [told for _, told in sorted(self.found.items(), key=lambda one: (one[1].turn, one[0]))]
+
+    def _rehearse(self, programs: deque[tuple[int, Program]], listen: Callable[[Ledger], None]) -> None:
+        """Run programs; where they take long, another process takes its share of what is left."""
+        self._run(self._first(programs), listen)
+        if programs:
+            self._share(programs, listen)()
+
+    def _first(self, programs: deque[tuple[int, Program]]) -> Iterator[tuple[int, Program]]:
+        """Those of programs that run before it pays to share them."""
+        while programs and self.steps < LONG:
+            yield programs.popleft()
+
+    def _share(self, programs: Iterable[tuple[int, Program]], listen: Callable[[Ledger], None]) -> Callable[[], None]:
+        """Let another process run programs; the call that is returned runs others of them here, until all have run."""
+        subjects: dict[object, list[tuple[int, Program]]] = {}  # programs about one subject stay together
+        for turn, program in programs:
+            subjects.setdefault(program.subject, []).append((turn, program))
+        turns = Turns([*subjects.values()])
+        other = begin(lambda: self._run(chain.from_iterable(turns), listen))
+
+        def result() -> None:
+            self._run(chain.from_iterable(turns), listen)
             found, witness = other()
+            turns.close()
             self.witness.merge(witness)
             for key, told in found.items():
                 self._add(key, told)
-        return list(self.found.values())
+
+        return result
 
     def _run(
         self, programs: Iterable[tuple[int, Program]], listen: Callable[[Ledger], None]
-    ) -> tuple[dict[tuple[str, object], Told], Witness]:
+    ) -> tuple[dict[tuple[str, Span], Told], Witness]:
         """What is known once these programs have run as well."""
+        gc.freeze()  # what was made before is not looked through for what a program leaves, which are cycles
         collected = self.steps
         for self.turn, program in programs:
             if program.subject in self.stuck:
@@ -276,16 +312,7 @@ class Rehearsal:
                 told = Told(occurrence, place.name, place.way, capture.region, self.turn)
                 self._add((detector.effect, place.span), told)
 
-    def _add(self, key: tuple[str, object], told: Told) -> None:
+    def _add(self, key: tuple[str, Span], told: Told) -> None:
         known = self.found.get(key)
         if known is None or known.rank < told.rank:
             self.found[key] = told
-
-
-def _shared(programs: Iterable[tuple[int, Program]]) -> tuple[list[tuple[int, Program]], list[tuple[int, Program]]]:
-    """Programs in two shares; those about one subject stay together."""
-    shares: tuple[list[tuple[int, Program]], list[tuple[int, Program]]] = [], []
-    known: dict[object, int] = {}
-    for turn, program in programs:
-        shares[known.setdefault(program.subject, len(known) % 2)].append((turn, program))
-    return shares
