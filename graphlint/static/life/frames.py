@@ -9,7 +9,7 @@ from graphlint.static.life.objects import Object, Place
 from graphlint.static.syntax import ir
 
 MAX_STEPS = 20_000  # nodes of one run
-MAX_STEPS_IN_ALL = 150_000  # of the runs of one program
+MAX_STEPS_IN_ALL = 220_000  # of the runs of one program
 MAX_FORKS = 16  # conditions of one run that are tried both ways
 MAX_RUNS = 20  # of one program
 MAX_ROUNDS = 4  # of a loop whose rounds are known
