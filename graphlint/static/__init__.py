@@ -176,7 +176,7 @@ def _reach(
         reached.trust(part.witness.confirms)
     for part in parts:
         for occurrence, function, region in part.around:
-            is_low = is_tried(region, (occurrence.span.path,), interpreter.project.trials)
+            is_low = is_tried(region, (), occurrence.span.path, interpreter.project.trials)
             reached.around(replace(occurrence, confidence=Confidence.LOW) if is_low else occurrence, function, region)
     return reached, problems
 

@@ -26,9 +26,15 @@ def trials(files: Sequence[Path], root: Path, lexicon: Lexicon) -> frozenset[str
     return frozenset() if any(tries(_stem(part)) for part in named) else frozenset(map(str, set_apart(files, tries)))
 
 
-def is_tried(region: Region, paths: Iterable[str], tried: frozenset[str]) -> bool:
-    """Whether a way from a region leads through what is tried alone; what is declared is meant, wherever it stands."""
-    return bool(tried) and region.entry is None and not tried.isdisjoint((region.path, *paths))
+def is_tried(region: Region, way: Iterable[str], place: str, tried: frozenset[str]) -> bool:
+    """Whether something stands in what is tried alone, or only that leads from a region of the program there.
+
+    What a test captures of the program is what the program says may be captured; what is declared is meant, wherever
+    it stands.
+    """
+    if not tried or region.entry is not None:
+        return False
+    return place in tried or (region.path not in tried and not tried.isdisjoint(way))
 
 
 def set_apart(files: Sequence[Path], is_meant: Callable[[str], bool]) -> frozenset[Path]:

@@ -107,7 +107,7 @@ class Ways:
             assumed = [self._assumptions[number] for number in way.assumed]
             if is_of_other_maker(way.sites, place, opened.region, self._lexicon):
                 continue
-            if is_tried(opened.region, (*(site.path for site in way.sites), place.path), self._project.trials):
+            if is_tried(opened.region, (site.path for site in way.sites), place.path, self._project.trials):
                 continue
             if not contradicts(assumed, way.sites, opened, self._order, self._promises):
                 return way, True
