@@ -288,6 +288,8 @@ def {opener}(meta):
         ("meta.num_prefills > 0", "capture", False),
         ("not meta.decode_only", "capture", False),
         ("meta.num_prefill_tokens == 0", "capture", True),
+        ("params.seqlen_offset == 0", "capture", False),
+        ("params.seqlen_offset > 0", "capture", True),
         ("meta.decode_only", "capture", True),
         ("not meta.is_prefill", "capture", True),
         ("meta.is_prefill", "capture_prefill", True),

@@ -19,6 +19,7 @@ from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
+from graphlint.static.findings.used import asks_for_used
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, branches_in, walk
@@ -104,7 +105,7 @@ class Ways:
         """
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
-            if is_of_other_maker(way.sites, place, opened.region, self._lexicon):
+            if is_of_other_maker(way.sites, place, opened.region, self._lexicon) or asks_for_used(assumed, way.sites):
                 continue
             if not contradicts(assumed, way.sites, opened, self._order, self._promises):
                 return way, True
