@@ -17,6 +17,16 @@ USES = {
                 return x.item()  # expect: GL101
             return x
         """,
+    "how large a number is": """
+        def step(x, degree, rate, loss):
+            assert degree <= 4 and degree >= 0
+            y = x if 0.0 < rate else x + 1
+            if degree > 2:
+                y = y * x
+            if loss > 0:  # expect: GL301
+                return y + loss.exp()
+            return y
+        """,
     "a pair that is compared with one": """
         def step(x, window):
             if window == (-1, 0) or window[0] == -1:
