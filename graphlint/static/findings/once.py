@@ -1,8 +1,9 @@
 """A test that is assumed on a way in, whether a run puts it out by itself out: then only the first run finds it so.
 
 `if self.is_raw: self.measure(x)` is behind the first run where `measure` says `self.is_raw = False`, and so is what
-`if _pool is None: _pool = make()` does. What asks for a size or a shape is not: another graph may be of another one.
-Neither is what something else lights again, or drops: `reset` of an object, `clear` of a table, a new object.
+`if _pool is None: _pool = make()` does. What asks for a size or a shape is not: another graph may be of another one,
+which only matters to what a capture keeps, as one that is refused is noticed and warmed up. Neither is what something
+else lights again, or drops: `reset` of an object, `clear` of a table, a new object.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, rebound_in, segments_with, spelling
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, children, last_name, walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, children, last_name, names_in, walk, words_in
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.stores import Written, stores_to
 
@@ -89,14 +90,18 @@ class Once:
         self._evaluator = evaluator
         self._temporary: dict[ClassDefinition, bool] = {}
 
-    def is_put_out(self, assumption: Assumption, assumed: Iterable[Assumption], sites: tuple[Site, ...]) -> bool:
-        """Whether the run that gets behind a test makes it come out otherwise in the next one."""
+    def is_put_out(
+        self, assumption: Assumption, assumed: Iterable[Assumption], sites: tuple[Site, ...], of_sizes: bool = False
+    ) -> bool:
+        """Whether the run that gets behind a test makes it come out otherwise in the next one, or `of_sizes` in the
+        next one of the same sizes.
+        """
         if not assumption.is_plain:
             return False
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
         function = assumption.function
         for test, outcome in assumption.asked:
-            kept = _kept(test, outcome, function)
+            kept = _kept(test, outcome, function, of_sizes)
             if kept is None or self._is_undone(kept, function):
                 continue
             if any(_is_given(kept, block, taken) for block in self._run(assumption, sites, taken)):
@@ -175,24 +180,29 @@ def _inner(target: ast.expr) -> tuple[ast.expr, ...]:
     return (target.value,) if isinstance(target, ast.Subscript) else ()
 
 
-def _kept(test: ir.Expr, outcome: bool, function: Function) -> _Kept | None:
+def _kept(test: ir.Expr, outcome: bool, function: Function, of_sizes: bool) -> _Kept | None:
     """The state that a test asks, and what puts it out; None if it asks for more, or for something else."""
     match test:
         case ir.Unary(operator="not", operand=inner):
-            return _kept(inner, not outcome, function)
+            return _kept(inner, not outcome, function, of_sizes)
+        case ir.Boolean(operator="or", left=left, right=right) if outcome and of_sizes:
+            # Whether there is something, and whether it still fits: `buffer is None or buffer.shape[0] < rows`.
+            kept = _kept(left, outcome, function, of_sizes)
+            asked = names_in(left) | {part.attr for part in walk(left) if isinstance(part, ir.Attribute)}
+            return kept if kept is not None and not asked.isdisjoint(words_in(right)) else None
         case ir.Compare(left=asked, comparisons=[("is" | "is not" as sign, ir.Literal(value=None))]):
             needs = "something" if outcome is (sign == "is") else "none"
-            return _state(asked, needs, function)
+            return _state(asked, needs, function, of_sizes)
         case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
-            return _state(table, "item", function) if _is_plain(key, function) else None
+            return _state(table, "item", function, of_sizes) if of_sizes or _is_plain(key, function) else None
         case ir.Call(func=ir.Name(id="hasattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name)))]):
             return None if outcome else _Kept(name, True, "something")
         case ir.Attribute() | ir.Name():
-            return _state(test, "false" if outcome else "true", function)
+            return _state(test, "false" if outcome else "true", function, of_sizes)
     return None
 
 
-def _state(asked: ir.Expr, needs: str, function: Function, depth: int = _DEPTH) -> _Kept | None:
+def _state(asked: ir.Expr, needs: str, function: Function, of_sizes: bool, depth: int = _DEPTH) -> _Kept | None:
     """What outlives a call, by an expression that reads it."""
     match asked:
         case ir.Attribute(attr=name):
@@ -202,10 +212,10 @@ def _state(asked: ir.Expr, needs: str, function: Function, depth: int = _DEPTH) 
         case ir.Name(id=name):
             values = [one.value for one in _assigned(function.code, name) if _is_read(one.value)]
             is_one = len(values) == 1 and depth > 0
-            return _state(values[0], needs, function, depth - 1) if is_one and values[0] is not None else None
+            return _state(values[0], needs, function, of_sizes, depth - 1) if is_one and values[0] else None
         case ir.Call(func=ir.Attribute(value=table, attr="get"), arguments=[ir.Argument(value=key), *_]):
-            is_item = needs in ("something", "true") and _is_plain(key, function)
-            return _state(table, "item", function, depth) if is_item else None
+            is_item = needs in ("something", "true") and (of_sizes or _is_plain(key, function))
+            return _state(table, "item", function, of_sizes, depth) if is_item else None
         case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
             return _Kept(name, True, needs)
     return None
@@ -234,8 +244,12 @@ def _is_plain(key: ir.Expr, function: Function, depth: int = _DEPTH) -> bool:
             return True
         case ir.Attribute(attr=name) if name in _PLAIN:
             return True
-        case ir.Attribute(value=ir.Name(id=owner)):
-            return owner == function.receiver
+        case ir.Attribute(value=ir.Name(id=owner)) if owner == function.receiver:
+            return True
+        case ir.Attribute(value=held):  # an index or a kind of a device
+            return _is_plain(held, function, depth)
+        case ir.Call(func=ir.Name(id="repr" | "str"), arguments=[ir.Argument(value=told)]):
+            return _is_plain(told, function, depth)
         case ir.Display(elements=elements):
             return all(_is_plain(one, function, depth) for one in elements)
         case ir.Name(id=name):

@@ -116,8 +116,7 @@ class Ways:
         found: dict[Condition, None] = {}
         assumed = [self._assumptions[number] for number in way.assumed]
         entry = way.sites[1].function if len(way.sites) > 1 else None
-        # Who declares what is captured runs it before, as captures ask for; no code needs to show that.
-        has_run = bool(assumed) and (opened.region.entry is not None or self._has_run(way, opened))
+        has_run = bool(assumed) and self._is_run_first(way, opened)
         for assumption in assumed:
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
             is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
@@ -132,6 +131,19 @@ class Ways:
                 )
                 found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None
         return tuple(found)
+
+    def is_first(self, way: Way, opened: OpenRegion) -> bool:
+        """Whether only the first run of its sizes goes this way, and there surely was one before the region."""
+        assumed = [self._assumptions[number] for number in way.assumed]
+        return any(self._once.is_put_out(one, assumed, way.sites, of_sizes=True) for one in assumed) and (
+            self._is_run_first(way, opened)
+        )
+
+    def _is_run_first(self, way: Way, opened: OpenRegion) -> bool:
+        """Whether what a region calls runs before it. Who declares what is captured runs it before, as captures ask
+        for; no code needs to show that.
+        """
+        return opened.region.entry is not None or self._has_run(way, opened)
 
     def _has_run(self, way: Way, opened: OpenRegion) -> bool:
         """Whether the code shows that what a region calls on a way is called before it."""

@@ -263,7 +263,9 @@ def _asks_how_large(node: object, name: str) -> bool:
     match node:
         case ir.If(test=test) | ir.While(test=test) | ir.Assert(test=test) | ir.Conditional(test=test):
             compared = [(one.left, one.comparisons[0][1]) for one in walk(test) if isinstance(one, ir.Compare)]
-            return any(_is(one, name) and _is_number(other) for sides in compared for one, other in (sides, sides[::-1]))
+            return any(
+                _is(one, name) and _is_number(other) for sides in compared for one, other in (sides, sides[::-1])
+            )
     return False
 
 
