@@ -307,3 +307,21 @@ def test_a_method_may_be_given_numbers_alone(tmp_path: Path, is_method: bool) ->
     )
     found = analyse(tmp_path, HEAD + (method if is_method else function)).report.findings
     assert is_method is not ("GL304" in {one.code for one in found})
+
+
+LONGEST = """
+import torch
+
+def step(x: torch.Tensor, offsets: torch.Tensor, count: int):
+    longest = count
+    if {asked}:
+        longest = offsets.sum()
+    return x * max(longest, count)
+"""
+
+
+@pytest.mark.parametrize(("asked", "is_told"), [("offsets.ndim == 2", False), ("True", True)])
+def test_the_larger_of_what_may_be_numbers_is_a_hint(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """No condition of the way says that one of them is a tensor."""
+    found = analyse(tmp_path, LONGEST.format(asked=asked), regions=("main:step",)).shown
+    assert ("GL301" in {code for _, _, code in found}) is is_told
