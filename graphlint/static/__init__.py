@@ -50,6 +50,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -57,7 +58,7 @@ from typing import NamedTuple
 from graphlint.config import Config
 from graphlint.discovery import discover
 from graphlint.errors import UsageError
-from graphlint.finding import Region, Report, Summary
+from graphlint.finding import Confidence, Region, Report, Summary
 from graphlint.paths import normal
 from graphlint.reading import reads
 from graphlint.rulebook import Rulebook, builtin_rulebook
@@ -65,6 +66,7 @@ from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
+from graphlint.static.findings.trials import is_tried, trials
 from graphlint.static.index.memory import Memory, run_parts
 from graphlint.static.index.parallel import begin
 from graphlint.static.index.project import Problems, Project
@@ -116,6 +118,7 @@ def check(
     files = discover(paths, config.exclude, config.root)
     interpreter = _interpreter(files, rulebook, rulebook.detectors, memory)
     project = interpreter.project
+    project.trials = trials(files, config.root, rulebook.lexicon)
     _follow(project, config.follow_installed)
     config, elsewhere = keep_checked(config, project)
     assume(interpreter, config.assume)
@@ -173,7 +176,8 @@ def _reach(
         reached.trust(part.witness.confirms)
     for part in parts:
         for occurrence, function, region in part.around:
-            reached.around(occurrence, function, region)
+            is_low = is_tried(region, (occurrence.span.path,), interpreter.project.trials)
+            reached.around(replace(occurrence, confidence=Confidence.LOW) if is_low else occurrence, function, region)
     return reached, problems
 
 

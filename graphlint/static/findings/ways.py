@@ -19,6 +19,7 @@ from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
+from graphlint.static.findings.trials import is_tried
 from graphlint.static.findings.used import asks_for_used
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
@@ -106,6 +107,8 @@ class Ways:
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
             if is_of_other_maker(way.sites, place, opened.region, self._lexicon) or asks_for_used(assumed, way.sites):
+                continue
+            if is_tried(opened.region, (*(site.path for site in way.sites), place.path), self._project.trials):
                 continue
             if not contradicts(assumed, way.sites, opened, self._order, self._promises):
                 return way, True

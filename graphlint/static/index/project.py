@@ -26,6 +26,7 @@ class Project:
 
     def __init__(self, files: Iterable[Path], known: dict[Path, Module] | None = None) -> None:
         self.files = list(files)
+        self.trials: frozenset[str] = frozenset()  # files that only try the others, of which is told in a low voice
         self._known = known  # modules of an earlier run, which are those of this one where their text is the same
         self.roots = Roots(self.files, self.ask)
         self.modules: dict[str, Module | None] = {}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
-from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.program import function_of
+from graphlint.static.findings.trials import set_apart
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.roots import is_test
@@ -31,7 +30,8 @@ def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) ->
     unless the library captures by itself.
     """
     found_in = (interpreter.project.module_at(path) for path in files)
-    shown = _shown(files, interpreter.lexicon)
+    named = [interpreter.lexicon.phases[kind] for kind in ("shown", "timed")]
+    shown = set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
@@ -137,16 +137,6 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
             elif any(base in applied for base in bases):
                 names = PASSES
             yield from (f"{module.name}:{cls.qualname}.{name}" for name in names if name in cls.methods)
-
-
-def _shown(files: Sequence[Path], lexicon: Lexicon) -> frozenset[Path]:
-    """The files in folders that show how something is used, or test it, unless all of them do."""
-    whole = len(Path(os.path.commonpath([file.parent for file in files])).parts) if files else 0
-    within = {file: file.parent.parts[whole:] for file in files}
-    named = lexicon.phases["shown"]
-    return frozenset(
-        file for file, folders in within.items() if any(is_test(one) or named.match(one.lower()) for one in folders)
-    )
 
 
 def _is_private(module: str) -> bool:
