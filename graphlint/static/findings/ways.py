@@ -15,6 +15,7 @@ from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.makers import is_of_other_maker
+from graphlint.static.findings.nested import captures_again
 from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
@@ -101,12 +102,14 @@ class Ways:
         return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
 
     def likeliest(self, ways: list[Way], place: Context, opened: OpenRegion) -> tuple[Way, bool]:
-        """The best way to a place that is for the device that captures and on which nothing contradicts what else is
-        assumed, if there is one; and whether there is.
+        """The best way to a place that is for the device that captures, on which it captures once, and on which nothing
+        contradicts what else is assumed, if there is one; and whether there is.
         """
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
-            if is_of_other_maker(way.sites, place, opened.region, self._lexicon) or asks_for_used(assumed, way.sites):
+            if is_of_other_maker(way.sites, place, opened.region, self._lexicon):
+                continue
+            if captures_again(way.sites) or asks_for_used(assumed, way.sites):
                 continue
             if is_tried(opened.region, (*(site.path for site in way.sites), place.path), self._project.trials):
                 continue
