@@ -68,8 +68,8 @@ class Truth(Event):
     """Python asks a value that can be a tensor for its truth.
 
     `asker` is `condition` (`if`, `assert`, `and`, a conditional expression), `loop` (`while`), `conversion` (`bool`),
-    or `search` (`in`, `max`, `any`, `sorted`: elements are compared one by one). `is_bare_name` tells `if flag:` from
-    `if x > 0:`.
+    or `search` (`in`, `max`, `any`, `sorted`: elements are compared one by one). `is_bare_name` tells `if flag:` and
+    `if self.flag:` from `if x > 0:`.
     """
 
     value: Value

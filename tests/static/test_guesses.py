@@ -396,3 +396,26 @@ def test_what_is_named_for_other_devices_is_hardly_captured(
     """But where what captures has the name, too."""
     found = analyse(tmp_path, MAKERS.format(attention=attention, runner=runner)).shown
     assert ("GL101" in {code for _, _, code in found}) is is_told
+
+
+OF_MANY = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(4, 4)
+        self.stopped = torch.zeros((), dtype=torch.bool, device="cuda")
+
+    def forward(self, x: torch.Tensor):
+        return self.inner(x) if {asked} else x
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"), [("self.inner.bias", False), ("self.stopped", True), ("self.inner.bias.max() > 0", True)]
+)
+def test_a_parameter_has_no_truth(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """It raises in eager runs as well, or there is none."""
+    found = analyse(tmp_path, OF_MANY.format(asked=asked), regions=("main:Model.forward",)).shown
+    assert ("GL301" in {code for _, _, code in found}) is is_told

@@ -99,7 +99,7 @@ class Conditions:
         """The truth of an evaluated expression."""
         frame.known[node] = None
         if device_tensor(value) is not None:
-            self.interpreter.observe(frame, node, Truth(value, asker, isinstance(node, ir.Name)))
+            self.interpreter.observe(frame, node, Truth(value, asker, isinstance(node, (ir.Name, ir.Attribute))))
             return None
         given = None
         for name in ("__bool__", "__len__"):
