@@ -15,6 +15,12 @@ import torch
 _pool = None
 _tables = {{}}
 
+def filled(table, key: str, x):
+    found = table.get(key)
+    if found is None:
+        table[key] = found = x.item()
+    return found
+
 def warm_pool(x):
     global _pool
     _pool = x.tolist()
@@ -63,6 +69,8 @@ PUT_OUT = {
     "a global that a function sets": "if _pool is None:\n    warm_pool(x)\nreturn x",
     "a table by a word": "if name not in _tables:\n    _tables[name] = x.item()\nreturn x",
     "a table by a device": "k = name, str(x.device), x.device.index\nif k not in _tables:\n    _tables[k] = x.item()",
+    "a table that is handed in": "filled(_tables, name, x)\nreturn x",
+    "a table of the object that is handed in": "filled(self.kept, name, x)\nreturn x",
     "a table of the object": "if self.kept.get(x.device) is None:\n    self.kept[x.device] = x.item()\nreturn x",
     "a name that is set": "if not hasattr(self, 'late'):\n    self.late = x.item()\nreturn x",
     "a buffer": "if self.value is None:\n    self.register_value('value', x.item())\nreturn x",
@@ -84,6 +92,7 @@ def test_it_may_stand_behind_a_condition_that_the_way_takes(tmp_path: Path) -> N
 
 
 STAYS = {
+    "a table of each run": ("table = {}\nfilled(table, name, x)\nreturn x", "pass"),
     "a flag that stays": ("if self.is_raw:\n    self.value = x.item()\nreturn x", "pass"),
     "a flag that another method lights": (PUT_OUT["a flag that a method of a base puts out"], "self.is_raw = True"),
     "a value that another method may drop": (

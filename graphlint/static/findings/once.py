@@ -16,6 +16,7 @@ from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
+from graphlint.static.findings.origins import handed_on_way
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, rebound_in, segments_with, spelling
 from graphlint.static.syntax import ir
@@ -82,6 +83,15 @@ class _Kept:
         return literal is None or (isinstance(value, ast.Name) and value.id in handed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A function that asks, the calls on the way to it, and whether the next run is one of the same sizes."""
+
+    function: Function
+    sites: tuple[Site, ...]
+    of_sizes: bool
+
+
 class Once:
     """Asks each test once."""
 
@@ -101,7 +111,7 @@ class Once:
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
         function = assumption.function
         for test, outcome in assumption.asked:
-            kept = _kept(test, outcome, function, of_sizes)
+            kept = _kept(test, outcome, _Asking(function, sites, of_sizes))
             if kept is None or self._is_undone(kept, function):
                 continue
             if any(_is_given(kept, block, taken) for block in self._run(assumption, sites, taken)):
@@ -180,42 +190,42 @@ def _inner(target: ast.expr) -> tuple[ast.expr, ...]:
     return (target.value,) if isinstance(target, ast.Subscript) else ()
 
 
-def _kept(test: ir.Expr, outcome: bool, function: Function, of_sizes: bool) -> _Kept | None:
+def _kept(test: ir.Expr, outcome: bool, asking: _Asking) -> _Kept | None:
     """The state that a test asks, and what puts it out; None if it asks for more, or for something else."""
     match test:
         case ir.Unary(operator="not", operand=inner):
-            return _kept(inner, not outcome, function, of_sizes)
-        case ir.Boolean(operator="or", left=left, right=right) if outcome and of_sizes:
+            return _kept(inner, not outcome, asking)
+        case ir.Boolean(operator="or", left=left, right=right) if outcome and asking.of_sizes:
             # Whether there is something, and whether it still fits: `buffer is None or buffer.shape[0] < rows`.
-            kept = _kept(left, outcome, function, of_sizes)
+            kept = _kept(left, outcome, asking)
             asked = names_in(left) | {part.attr for part in walk(left) if isinstance(part, ir.Attribute)}
             return kept if kept is not None and not asked.isdisjoint(words_in(right)) else None
         case ir.Compare(left=asked, comparisons=[("is" | "is not" as sign, ir.Literal(value=None))]):
             needs = "something" if outcome is (sign == "is") else "none"
-            return _state(asked, needs, function, of_sizes)
+            return _state(asked, needs, asking)
         case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
-            return _state(table, "item", function, of_sizes) if of_sizes or _is_plain(key, function) else None
+            return _state(table, "item", asking) if asking.of_sizes or _is_plain(key, asking.function) else None
         case ir.Call(func=ir.Name(id="hasattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name)))]):
             return None if outcome else _Kept(name, True, "something")
         case ir.Attribute() | ir.Name():
-            return _state(test, "false" if outcome else "true", function, of_sizes)
+            return _state(test, "false" if outcome else "true", asking)
     return None
 
 
-def _state(asked: ir.Expr, needs: str, function: Function, of_sizes: bool, depth: int = _DEPTH) -> _Kept | None:
+def _state(asked: ir.Expr, needs: str, asking: _Asking, depth: int = _DEPTH) -> _Kept | None:
     """What outlives a call, by an expression that reads it."""
     match asked:
         case ir.Attribute(attr=name):
             return _Kept(name, True, needs)
-        case ir.Name(id=name) if name in rebound_in(function.module) or _is_table(name, needs, function):
+        case ir.Name(id=name) if name in rebound_in(asking.function.module) or _is_table(asked, needs, asking):
             return _Kept(name, False, needs)
         case ir.Name(id=name):
-            values = [one.value for one in _assigned(function.code, name) if _is_read(one.value)]
+            values = [one.value for one in _assigned(asking.function.code, name) if _is_read(one.value)]
             is_one = len(values) == 1 and depth > 0
-            return _state(values[0], needs, function, of_sizes, depth - 1) if is_one and values[0] else None
+            return _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
         case ir.Call(func=ir.Attribute(value=table, attr="get"), arguments=[ir.Argument(value=key), *_]):
-            is_item = needs in ("something", "true") and (of_sizes or _is_plain(key, function))
-            return _state(table, "item", function, of_sizes, depth) if is_item else None
+            is_item = needs in ("something", "true") and (asking.of_sizes or _is_plain(key, asking.function))
+            return _state(table, "item", asking, depth) if is_item else None
         case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
             return _Kept(name, True, needs)
     return None
@@ -225,10 +235,13 @@ def _is_read(value: ir.Expr | None) -> bool:
     return isinstance(value, (ir.Attribute, ir.Name)) or last_name(getattr(value, "func", None)) in ("get", "getattr")
 
 
-def _is_table(name: str, needs: str, function: Function) -> bool:
-    """Whether a name is that of a table of the module."""
-    is_local = any(one.name == name for one in function.code.parameters) or any(_assigned(function.code, name))
-    return needs == "item" and not is_local and name in function.module.index.assignments
+def _is_table(asked: ir.Name, needs: str, asking: _Asking) -> bool:
+    """Whether a name is that of a table of a module, or of a parameter that such a one is handed in for."""
+    node, holder = list(handed_on_way(asked, asking.function, asking.sites))[-1]
+    if needs != "item" or not isinstance(node, ir.Name):
+        return needs == "item" and isinstance(node, ir.Attribute)
+    is_local = any(one.name == node.id for one in holder.code.parameters) or any(_assigned(holder.code, node.id))
+    return not is_local and node.id in holder.module.index.assignments
 
 
 def _assigned(code: ir.Code, name: str) -> Iterator[ir.Assign]:
