@@ -17,6 +17,11 @@ USES = {
                 return x.item()  # expect: GL101
             return x
         """,
+    "a table by words, of which a method is called": """
+        def step(x, cache):
+            y = cache.max()
+            return y + x if cache["is_filled"] else x * cache[0].item()  # expect: GL101
+        """,
     "how large a number is": """
         def step(x, degree, rate, loss):
             assert degree <= 4 and degree >= 0
