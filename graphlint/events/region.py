@@ -68,13 +68,14 @@ class Truth(Event):
     """Python asks a value that can be a tensor for its truth.
 
     `asker` is `condition` (`if`, `assert`, `and`, a conditional expression), `loop` (`while`), `conversion` (`bool`),
-    or `search` (`in`, `max`, `any`, `sorted`: elements are compared one by one). `is_bare_name` tells `if flag:` and
-    `if self.flag:` from `if x > 0:`.
+    or `search` (`in`, `max`, `any`, `sorted`: elements are compared one by one). `is_bare_name` tells `if flag:` from
+    `if x > 0:`, and `is_attribute` tells `if layer.bias:`.
     """
 
     value: Value
     asker: str
     is_bare_name: bool = False
+    is_attribute: bool = False
 
 
 @dataclass(frozen=True, slots=True)

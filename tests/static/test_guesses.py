@@ -401,19 +401,28 @@ def test_what_is_named_for_other_devices_is_hardly_captured(
 OF_MANY = """
 import torch
 
+class Batch:
+    lengths: torch.Tensor | None
+
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.inner = torch.nn.Linear(4, 4)
         self.stopped = torch.zeros((), dtype=torch.bool, device="cuda")
 
-    def forward(self, x: torch.Tensor):
+    def forward(self, x: torch.Tensor, batch: Batch):
         return self.inner(x) if {asked} else x
 """
 
 
 @pytest.mark.parametrize(
-    ("asked", "is_told"), [("self.inner.bias", False), ("self.stopped", True), ("self.inner.bias.max() > 0", True)]
+    ("asked", "is_told"),
+    [
+        ("self.inner.bias", False),
+        ("self.stopped", True),
+        ("batch.lengths", True),
+        ("self.inner.bias.max() > 0", True),
+    ],
 )
 def test_a_parameter_has_no_truth(tmp_path: Path, asked: str, is_told: bool) -> None:
     """It raises in eager runs as well, or there is none."""
