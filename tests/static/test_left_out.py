@@ -17,7 +17,7 @@ from enum import IntEnum, auto
 class Mode(IntEnum):
     EXTEND = auto()
     DECODE = auto()
-    def is_extend(self):
+    def is_padded(self):
         return self == Mode.EXTEND
 
 @dataclass
@@ -44,7 +44,7 @@ class Runner:
         if {asked}:
             batch.pad()
             batch.tokens.tolist()
-        if batch.mode.is_extend():
+        if batch.mode.is_padded():
             return batch.tokens.item()
         return batch.tokens + 1
 
