@@ -33,6 +33,7 @@ class Base:
 class Layer(Base):
     def __init__(self, ask):
         self.is_raw, self.value, self.kept, self.ask, self.made = True, None, {{}}, ask, None
+        self.tables = [{{}}]
 
     def measure(self, x):
         {measure}
@@ -69,6 +70,8 @@ PUT_OUT = {
     "a global that a function sets": "if _pool is None:\n    warm_pool(x)\nreturn x",
     "a table by a word": "if name not in _tables:\n    _tables[name] = x.item()\nreturn x",
     "a table by a device": "k = name, str(x.device), x.device.index\nif k not in _tables:\n    _tables[k] = x.item()",
+    "a table by another name": "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
+    "a table in a list": "table = self.tables[0]\nif name not in table:\n    table[name] = x.item()\nreturn x",
     "a table that is handed in": "filled(_tables, name, x)\nreturn x",
     "a table of the object that is handed in": "filled(self.kept, name, x)\nreturn x",
     "a table of the object": "if self.kept.get(x.device) is None:\n    self.kept[x.device] = x.item()\nreturn x",
@@ -92,6 +95,14 @@ def test_it_may_stand_behind_a_condition_that_the_way_takes(tmp_path: Path) -> N
 
 
 STAYS = {
+    "a table by another name that is emptied": (
+        "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
+        "self.kept.clear()",
+    ),
+    "one table of many": (
+        "table = self.tables[n]\nif name not in table:\n    table[name] = x.item()\nreturn x",
+        "pass",
+    ),
     "a table of each run": ("table = {}\nfilled(table, name, x)\nreturn x", "pass"),
     "a flag that stays": ("if self.is_raw:\n    self.value = x.item()\nreturn x", "pass"),
     "a flag that another method lights": (PUT_OUT["a flag that a method of a base puts out"], "self.is_raw = True"),

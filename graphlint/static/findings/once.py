@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import Site
@@ -38,12 +38,13 @@ Taken = Mapping[ir.Expr, bool]
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """State by its last name, and what puts a test of it out: a value that is `true`, `false`, `something` or `none`,
-    or an `item` more.
+    or an `item` more. `alias` is what a table is called where it is asked.
     """
 
     name: str
     is_attribute: bool
     needs: str
+    alias: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,7 +223,10 @@ def _state(asked: ir.Expr, needs: str, asking: _Asking, depth: int = _DEPTH) -> 
         case ir.Name(id=name):
             values = [one.value for one in _assigned(asking.function.code, name) if _is_read(one.value)]
             is_one = len(values) == 1 and depth > 0
-            return _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
+            kept = _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
+            return replace(kept, alias=name) if kept is not None and needs == "item" else kept
+        case ir.Subscript(value=ir.Attribute(attr=name), index=ir.Literal()) if needs == "item":
+            return _Kept(name, True, needs)
         case ir.Call(func=ir.Attribute(value=table, attr="get"), arguments=[ir.Argument(value=key), *_]):
             is_item = needs in ("something", "true") and (asking.of_sizes or _is_plain(key, asking.function))
             return _state(table, "item", asking, depth) if is_item else None
@@ -232,6 +236,8 @@ def _state(asked: ir.Expr, needs: str, asking: _Asking, depth: int = _DEPTH) -> 
 
 
 def _is_read(value: ir.Expr | None) -> bool:
+    if isinstance(value, ir.Subscript):
+        return isinstance(value.value, ir.Attribute) and isinstance(value.index, ir.Literal)
     return isinstance(value, (ir.Attribute, ir.Name)) or last_name(getattr(value, "func", None)) in ("get", "getattr")
 
 
@@ -322,7 +328,9 @@ def _surely(block: Hashable, taken: Taken) -> Iterator[object]:
 
 def _is_given(kept: _Kept, block: Hashable, taken: Taken) -> bool:
     """Whether a block surely gives state what puts a test of it out."""
-    return not _given_in(block).isdisjoint(kept.names) and any(_gives(part, kept) for part in _surely(block, taken))
+    return not _given_in(block).isdisjoint((*kept.names, kept.alias)) and any(
+        _gives(part, kept) for part in _surely(block, taken)
+    )
 
 
 @remembered
@@ -357,5 +365,5 @@ def _is_it(target: ir.Expr, kept: _Kept, whole: bool = False) -> bool:
         case ir.Attribute(attr=name):
             return kept.is_attribute and name in kept.names
         case ir.Name(id=name):
-            return not kept.is_attribute and name == kept.name
+            return name == kept.alias or (not kept.is_attribute and name == kept.name)
     return False
