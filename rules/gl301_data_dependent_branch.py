@@ -12,8 +12,10 @@ def detect(event: Truth) -> Iterator[Hit]:
     if tensor is None or event.asker == "loop":
         return
     if event.asker != "condition":
-        yield Hit(tensor.sure)
+        yield Hit(certainty(event.value, tensor))
     elif event.is_bare_name and tensor == Tensor(tensor.place):
         yield Hit(Confidence.LOW)  # a bare name of which nothing else is known is a flag more often than a tensor
+    elif event.is_attribute and tensor == Tensor(tensor.place, sure=Confidence.HIGH):
+        yield Hit(Confidence.LOW)  # a parameter of many elements has no truth in eager runs either
     else:
         yield Hit(certainty(event.value, tensor))

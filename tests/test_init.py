@@ -360,7 +360,7 @@ def test_a_library_that_exports_nothing_offers_what_is_public(tmp_path: Path) ->
 
 CHECKED = """
 # file: kernels/__init__.py
-from kernels.ops import compare, scaled, scaled_reference, tested, tested_here, tree_verify, verify_tree
+from kernels.ops import compare, scaled, scaled_reference, tested, tested_here, tree_verify, verify_tree, visualize_tree
 # file: kernels/ops.py
 import torch
 from torch.testing import assert_close
@@ -376,6 +376,9 @@ def tree_verify(x: torch.Tensor):
 
 def compare(x: torch.Tensor, y: torch.Tensor):
     return x.cpu() == y.cpu()
+
+def visualize_tree(x: torch.Tensor):
+    return x.cpu()
 
 def scaled_reference(x: torch.Tensor, scale: float):
     return x.cpu() * scale

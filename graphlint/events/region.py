@@ -69,12 +69,13 @@ class Truth(Event):
 
     `asker` is `condition` (`if`, `assert`, `and`, a conditional expression), `loop` (`while`), `conversion` (`bool`),
     or `search` (`in`, `max`, `any`, `sorted`: elements are compared one by one). `is_bare_name` tells `if flag:` from
-    `if x > 0:`.
+    `if x > 0:`, and `is_attribute` tells `if layer.bias:`.
     """
 
     value: Value
     asker: str
     is_bare_name: bool = False
+    is_attribute: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from analysis import analyse
 PROGRAM = """
 import torch
 
-_tables = {{}}
+_tables, _one = {{}}, torch.ones(4)
 
 class Layer:
     def __init__(self):
@@ -55,6 +55,15 @@ FORMS = {
     "an attribute that is moved to where it is needed": """
         self.table = self.table.to(x.device)
         return x * self.table""",
+    "an attribute that lies elsewhere": """
+        if self.table.device != x.device:
+            self.table = self.table.to(x.device)
+        return x * self.table""",
+    "a tensor of a module that lies elsewhere": """
+        global _one
+        if _one.device != x.device:
+            _one = _one.to(x.device)
+        return x * _one""",
     "room that is too small": f"""
         if self.room.numel() < x.numel():
             self.room = {MADE}
@@ -124,6 +133,16 @@ def test_what_a_branch_does_that_puts_out_its_own_test_is_done_by_a_run_before(
     assert ("GL101" in {code for _, _, code in found}) is is_told
     found = analyse(tmp_path, PROGRAM.format(body=body.format(asked, "self.scale = 1"), before=before)).shown
     assert "GL101" in {code for _, _, code in found}
+
+
+def test_what_a_call_moves_for_itself_is_moved_in_each(tmp_path: Path) -> None:
+    """Its name does not outlive the call."""
+    body = """kept = self.table
+        if kept.device != x.device:
+            kept = kept.to(x.device)
+        return x * kept"""
+    found = analyse(tmp_path, PROGRAM.format(body=body, before="layer(x)")).shown
+    assert "GL202" in {code for _, _, code in found}
 
 
 def test_a_test_that_asks_for_something_else_as_well_is_not_settled_by_a_run(tmp_path: Path) -> None:

@@ -447,7 +447,7 @@ BOTH = {
             return x
         """,
     "numbers that nobody promises": """
-        def step(x, chunk, groups, rows, table, total, model, scale):
+        def step(x, chunk, groups, rows, table, total, model, scale, loss):
             tokens, width = x.shape
             assert width == total + 2 and total % 2 == 0 and tokens % chunk == 0
             for i in range(x.shape[0] // chunk):
@@ -458,7 +458,8 @@ BOTH = {
             x = model(x).view(groups, 4) + torch.zeros(rows, *x.shape[1:], device=x.device)
             if chunk > 2 and groups > 2 and rows > 2:
                 x = x * 2
-            return x / scale if scale > 2 else x  # expect: GL301
+            x = x / scale if scale > 2 else x
+            return x / loss if loss.mean() > 2 else x  # expect: GL301
         """,
     "a tensor that lies elsewhere than one on the device": """
         class Net(nn.Module):

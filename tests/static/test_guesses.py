@@ -284,10 +284,13 @@ def {opener}(meta):
     ("asked", "opener", "is_told"),
     [
         ("meta.is_prefill", "capture", False),
+        ("meta.mode.is_extend()", "capture", False),
         ("meta.is_prompt()", "capture", False),
         ("meta.num_prefills > 0", "capture", False),
         ("not meta.decode_only", "capture", False),
         ("meta.num_prefill_tokens == 0", "capture", True),
+        ("params.seqlen_offset == 0", "capture", False),
+        ("params.seqlen_offset > 0", "capture", True),
         ("meta.decode_only", "capture", True),
         ("not meta.is_prefill", "capture", True),
         ("meta.is_prefill", "capture_prefill", True),
@@ -393,3 +396,35 @@ def test_what_is_named_for_other_devices_is_hardly_captured(
     """But where what captures has the name, too."""
     found = analyse(tmp_path, MAKERS.format(attention=attention, runner=runner)).shown
     assert ("GL101" in {code for _, _, code in found}) is is_told
+
+
+OF_MANY = """
+import torch
+
+class Batch:
+    lengths: torch.Tensor | None
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(4, 4)
+        self.stopped = torch.zeros((), dtype=torch.bool, device="cuda")
+
+    def forward(self, x: torch.Tensor, batch: Batch):
+        return self.inner(x) if {asked} else x
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ("self.inner.bias", False),
+        ("self.stopped", True),
+        ("batch.lengths", True),
+        ("self.inner.bias.max() > 0", True),
+    ],
+)
+def test_a_parameter_has_no_truth(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """It raises in eager runs as well, or there is none."""
+    found = analyse(tmp_path, OF_MANY.format(asked=asked), regions=("main:Model.forward",)).shown
+    assert ("GL301" in {code for _, _, code in found}) is is_told

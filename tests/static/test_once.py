@@ -15,6 +15,12 @@ import torch
 _pool = None
 _tables = {{}}
 
+def filled(table, key: str, x):
+    found = table.get(key)
+    if found is None:
+        table[key] = found = x.item()
+    return found
+
 def warm_pool(x):
     global _pool
     _pool = x.tolist()
@@ -27,6 +33,7 @@ class Base:
 class Layer(Base):
     def __init__(self, ask):
         self.is_raw, self.value, self.kept, self.ask, self.made = True, None, {{}}, ask, None
+        self.tables = [{{}}]
 
     def measure(self, x):
         {measure}
@@ -62,6 +69,11 @@ PUT_OUT = {
     "a local name of an attribute": "value = self.value\nif value is None:\n    self.value = x.item()\nreturn x",
     "a global that a function sets": "if _pool is None:\n    warm_pool(x)\nreturn x",
     "a table by a word": "if name not in _tables:\n    _tables[name] = x.item()\nreturn x",
+    "a table by a device": "k = name, str(x.device), x.device.index\nif k not in _tables:\n    _tables[k] = x.item()",
+    "a table by another name": "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
+    "a table in a list": "table = self.tables[0]\nif name not in table:\n    table[name] = x.item()\nreturn x",
+    "a table that is handed in": "filled(_tables, name, x)\nreturn x",
+    "a table of the object that is handed in": "filled(self.kept, name, x)\nreturn x",
     "a table of the object": "if self.kept.get(x.device) is None:\n    self.kept[x.device] = x.item()\nreturn x",
     "a name that is set": "if not hasattr(self, 'late'):\n    self.late = x.item()\nreturn x",
     "a buffer": "if self.value is None:\n    self.register_value('value', x.item())\nreturn x",
@@ -83,6 +95,15 @@ def test_it_may_stand_behind_a_condition_that_the_way_takes(tmp_path: Path) -> N
 
 
 STAYS = {
+    "a table by another name that is emptied": (
+        "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
+        "self.kept.clear()",
+    ),
+    "one table of many": (
+        "table = self.tables[n]\nif name not in table:\n    table[name] = x.item()\nreturn x",
+        "pass",
+    ),
+    "a table of each run": ("table = {}\nfilled(table, name, x)\nreturn x", "pass"),
     "a flag that stays": ("if self.is_raw:\n    self.value = x.item()\nreturn x", "pass"),
     "a flag that another method lights": (PUT_OUT["a flag that a method of a base puts out"], "self.is_raw = True"),
     "a value that another method may drop": (
@@ -92,21 +113,12 @@ STAYS = {
     "a value that another method drops": (PUT_OUT["an attribute that is None"], "self.value = None"),
     "a table that another method empties": (PUT_OUT["a table by a word"], "_tables.clear()"),
     "a table that drops an item": (PUT_OUT["a table by a word"], "del _tables['a']"),
-    "a table by a number": ("if n not in _tables:\n    _tables[n] = x.item()\nreturn x", "pass"),
-    "a table by a size": (
-        "key = (name, x.shape[0])\nif key not in _tables:\n    _tables[key] = x.item()\nreturn x",
-        "pass",
-    ),
     "what is kept only now and then": (
         "if self.value is None:\n    y = x.item()\n    if self.ask:\n        self.value = y\nreturn x",
         "self.ask = bool(x)",
     ),
     "a name for itself": (
         "value = self.value\nvalue = value\nif value is None:\n    self.value = x.item()\nreturn x",
-        "pass",
-    ),
-    "a key that holds itself": (
-        "key = name\nkey = (key, name)\nif key not in _tables:\n    _tables[key] = x.item()\nreturn x",
         "pass",
     ),
     "a parameter": ("if not n:\n    n = x.item()\nreturn x", "pass"),
@@ -118,6 +130,30 @@ def test_what_later_runs_may_do_again_is_told(tmp_path: Path, form: str) -> None
     """Nothing puts the test out for good."""
     body, other = STAYS[form]
     assert told(tmp_path, body, other=other)
+
+
+OF_SIZES = {
+    "a number": "if n not in _tables:\n    _tables[n] = {made}\nreturn x",
+    "a size": "key = (name, x.shape[0])\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
+    "a key that holds itself": "key = name\nkey = (key, name)\nif key not in _tables:\n    _tables[key] = {made}",
+    "whether it fits": "if self.made is None or self.made.shape[0] < n:\n    self.made = {made}\nreturn x",
+}
+
+
+@pytest.mark.parametrize("form", OF_SIZES)
+def test_what_the_first_run_of_some_sizes_does_is_told_if_it_is_kept(tmp_path: Path, form: str) -> None:
+    """A capture of other sizes that is refused is noticed, and these are run before."""
+    assert not told(tmp_path / "read", OF_SIZES[form].format(made="x[: int(x.sum().item())]"))
+    text = PROGRAM.format(
+        body=OF_SIZES[form].format(made="x + 1").replace("\n", "\n        "), measure="pass", other="pass"
+    )
+    found = analyse(tmp_path / "kept", text, regions=("main:Step.run",)).shown
+    assert not {"GL501", "GL505"}.isdisjoint(code for _, _, code in found)
+
+
+def test_what_never_fits_is_told(tmp_path: Path) -> None:
+    """What else is asked for has nothing to do with what is kept."""
+    assert told(tmp_path, "if self.made is None or n > 3:\n    self.made = x.item()\nreturn x")
 
 
 _MADE = """

@@ -44,8 +44,13 @@ def confidences(folder: Path, files: dict[str, str], *named: str, regions: tuple
 @pytest.mark.parametrize(
     "name", ["tests/serve.py", "serve/test_model.py", "benchmarks/serve.py", "serve/Bench/run.py", "bench_serve.py"]
 )
-def test_what_only_a_test_or_a_benchmark_captures_is_told_in_a_low_voice(tmp_path: Path, name: str) -> None:
-    assert confidences(tmp_path, {name: CAPTURE}) == {Confidence.LOW}
+def test_what_stands_in_a_test_or_a_benchmark_is_told_in_a_low_voice(tmp_path: Path, name: str) -> None:
+    assert confidences(tmp_path, {name: CAPTURE + "        x.tolist()\n"}) == {Confidence.LOW, Confidence.HIGH}
+    assert confidences(tmp_path, {name: CAPTURE.replace("step(x)", "x.item()")}) == {Confidence.LOW}
+
+
+def test_what_a_test_captures_of_the_program_is_told_as_it_is(tmp_path: Path) -> None:
+    assert confidences(tmp_path, {"tests/serve.py": CAPTURE}) == {Confidence.HIGH}
 
 
 @pytest.mark.parametrize("name", ["serve/contest.py", "examples/serve.py", "serve/latest/run.py", "serve/workbench.py"])

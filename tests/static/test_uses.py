@@ -17,6 +17,21 @@ USES = {
                 return x.item()  # expect: GL101
             return x
         """,
+    "a table by words, of which a method is called": """
+        def step(x, cache):
+            y = cache.max()
+            return y + x if cache["is_filled"] else x * cache[0].item()  # expect: GL101
+        """,
+    "how large a number is": """
+        def step(x, degree, rate, loss):
+            assert degree <= 4 and degree >= 0
+            y = x if 0.0 < rate else x + 1
+            if degree > 2:
+                y = y * x
+            if loss > 0:  # expect: GL301
+                return y + loss.exp()
+            return y
+        """,
     "a pair that is compared with one": """
         def step(x, window):
             if window == (-1, 0) or window[0] == -1:
@@ -297,3 +312,21 @@ def test_a_method_may_be_given_numbers_alone(tmp_path: Path, is_method: bool) ->
     )
     found = analyse(tmp_path, HEAD + (method if is_method else function)).report.findings
     assert is_method is not ("GL304" in {one.code for one in found})
+
+
+LONGEST = """
+import torch
+
+def step(x: torch.Tensor, offsets: torch.Tensor, count: int):
+    longest = count
+    if {asked}:
+        longest = offsets.sum()
+    return x * max(longest, count)
+"""
+
+
+@pytest.mark.parametrize(("asked", "is_told"), [("offsets.ndim == 2", False), ("True", True)])
+def test_the_larger_of_what_may_be_numbers_is_a_hint(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """No condition of the way says that one of them is a tensor."""
+    found = analyse(tmp_path, LONGEST.format(asked=asked), regions=("main:step",)).shown
+    assert ("GL301" in {code for _, _, code in found}) is is_told

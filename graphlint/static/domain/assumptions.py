@@ -157,7 +157,21 @@ def is_put_out(test: ir.Expr, branch: ir.Block, function: Function) -> bool:
             if value is None:
                 return isinstance(one.value, ir.Literal) and not one.value.value
             return one.value is not None and (function.source(one.value) == function.source(value)) is (sign == "!=")
-    return False
+    return sign == "!=" and value is not None and _is_moved(kept.value, value, branch, function)
+
+
+def _is_moved(owner: ir.Expr, wanted: ir.Expr, branch: ir.Block, function: Function) -> bool:
+    """Whether a branch gives what outlives the call a copy of the kind that is wanted: `kept = kept.to(x.device)`."""
+    source = function.source
+    return (
+        isinstance(owner, ir.Attribute) or (isinstance(owner, ir.Name) and owner.id in rebound_in(function.module))
+    ) and any(
+        isinstance(one, ir.Assign)
+        and isinstance(one.value, ir.Call)
+        and any(source(target) == source(owner) for target in one.targets)
+        and any(source(argument.value) == source(wanted) for argument in one.value.arguments)
+        for one in walk(branch)
+    )
 
 
 def _is_looked_up(name: str, function: Function) -> bool:

@@ -18,7 +18,10 @@ MAX_SUBJECTS = 6
 
 @dataclass
 class _Placed:
-    """An event with the regions that reach it, and the way from the first of them that needs the fewest conditions."""
+    """An event with the regions that reach it, and the way from the first of them that needs the fewest conditions.
+
+    `is_first` says that only the first run of its sizes goes this way.
+    """
 
     occurrence: Occurrence
     function: str
@@ -26,6 +29,7 @@ class _Placed:
     when: tuple[Condition, ...]
     nearest: Region
     regions: set[Region] = field(default_factory=set)
+    is_first: bool = False
 
     @property
     def confidence(self) -> Confidence:
@@ -43,9 +47,9 @@ class _Placed:
         return min(sure)
 
     @property
-    def rank(self) -> tuple[int, int, int, Region]:
+    def rank(self) -> tuple[int, bool, int, int, Region]:
         """The least is the one to tell of."""
-        return -self.confidence, len(self.when), len(self.chain), self.nearest
+        return -self.confidence, self.is_first, len(self.when), len(self.chain), self.nearest
 
 
 @dataclass
@@ -80,7 +84,8 @@ class Reached:
             when = ways.conditions(way, opened)
             sure = occurrence.confidence if can_be else Confidence.LOW
             told = replace(occurrence, assumed=(), confidence=sure)
-            self._add(key, _Placed(told, context.function, chain, when, opened.region, {opened.region}))
+            is_first = ways.is_first(way, opened)
+            self._add(key, _Placed(told, context.function, chain, when, opened.region, {opened.region}, is_first))
 
     def around(self, occurrence: Occurrence, function: str, region: Region) -> None:
         """Add what stands around a region, and not in it."""
@@ -141,11 +146,13 @@ def _finding(place: _Placed, rule: Rule) -> Finding:
     severity = rule.severity
     if severity is Severity.ERROR and all(region.soft for region in place.regions):
         severity = Severity.WARNING
+    # A capture that is refused is noticed, and what it needs is run before; what others keep of it is not.
+    is_noticed = place.is_first and rule.outcome == "capture-error"
     message = (occurrence.message or rule.message).format(operation=occurrence.operation)
     return replace(
         rule.finding(occurrence.span, message, place.function),
         severity=severity,
-        confidence=place.confidence,
+        confidence=Confidence.LOW if is_noticed else place.confidence,
         help=occurrence.help or rule.help,
         regions=(place.nearest, *sorted(place.regions - {place.nearest})),
         chain=place.chain,

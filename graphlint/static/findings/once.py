@@ -1,25 +1,27 @@
 """A test that is assumed on a way in, whether a run puts it out by itself out: then only the first run finds it so.
 
 `if self.is_raw: self.measure(x)` is behind the first run where `measure` says `self.is_raw = False`, and so is what
-`if _pool is None: _pool = make()` does. What asks for a size or a shape is not: another graph may be of another one.
-Neither is what something else lights again, or drops: `reset` of an object, `clear` of a table, a new object.
+`if _pool is None: _pool = make()` does. What asks for a size or a shape is not: another graph may be of another one,
+which only matters to what a capture keeps, as one that is refused is noticed and warmed up. Neither is what something
+else lights again, or drops: `reset` of an object, `clear` of a table, a new object.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
+from graphlint.static.findings.origins import handed_on_way
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, rebound_in, segments_with, spelling
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, children, last_name, walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, children, last_name, names_in, walk, words_in
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.stores import Written, stores_to
 
@@ -36,12 +38,13 @@ Taken = Mapping[ir.Expr, bool]
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """State by its last name, and what puts a test of it out: a value that is `true`, `false`, `something` or `none`,
-    or an `item` more.
+    or an `item` more. `alias` is what a table is called where it is asked.
     """
 
     name: str
     is_attribute: bool
     needs: str
+    alias: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,6 +84,15 @@ class _Kept:
         return literal is None or (isinstance(value, ast.Name) and value.id in handed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A function that asks, the calls on the way to it, and whether the next run is one of the same sizes."""
+
+    function: Function
+    sites: tuple[Site, ...]
+    of_sizes: bool
+
+
 class Once:
     """Asks each test once."""
 
@@ -89,14 +101,18 @@ class Once:
         self._evaluator = evaluator
         self._temporary: dict[ClassDefinition, bool] = {}
 
-    def is_put_out(self, assumption: Assumption, assumed: Iterable[Assumption], sites: tuple[Site, ...]) -> bool:
-        """Whether the run that gets behind a test makes it come out otherwise in the next one."""
+    def is_put_out(
+        self, assumption: Assumption, assumed: Iterable[Assumption], sites: tuple[Site, ...], of_sizes: bool = False
+    ) -> bool:
+        """Whether the run that gets behind a test makes it come out otherwise in the next one, or `of_sizes` in the
+        next one of the same sizes.
+        """
         if not assumption.is_plain:
             return False
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
         function = assumption.function
         for test, outcome in assumption.asked:
-            kept = _kept(test, outcome, function)
+            kept = _kept(test, outcome, _Asking(function, sites, of_sizes))
             if kept is None or self._is_undone(kept, function):
                 continue
             if any(_is_given(kept, block, taken) for block in self._run(assumption, sites, taken)):
@@ -175,50 +191,63 @@ def _inner(target: ast.expr) -> tuple[ast.expr, ...]:
     return (target.value,) if isinstance(target, ast.Subscript) else ()
 
 
-def _kept(test: ir.Expr, outcome: bool, function: Function) -> _Kept | None:
+def _kept(test: ir.Expr, outcome: bool, asking: _Asking) -> _Kept | None:
     """The state that a test asks, and what puts it out; None if it asks for more, or for something else."""
     match test:
         case ir.Unary(operator="not", operand=inner):
-            return _kept(inner, not outcome, function)
+            return _kept(inner, not outcome, asking)
+        case ir.Boolean(operator="or", left=left, right=right) if outcome and asking.of_sizes:
+            # Whether there is something, and whether it still fits: `buffer is None or buffer.shape[0] < rows`.
+            kept = _kept(left, outcome, asking)
+            asked = names_in(left) | {part.attr for part in walk(left) if isinstance(part, ir.Attribute)}
+            return kept if kept is not None and not asked.isdisjoint(words_in(right)) else None
         case ir.Compare(left=asked, comparisons=[("is" | "is not" as sign, ir.Literal(value=None))]):
             needs = "something" if outcome is (sign == "is") else "none"
-            return _state(asked, needs, function)
+            return _state(asked, needs, asking)
         case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
-            return _state(table, "item", function) if _is_plain(key, function) else None
+            return _state(table, "item", asking) if asking.of_sizes or _is_plain(key, asking.function) else None
         case ir.Call(func=ir.Name(id="hasattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name)))]):
             return None if outcome else _Kept(name, True, "something")
         case ir.Attribute() | ir.Name():
-            return _state(test, "false" if outcome else "true", function)
+            return _state(test, "false" if outcome else "true", asking)
     return None
 
 
-def _state(asked: ir.Expr, needs: str, function: Function, depth: int = _DEPTH) -> _Kept | None:
+def _state(asked: ir.Expr, needs: str, asking: _Asking, depth: int = _DEPTH) -> _Kept | None:
     """What outlives a call, by an expression that reads it."""
     match asked:
         case ir.Attribute(attr=name):
             return _Kept(name, True, needs)
-        case ir.Name(id=name) if name in rebound_in(function.module) or _is_table(name, needs, function):
+        case ir.Name(id=name) if name in rebound_in(asking.function.module) or _is_table(asked, needs, asking):
             return _Kept(name, False, needs)
         case ir.Name(id=name):
-            values = [one.value for one in _assigned(function.code, name) if _is_read(one.value)]
+            values = [one.value for one in _assigned(asking.function.code, name) if _is_read(one.value)]
             is_one = len(values) == 1 and depth > 0
-            return _state(values[0], needs, function, depth - 1) if is_one and values[0] is not None else None
+            kept = _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
+            return replace(kept, alias=name) if kept is not None and needs == "item" else kept
+        case ir.Subscript(value=ir.Attribute(attr=name), index=ir.Literal()) if needs == "item":
+            return _Kept(name, True, needs)
         case ir.Call(func=ir.Attribute(value=table, attr="get"), arguments=[ir.Argument(value=key), *_]):
-            is_item = needs in ("something", "true") and _is_plain(key, function)
-            return _state(table, "item", function, depth) if is_item else None
+            is_item = needs in ("something", "true") and (asking.of_sizes or _is_plain(key, asking.function))
+            return _state(table, "item", asking, depth) if is_item else None
         case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
             return _Kept(name, True, needs)
     return None
 
 
 def _is_read(value: ir.Expr | None) -> bool:
+    if isinstance(value, ir.Subscript):
+        return isinstance(value.value, ir.Attribute) and isinstance(value.index, ir.Literal)
     return isinstance(value, (ir.Attribute, ir.Name)) or last_name(getattr(value, "func", None)) in ("get", "getattr")
 
 
-def _is_table(name: str, needs: str, function: Function) -> bool:
-    """Whether a name is that of a table of the module."""
-    is_local = any(one.name == name for one in function.code.parameters) or any(_assigned(function.code, name))
-    return needs == "item" and not is_local and name in function.module.index.assignments
+def _is_table(asked: ir.Name, needs: str, asking: _Asking) -> bool:
+    """Whether a name is that of a table of a module, or of a parameter that such a one is handed in for."""
+    node, holder = list(handed_on_way(asked, asking.function, asking.sites))[-1]
+    if needs != "item" or not isinstance(node, ir.Name):
+        return needs == "item" and isinstance(node, ir.Attribute)
+    is_local = any(one.name == node.id for one in holder.code.parameters) or any(_assigned(holder.code, node.id))
+    return not is_local and node.id in holder.module.index.assignments
 
 
 def _assigned(code: ir.Code, name: str) -> Iterator[ir.Assign]:
@@ -234,8 +263,12 @@ def _is_plain(key: ir.Expr, function: Function, depth: int = _DEPTH) -> bool:
             return True
         case ir.Attribute(attr=name) if name in _PLAIN:
             return True
-        case ir.Attribute(value=ir.Name(id=owner)):
-            return owner == function.receiver
+        case ir.Attribute(value=ir.Name(id=owner)) if owner == function.receiver:
+            return True
+        case ir.Attribute(value=held):  # an index or a kind of a device
+            return _is_plain(held, function, depth)
+        case ir.Call(func=ir.Name(id="repr" | "str"), arguments=[ir.Argument(value=told)]):
+            return _is_plain(told, function, depth)
         case ir.Display(elements=elements):
             return all(_is_plain(one, function, depth) for one in elements)
         case ir.Name(id=name):
@@ -295,7 +328,9 @@ def _surely(block: Hashable, taken: Taken) -> Iterator[object]:
 
 def _is_given(kept: _Kept, block: Hashable, taken: Taken) -> bool:
     """Whether a block surely gives state what puts a test of it out."""
-    return not _given_in(block).isdisjoint(kept.names) and any(_gives(part, kept) for part in _surely(block, taken))
+    return not _given_in(block).isdisjoint((*kept.names, kept.alias)) and any(
+        _gives(part, kept) for part in _surely(block, taken)
+    )
 
 
 @remembered
@@ -330,5 +365,5 @@ def _is_it(target: ir.Expr, kept: _Kept, whole: bool = False) -> bool:
         case ir.Attribute(attr=name):
             return kept.is_attribute and name in kept.names
         case ir.Name(id=name):
-            return not kept.is_attribute and name == kept.name
+            return name == kept.alias or (not kept.is_attribute and name == kept.name)
     return False

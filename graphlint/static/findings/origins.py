@@ -63,10 +63,15 @@ def contradicts(
 
 def handed_in(node: ir.Expr, function: Function, sites: tuple[Site, ...]) -> ir.Expr:
     """An expression, or what the calls on the way hand in for it, if it is a parameter."""
-    asked = _Asked(node, function, sites)
-    while isinstance(asked.node, ir.Name) and (given := _handed_in(asked, asked.node.id)) is not None:
-        asked = given
-    return asked.node
+    return [given for given, _ in handed_on_way(node, function, sites)][-1]
+
+
+def handed_on_way(node: ir.Expr, function: Function, sites: tuple[Site, ...]) -> Iterator[tuple[ir.Expr, Function]]:
+    """An expression and the function that it stands in, and what each call on the way hands in for it."""
+    asked: _Asked | None = _Asked(node, function, sites)
+    while asked is not None:
+        yield asked.node, asked.function
+        asked = _handed_in(asked, asked.node.id) if isinstance(asked.node, ir.Name) else None
 
 
 def _facts_of(assumption: Assumption, sites: tuple[Site, ...], order: Order) -> Iterator[tuple[Fact, bool]]:

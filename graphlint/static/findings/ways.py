@@ -15,11 +15,13 @@ from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.makers import is_of_other_maker
+from graphlint.static.findings.nested import captures_again
 from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
 from graphlint.static.findings.trials import is_tried
+from graphlint.static.findings.used import asks_for_used
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, branches_in, walk
@@ -100,12 +102,14 @@ class Ways:
         return sorted((*ways, way), key=lambda one: one.length)[:MAX_WAYS]
 
     def likeliest(self, ways: list[Way], place: Context, opened: OpenRegion) -> tuple[Way, bool]:
-        """The best way to a place that is for the device that captures and on which nothing contradicts what else is
-        assumed, if there is one; and whether there is.
+        """The best way to a place that is for the device that captures, on which it captures once, and on which nothing
+        contradicts what else is assumed, if there is one; and whether there is.
         """
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
             if is_of_other_maker(way.sites, place, opened.region, self._lexicon):
+                continue
+            if captures_again(way.sites) or asks_for_used(assumed, way.sites):
                 continue
             if is_tried(opened.region, (site.path for site in way.sites), place.path, self._project.trials):
                 continue
@@ -118,8 +122,7 @@ class Ways:
         found: dict[Condition, None] = {}
         assumed = [self._assumptions[number] for number in way.assumed]
         entry = way.sites[1].function if len(way.sites) > 1 else None
-        # Who declares what is captured runs it before, as captures ask for; no code needs to show that.
-        has_run = bool(assumed) and (opened.region.entry is not None or self._has_run(way, opened))
+        has_run = bool(assumed) and self._is_run_first(way, opened)
         for assumption in assumed:
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
             is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
@@ -134,6 +137,19 @@ class Ways:
                 )
                 found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None
         return tuple(found)
+
+    def is_first(self, way: Way, opened: OpenRegion) -> bool:
+        """Whether only the first run of its sizes goes this way, and there surely was one before the region."""
+        assumed = [self._assumptions[number] for number in way.assumed]
+        return any(self._once.is_put_out(one, assumed, way.sites, of_sizes=True) for one in assumed) and (
+            self._is_run_first(way, opened)
+        )
+
+    def _is_run_first(self, way: Way, opened: OpenRegion) -> bool:
+        """Whether what a region calls runs before it. Who declares what is captured runs it before, as captures ask
+        for; no code needs to show that.
+        """
+        return opened.region.entry is not None or self._has_run(way, opened)
 
     def _has_run(self, way: Way, opened: OpenRegion) -> bool:
         """Whether the code shows that what a region calls on a way is called before it."""

@@ -99,7 +99,8 @@ class Conditions:
         """The truth of an evaluated expression."""
         frame.known[node] = None
         if device_tensor(value) is not None:
-            self.interpreter.observe(frame, node, Truth(value, asker, isinstance(node, ir.Name)))
+            truth_asked = Truth(value, asker, isinstance(node, ir.Name), isinstance(node, ir.Attribute))
+            self.interpreter.observe(frame, node, truth_asked)
             return None
         given = None
         for name in ("__bool__", "__len__"):

@@ -39,10 +39,12 @@ class Items:
         index = self.interpreter.eval(node.index, frame)
         if frame.in_region:
             self.chosen(node, value, index, frame)
-        results = []
+        results: list[Value] = []
         may_be_tensor = any(isinstance(member, (Tensor, Unknown)) for member in members(value))
         for member in members(value):
             match member:
+                case Tensor() if isinstance(index, Const) and isinstance(index.value, str):
+                    results.append(UNKNOWN)  # it is a table, as no tensor has items by words
                 case Tensor() | Unknown():
                     results.append(self.interpreter.tensors.index(member, node, index, frame))
                 case Instance():

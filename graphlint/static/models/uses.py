@@ -133,7 +133,7 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     names |= _reckoned(function.code, names)  # arithmetic makes no number of a tensor
     if any(_treats_as_plain(evaluator, part, one, named, function.module) for part in parts for one in names):
         return True
-    if _is_measured(evaluator, parts, name):
+    if _is_measured(evaluator, parts, name) or any(_asks_how_large(part, name) for part in parts):
         return True
     calls = [part for part in parts if isinstance(part, ir.Call)]
     held = (*names, *_items(function.code, name))
@@ -255,6 +255,17 @@ def _asks_whether_equal(node: object, name: str) -> bool:
     match node:
         case ir.Compare(left=left, comparisons=((sign, right),)) if sign in _EQUAL:
             return _is(left, name) or _is(right, name)
+    return False
+
+
+def _asks_how_large(node: object, name: str) -> bool:
+    """Whether a branch compares a name itself with a number that is written down: `if degree > 2`."""
+    match node:
+        case ir.If(test=test) | ir.While(test=test) | ir.Assert(test=test) | ir.Conditional(test=test):
+            compared = [(one.left, one.comparisons[0][1]) for one in walk(test) if isinstance(one, ir.Compare)]
+            return any(
+                _is(one, name) and _is_number(other) for sides in compared for one, other in (sides, sides[::-1])
+            )
     return False
 
 
