@@ -308,6 +308,17 @@ PAIRS = {
         ),
         state("if torch.cuda.is_current_stream_capturing():\n            return x.square()\n        return x.pow(2)"),
     ),
+    "a dummy that a run without a capture gives": Pair(
+        "GL405",
+        state(
+            f"if torch.cuda.is_current_stream_capturing():  {_MARK}\n            logger.warning('captured')\n"
+            "            return x\n        return x.zero_()"
+        ),
+        state(
+            "if torch.cuda.is_current_stream_capturing():\n            launch(x, self.weight)\n"
+            "            return x\n        return x.zero_()"
+        ),
+    ),
     "a capture that is refused where nothing is kept yet": Pair(
         "GL405",
         state(
