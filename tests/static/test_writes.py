@@ -208,6 +208,14 @@ PAIRS = {
         state("return x @ (self.weight * 2)", "None"),
         after="step.value = None\ngraph.replay()\n",
     ),
+    "a count that only eager runs go on with": Pair(
+        "GL402",
+        state(f"self.value += 1\n        return x.roll(self.value, 0)  {_MARK}"),
+        state(
+            "if not torch.cuda.is_current_stream_capturing():\n            self.value += 1\n"
+            "        return x.roll(self.value, 0)"
+        ),
+    ),
     "a count": Pair(
         "GL401",
         state(f"self.value += 1  {_MARK}\n        return x * 2"),

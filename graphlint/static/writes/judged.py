@@ -15,6 +15,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
+from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.changes import Changes
 from graphlint.static.writes.eager import EagerArguments
@@ -160,7 +161,10 @@ class Judged:
             if _hands_on(written) or self._prepares(written):
                 continue
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
-                goes_on = _counts_on(written.store) or (written.module, written.store.line) in self.changed
+                ran = (written.module, written.store.line) in self.changed
+                if not ran and self._asks_for_capture(written.store):
+                    continue  # it stands where no capture comes
+                goes_on = ran or _counts_on(written.store)
                 if goes_on and not written.store.is_lazy:
                     found.append((written, When.SURELY))
                 elif written.store.form == "assign" and not written.store.is_lazy:
@@ -170,6 +174,11 @@ class Judged:
             if when is not When.NEVER:
                 found.append((written, when))
         return sorted(found, key=lambda one: -one[1])
+
+    def _asks_for_capture(self, store: Store) -> bool:
+        """Whether a condition around a statement asks if a capture is under way."""
+        names = (name for test in store.tests for part in nodes_in(test) for name in endings(part))
+        return any(self.lexicon.guard(name) is not None for name in names)
 
     def _prepares(self, written: Written) -> bool:
         """Whether a function sets up for its own capture what it was handed: who replays hands in something else."""
