@@ -19,6 +19,7 @@ from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.changes import Changes
 from graphlint.static.writes.eager import EagerArguments
+from graphlint.static.writes.held import is_held
 from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
@@ -158,7 +159,7 @@ class Judged:
     def _find(self, state: State, timing: Timing) -> list[tuple[Written, When]]:
         found: list[tuple[Written, When]] = []
         for written in self.writers.of(state):
-            if _hands_on(written) or self._prepares(written):
+            if _hands_on(written) or self._prepares(written) or self._is_held(written, state, timing):
                 continue
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
                 ran = (written.module, written.store.line) in self.changed
@@ -174,6 +175,11 @@ class Judged:
             if when is not When.NEVER:
                 found.append((written, when))
         return sorted(found, key=lambda one: -one[1])
+
+    def _is_held(self, written: Written, state: State, timing: Timing) -> bool:
+        """Whether the files that capture give state one value alone."""
+        others = (one for one in self.writers.of(state) if one is not written)
+        return is_held(written, others, map(self.evaluator.project.module_at, timing.places))
 
     def _asks_for_capture(self, store: Store) -> bool:
         """Whether a condition around a statement asks if a capture is under way."""
