@@ -97,6 +97,10 @@ SILENT = {
         self.current.lengths = self.lengths[:size]
         self.lengths.copy_(lengths)
         """,
+    "a part that a function gives": """
+        self.current.lengths = torch.narrow(self.lengths, 0, 0, size)
+        self.lengths.copy_(lengths)
+        """,
     "what was not there for the capture": """
         self.latest = lengths
         """,
@@ -286,3 +290,29 @@ class Backend:
 def test_what_the_object_keeps_elsewhere_is_not_given_up(tmp_path: Path, read: str, codes: list[str]) -> None:
     """The graph of a size reads the rows of that size, which the backend has in a list."""
     assert [code for _, _, code in analyse(tmp_path, ROWS.format(read=read)).shown] == codes
+
+
+_SPLIT = """
+import torch
+
+def main():
+    held = torch.zeros(8, 24, device="cuda")
+    left, right = {split}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = left.sum() + right.sum()
+    graph.replay()
+    held_now = torch.randn(8, 24, device="cuda")
+    left, right = held_now.split([16, 8], dim=-1)
+    {filled}
+    graph.replay()
+    return y, left, right
+"""
+
+
+@pytest.mark.parametrize("split", ["torch.split(held, [16, 8], dim=-1)", "held.split([16, 8], dim=-1)"])
+@pytest.mark.parametrize(("filled", "is_told"), [("held.copy_(held_now)", False), ("print(held)", True)])
+def test_parts_are_filled_with_the_whole(tmp_path: Path, split: str, filled: str, is_told: bool) -> None:
+    """A function of torch gives the same parts as the method."""
+    found = analyse(tmp_path, _SPLIT.format(split=split, filled=filled)).shown
+    assert ("GL508" in {code for _, _, code in found}) is is_told
