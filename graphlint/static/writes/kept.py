@@ -11,7 +11,6 @@ from graphlint.rule import Event
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.passes import lives_for_a_pass
 from graphlint.static.writes.stores import Store, Written, stores_to
@@ -41,8 +40,12 @@ class Kept:
             return False
         if self._is_local(state.owner):
             return True
-        if any(_puts_back(one, place) for one in self.writers.of(state)):
+        written = self.writers.of(state)
+        if any(_puts_back(one, place) for one in written):
             return True
+        here = (one.store for one in written if (one.module, one.store.line) == (place.function.module, place.line))
+        if any(store.is_lazy for store in here):
+            return False  # whoever comes next finds it there
         if state not in self._known:
             self._known[state] = self._stays(state, self.writers.family(state.owner))
         return self._known[state]
@@ -55,7 +58,9 @@ class Kept:
         return self._local[cls]
 
     def _stays(self, state: State, family: tuple[ClassDefinition, ...]) -> bool:
-        """Whether only regions read an attribute, behind what sets it, or nobody; other files are searched last."""
+        """Whether regions set an attribute anew and read it only behind that, or nobody reads it; other files are
+        searched last. What reads it outside of regions finds what the last replay has left there, as it should.
+        """
         written = self.writers.of(state)
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
         lines = {(one.module, one.store.line) for one in written}
@@ -63,16 +68,16 @@ class Kept:
 
         def is_behind(read: tuple[Module, int, str]) -> bool:
             module, line, function = read
-            in_region = bool(anew) and (module, function) in self.traces.captured
-            return in_region and not _is_before(anew, module, line, function)
+            in_region = (module, function) in self.traces.captured
+            return bool(anew) and not (in_region and _is_before(anew, module, line, function))
 
         def reads(modules: Iterable[Module]) -> Iterator[tuple[Module, int, str]]:
-            found = (read for module in modules for read in _reads(module, state.name, family))
-            return (one for one in found if one[:2] not in lines and (one[0] in own or not _is_of_another(one, name)))
+            found = (read for module in modules for read in _reads(module, name, family))
+            return (one for one in found if one[:2] not in lines)
 
-        own, name = {one.module for one in family}, state.name
+        name = state.name
         first = list(reads(homes))
-        if not first and not name.startswith("_"):
+        if not (first or anew) and not name.startswith("_"):
             return False  # others may read it
         return all(map(is_behind, first)) and all(map(is_behind, reads(self._others(name, homes))))
 
@@ -93,20 +98,6 @@ def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iter
             line = counted + segment.first - 1
             if is_dotted and not (is_own and not stands_in(module, line, family)):
                 yield module, line, definition.qualname if definition is not None else ""
-
-
-def _is_of_another(read: tuple[Module, int, str], name: str) -> bool:
-    """Whether a line only reads what its own file has given an object that is spelt in the same way."""
-    module, line, _ = read
-    targets = (one.store.target for one in stores_to(module, name, True))
-    given = {ast.dump(target.value) for target in targets if isinstance(target, ast.Attribute)}
-    found = set()
-    for _, segment in segments_with(module, name, is_word):
-        tree = tree_of(module.source_of(segment)) if segment.first <= line <= segment.last else None
-        for part in nodes_in(tree) if tree is not None else ():
-            if isinstance(part, ast.Attribute) and part.attr == name and part.end_lineno == line - segment.first + 1:
-                found.add(ast.dump(part.value))
-    return found <= given
 
 
 def _puts_back(written: Written, place: Place) -> bool:
