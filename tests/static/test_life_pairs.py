@@ -101,6 +101,12 @@ SILENT = {
         self.current.lengths = torch.narrow(self.lengths, 0, 0, size)
         self.lengths.copy_(lengths)
         """,
+    "a buffer for another graph": """
+        self.current.lengths = self.table[0]
+        """,
+    "what a call gives that nobody knows": """
+        self.current.lengths = self.runner.lengths_of(size)
+        """,
     "what was not there for the capture": """
         self.latest = lengths
         """,
@@ -119,6 +125,15 @@ SILENT = {
 def test_a_tensor_that_is_filled_is_what_the_graph_reads(tmp_path: Path, body: str) -> None:
     """Its address stays, whatever name it is filled under."""
     assert [] == prepared(tmp_path, body).shown
+
+
+@pytest.mark.parametrize(("made", "is_told"), [("torch.zeros(64).cpu()", False), ("torch.zeros(64).cuda()", True)])
+def test_data_of_the_host_is_for_plans(tmp_path: Path, made: str, is_told: bool) -> None:
+    """A graph that nobody shows reads buffers on the device."""
+    program = PAIR.replace('torch.zeros(64, dtype=torch.int32, device="cuda")', made)
+    body = " " * 8 + "self.lengths = torch.cumsum(lengths, 0)"
+    found = analyse(tmp_path, program.format(body=body, first="graph", second="graph")).shown
+    assert ("GL508" in {code for _, _, code in found}) is is_told
 
 
 @pytest.mark.parametrize(
