@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from analysis import analyse
+
+from graphlint.static.interpreter.recent import Recent
 
 PROGRAM = """
 # file: layer.py
@@ -171,6 +174,17 @@ def test_what_is_kept_in_an_object_of_the_capture_alone_is_hardly_missed(
     """But where something has the object when the capture is over."""
     found = analyse(tmp_path, DROPPED.format(made=made, given=given, behind=behind)).shown
     assert ("GL501" in {code for _, _, code in found}) is is_told
+
+
+def test_who_made_an_object_is_known_when_what_a_region_calls_is_looked_at_later() -> None:
+    """Targets run once all regions have been searched; an object that two calls make is of neither."""
+    recent, made = Recent({}, lambda *_: None), Mock()
+    first, second = (Mock(), Mock()), (Mock(), Mock())
+    recent.make(made, *first)
+    recent.begin()
+    assert (recent.made, recent.ever) == ({}, {made: first})
+    recent.make(made, *second)
+    assert (recent.made, recent.ever) == ({made: second}, {made: None})
 
 
 def test_an_object_of_a_script_outlives_its_capture(tmp_path: Path) -> None:
