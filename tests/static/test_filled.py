@@ -318,11 +318,12 @@ def look(batch: Batch):
 """
 
 
-_FUNCTION = "def step(x, batch: Batch):\n    batch.last = x * 2\n    return x"
+_FUNCTION = "def step(x, batch: Batch):\n    if batch.last is None:\n        batch.last = x * 2\n    return x"
 _STATIC = """class Steps:
     @staticmethod
     def run(batch: Batch, x):
-        batch.last = x * 2
+        if batch.last is None:
+            batch.last = x * 2
         return x
 
 def step(x, batch):

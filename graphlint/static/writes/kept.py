@@ -11,6 +11,7 @@ from graphlint.rule import Event
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.passes import lives_for_a_pass
 from graphlint.static.writes.stores import Store, Written, stores_to
@@ -65,11 +66,13 @@ class Kept:
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
         lines = {(one.module, one.store.line) for one in written}
         homes = dict.fromkeys(one.module for one in written)
+        is_always = bool(anew) and not any(_may_settle(one.store) for one in anew)
 
         def is_behind(read: tuple[Module, int, str]) -> bool:
             module, line, function = read
-            in_region = (module, function) in self.traces.captured
-            return bool(anew) and not (in_region and _is_before(anew, module, line, function))
+            if (module, function) not in self.traces.captured:
+                return is_always
+            return bool(anew) and not _is_before(anew, module, line, function)
 
         def reads(modules: Iterable[Module]) -> Iterator[tuple[Module, int, str]]:
             found = (read for module in modules for read in _reads(module, name, family))
@@ -77,7 +80,7 @@ class Kept:
 
         name = state.name
         first = list(reads(homes))
-        if not (first or anew) and not name.startswith("_"):
+        if not (first or is_always) and not name.startswith("_"):
             return False  # others may read it
         return all(map(is_behind, first)) and all(map(is_behind, reads(self._others(name, homes))))
 
@@ -118,6 +121,24 @@ def _sets_anew(store: Store) -> bool:
     """Whether a statement gives an attribute a tensor, whatever it held before."""
     is_emptied = isinstance(store.value, ast.Constant)
     return store.form == "assign" and not (store.is_lazy or store.depends_on_itself or is_emptied)
+
+
+def _may_settle(store: Store) -> bool:
+    """Whether a condition around a statement may come out otherwise once something is there: it asks for what is
+    missing, how large it is, or for a flag of the same object.
+    """
+    holder = ast.dump(store.target.value) if isinstance(store.target, ast.Attribute) else ""
+    for part in (part for test in store.tests for part in nodes_in(test)):
+        match part:
+            case ast.Compare(ops=[ast.Eq() | ast.NotEq(), *_]):
+                continue
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(value=owner)) if ast.dump(owner) == holder:
+                return True
+            case ast.Compare():
+                return True
+        if "hasattr" in endings(part):
+            return True
+    return False
 
 
 def _is_before(anew: list[Written], module: Module, line: int, function: str) -> bool:
