@@ -249,6 +249,15 @@ PAIRS = {
         ),
         after="graph.replay()\nprint(len(step.value))\n",
     ),
+    "a count of what the clock has measured": Pair(
+        "GL401",
+        state(f"self.value += 1  {_MARK}\n        return x * 2"),
+        state(
+            "began = time.perf_counter()\n        y = x * 2\n        self.value += time.perf_counter() - began\n"
+            "        return y"
+        ),
+        after="graph.replay()\nprint(step.value)\n",
+    ),
     "a count for captures": Pair(
         "GL401",
         state(f"self.value += 1  {_MARK}\n        return x * 2"),
