@@ -12,6 +12,7 @@ import os
 import torch
 
 _tables = {{}}
+_one = torch.ones(4)
 
 class Layer:
     def __init__(self):
@@ -65,6 +66,11 @@ FORMS = {
     "an attribute that is moved to where it is needed": """
         self.table = self.table.to(x.device)
         return x * self.table""",
+    "what is moved where it lies elsewhere": """
+        global _one
+        if _one.device != x.device:
+            _one = _one.to(x.device)
+        return x * _one""",
     "room that is too small": f"""
         if self.room.numel() < x.numel():
             self.room = {MADE}

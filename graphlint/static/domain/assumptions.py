@@ -69,8 +69,9 @@ class Assumption:
                 return not outcome or is_put_out(test, self._behind(), self.function)
             case ir.Call(func=ir.Name(id="hasattr")):
                 return not outcome
-            case ir.Compare(left=ir.Attribute(), comparisons=(("==" | "!=", _),)) if outcome:
-                return is_put_out(test, self._behind(), self.function)
+            case ir.Compare(left=ir.Attribute(value=owner), comparisons=(("==" | "!=" as sign, wanted),)) if outcome:
+                is_moved = sign == "!=" and self._is_moved(owner, wanted)
+                return is_moved or is_put_out(test, self._behind(), self.function)
             case ir.Unary(operator="not"):
                 return self._lacks(test.operand, not outcome)
             case ir.Boolean(operator="or") if outcome:
@@ -91,6 +92,17 @@ class Assumption:
                 return outcome
             case ir.Compare(comparisons=(("in" | "not in" as sign, ir.Attribute() | ir.Name() | ir.Subscript()),)):
                 return outcome is (sign == "not in")
+        return False
+
+    def _is_moved(self, owner: ir.Expr, wanted: ir.Expr) -> bool:
+        """Whether the branch behind the test gives what is asked what is wanted: `if x.device != y: x = x.to(y)`."""
+        source = self.function.source
+        for one in walk(self._behind()):
+            match one:
+                case ir.Assign(targets=targets, value=ir.Call(func=ir.Attribute(value=moved), arguments=given)):
+                    names = {source(moved), *map(source, targets)}
+                    if names == {source(owner)} and any(source(a.value) == source(wanted) for a in given):
+                        return True
         return False
 
     def _asks_more(self, test: ir.Expr, lacking: list[ir.Expr]) -> bool:
