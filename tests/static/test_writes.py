@@ -216,6 +216,14 @@ PAIRS = {
             "        return x.roll(self.value, 0)"
         ),
     ),
+    "a count that each capture begins anew": Pair(
+        "GL402",
+        state(f"self.value += 1\n        return x.roll(self.value, 0)  {_MARK}"),
+        state(
+            "if torch.cuda.is_current_stream_capturing():\n            self.value = self.weight.shape[0]\n"
+            "            self.value += 1\n        return x.roll(self.value, 0)"
+        ),
+    ),
     "a count": Pair(
         "GL401",
         state(f"self.value += 1  {_MARK}\n        return x * 2"),

@@ -163,9 +163,8 @@ class Judged:
                 continue
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
                 ran = (written.module, written.store.line) in self.changed
-                if not ran and self._asks_for_capture(written.store):
-                    continue  # it stands where no capture comes
-                goes_on = ran or _counts_on(written.store)
+                may_run = _counts_on(written.store) and not self._asks_for_capture(written.store)
+                goes_on = ran or may_run  # what stands where no capture comes counts for others
                 if goes_on and not written.store.is_lazy:
                     found.append((written, When.SURELY))
                 elif written.store.form == "assign" and not written.store.is_lazy:
