@@ -284,7 +284,7 @@ def {opener}(meta):
     ("asked", "opener", "is_told"),
     [
         ("meta.is_prefill", "capture", False),
-        ("meta.mode.is_extend()", "capture", False),
+        ("meta.mode.is_extend()", "capture", True),
         ("meta.is_prompt()", "capture", False),
         ("meta.num_prefills > 0", "capture", False),
         ("not meta.decode_only", "capture", False),

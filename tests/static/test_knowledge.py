@@ -275,7 +275,7 @@ PROGRAMS = {
                 self.last = None
             def step(self, x):
                 self.scores += x * 2
-                self.last = x * 2  # expect: GL501
+                self.last = x * 2
             def other(self, x):
                 self.scores = self.scores + x  # expect: GL501
             def capture(self):

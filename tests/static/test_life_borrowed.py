@@ -333,8 +333,9 @@ def test_an_object_that_fills_its_own_tensors(tmp_path: Path) -> None:
     """An annotation says whose method it is; the tail of what a region was handed stays as it was."""
     bad = STATE.format(fill="getattr(self, name)[: other.size].copy_(value)  # tail")
     assert of_code(analyse(tmp_path / "bad", bad), "GL511") == lines(bad, "tail")
-    good = STATE.format(fill="getattr(self, name).copy_(value)")
-    assert of_code(analyse(tmp_path / "good", good), "GL511") == []
+    both = "held = getattr(self, name); held[: other.size].copy_(value); held[other.size :].fill_(0)"
+    for name, fill in (("whole", "getattr(self, name).copy_(value)"), ("in two parts", both)):
+        assert of_code(analyse(tmp_path / name, STATE.format(fill=fill)), "GL511") == []
 
 
 @pytest.mark.parametrize(("rest", "is_sure"), [("", False), ("; held[state.size:].fill_(1)", True)])

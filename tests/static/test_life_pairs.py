@@ -97,6 +97,16 @@ SILENT = {
         self.current.lengths = self.lengths[:size]
         self.lengths.copy_(lengths)
         """,
+    "a part that a function gives": """
+        self.current.lengths = torch.narrow(self.lengths, 0, 0, size)
+        self.lengths.copy_(lengths)
+        """,
+    "a buffer for another graph": """
+        self.current.lengths = self.table[0]
+        """,
+    "what a call gives that nobody knows": """
+        self.current.lengths = self.runner.lengths_of(size)
+        """,
     "what was not there for the capture": """
         self.latest = lengths
         """,
@@ -115,6 +125,15 @@ SILENT = {
 def test_a_tensor_that_is_filled_is_what_the_graph_reads(tmp_path: Path, body: str) -> None:
     """Its address stays, whatever name it is filled under."""
     assert [] == prepared(tmp_path, body).shown
+
+
+@pytest.mark.parametrize(("made", "is_told"), [("torch.zeros(64).cpu()", False), ("torch.zeros(64).cuda()", True)])
+def test_data_of_the_host_is_for_plans(tmp_path: Path, made: str, is_told: bool) -> None:
+    """A graph that nobody shows reads buffers on the device."""
+    program = PAIR.replace('torch.zeros(64, dtype=torch.int32, device="cuda")', made)
+    body = " " * 8 + "self.lengths = torch.cumsum(lengths, 0)"
+    found = analyse(tmp_path, program.format(body=body, first="graph", second="graph")).shown
+    assert ("GL508" in {code for _, _, code in found}) is is_told
 
 
 @pytest.mark.parametrize(
@@ -286,3 +305,29 @@ class Backend:
 def test_what_the_object_keeps_elsewhere_is_not_given_up(tmp_path: Path, read: str, codes: list[str]) -> None:
     """The graph of a size reads the rows of that size, which the backend has in a list."""
     assert [code for _, _, code in analyse(tmp_path, ROWS.format(read=read)).shown] == codes
+
+
+_SPLIT = """
+import torch
+
+def main():
+    held = torch.zeros(8, 24, device="cuda")
+    left, right = {split}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = left.sum() + right.sum()
+    graph.replay()
+    held_now = torch.randn(8, 24, device="cuda")
+    left, right = held_now.split([16, 8], dim=-1)
+    {filled}
+    graph.replay()
+    return y, left, right
+"""
+
+
+@pytest.mark.parametrize("split", ["torch.split(held, [16, 8], dim=-1)", "held.split([16, 8], dim=-1)"])
+@pytest.mark.parametrize(("filled", "is_told"), [("held.copy_(held_now)", False), ("print(held)", True)])
+def test_parts_are_filled_with_the_whole(tmp_path: Path, split: str, filled: str, is_told: bool) -> None:
+    """A function of torch gives the same parts as the method."""
+    found = analyse(tmp_path, _SPLIT.format(split=split, filled=filled)).shown
+    assert ("GL508" in {code for _, _, code in found}) is is_told

@@ -136,6 +136,10 @@ def test_a_dictionary_that_is_updated_holds_other_tensors(tmp_path: Path, result
     analysis = analyse(tmp_path / "updated", updated)
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
     fill = "for key in static: static[key].copy_(request[key])"
+    beside = "        out = model(**static)\n    static.update(sample.more)\n    return"
+    added = DICTIONARY.replace("        out = model(**static)\n    return", beside)
+    analysis = analyse(tmp_path / "added", added.format(name="serve", fill=fill, result=result))
+    assert "GL508" not in {code for _, _, code in analysis.shown}
     filled = DICTIONARY.format(name="serve", fill=fill, result=result)
     assert [] == analyse(tmp_path / "filled", filled).shown
 

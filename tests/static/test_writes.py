@@ -208,6 +208,22 @@ PAIRS = {
         state("return x @ (self.weight * 2)", "None"),
         after="step.value = None\ngraph.replay()\n",
     ),
+    "a count that only eager runs go on with": Pair(
+        "GL402",
+        state(f"self.value += 1\n        return x.roll(self.value, 0)  {_MARK}"),
+        state(
+            "if not torch.cuda.is_current_stream_capturing():\n            self.value += 1\n"
+            "        return x.roll(self.value, 0)"
+        ),
+    ),
+    "a count that each capture begins anew": Pair(
+        "GL402",
+        state(f"self.value += 1\n        return x.roll(self.value, 0)  {_MARK}"),
+        state(
+            "if torch.cuda.is_current_stream_capturing():\n            self.value = self.weight.shape[0]\n"
+            "            self.value += 1\n        return x.roll(self.value, 0)"
+        ),
+    ),
     "a count": Pair(
         "GL401",
         state(f"self.value += 1  {_MARK}\n        return x * 2"),
@@ -240,6 +256,15 @@ PAIRS = {
             "    def fill(self, x):\n        self.value.append(x.shape[0])\n",
         ),
         after="graph.replay()\nprint(len(step.value))\n",
+    ),
+    "a count of what the clock has measured": Pair(
+        "GL401",
+        state(f"self.value += 1  {_MARK}\n        return x * 2"),
+        state(
+            "began = time.perf_counter()\n        y = x * 2\n        self.value += time.perf_counter() - began\n"
+            "        return y"
+        ),
+        after="graph.replay()\nprint(step.value)\n",
     ),
     "a count for captures": Pair(
         "GL401",
@@ -307,6 +332,17 @@ PAIRS = {
             f"if torch.cuda.is_current_stream_capturing():  {_MARK}\n            return x\n        return x / x.norm()"
         ),
         state("if torch.cuda.is_current_stream_capturing():\n            return x.square()\n        return x.pow(2)"),
+    ),
+    "a dummy that a run without a capture gives": Pair(
+        "GL405",
+        state(
+            f"if torch.cuda.is_current_stream_capturing():  {_MARK}\n            logger.warning('captured')\n"
+            "            return x\n        return x.zero_()"
+        ),
+        state(
+            "if torch.cuda.is_current_stream_capturing():\n            launch(x, self.weight)\n"
+            "            return x\n        return x.zero_()"
+        ),
     ),
     "a capture that is refused where nothing is kept yet": Pair(
         "GL405",
@@ -486,6 +522,114 @@ def test_what_a_method_only_keeps_is_set_up_once(written: str, confidence: str |
     (tmp_path / "program.py").write_text(_HEAD + _SETTER.format(written=written), encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",), confidence=Confidence.LOW), RULEBOOK)
     assert [confidence] * (confidence is not None) == [str(found.confidence) for found in report.findings]
+
+
+_TABLE = """
+import torch
+
+class Model:
+    def __init__(self):
+        self.longs = 1.0
+
+    def __call__(self, x):
+        return x * self.longs
+
+class Runner:
+    def __init__(self):
+        self.model, self.{table} = Model(), {{}}
+
+    def pick(self, longs):
+        key = Key(rows=4, longs=longs)
+        if key not in self.{table}:
+            self.{table}[key] = State()
+        return self.{table}[key]
+
+    def capture(self):
+        state = self.pick(self.model.longs)
+        state.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(state.graph):
+            state.y = self.model(torch.ones(4, device="cuda"))
+
+    def run(self, longs):
+        self.model.longs = longs
+        state = self.pick(longs)
+        state.graph.replay()
+        return state.y.clone()
+
+def main(requests):
+    runner = Runner()
+    runner.capture()
+    for one in requests:
+        runner.run(one)
+"""
+
+
+@pytest.mark.parametrize(("table", "is_told"), [("graphs", False), ("plans", True)])
+def test_a_helper_may_pick_the_graph_out_of_a_table_that_is_called_after_graphs(
+    tmp_path: Path, table: str, is_told: bool
+) -> None:
+    """What the key has picks another graph."""
+    text = _TABLE.format(table=table)
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",), confidence=Confidence.LOW), RULEBOOK)
+    assert bool(report.findings) is is_told
+
+
+_CONTEXT = """
+import torch
+{other}
+class Context:
+    def __init__(self):
+        self.fills = {begins}
+
+_context = Context()
+
+def set_context(fills, rows=None):
+    _context.fills = fills
+
+def model(x):
+    return x[:1] * 2 if _context.fills else x * 2
+
+class Runner:
+    def __init__(self):
+        self.x, self.graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+
+    def prepare(self, rows):
+        set_context({given}, rows)
+
+    def capture(self):
+        self.prepare(4)
+        with torch.cuda.graph(self.graph):
+            self.y = model(self.x)
+
+    def run(self, x):
+        self.prepare(x.shape[0])
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "begins", "other", "is_told"),
+    [
+        ("False", "False", "", False),
+        ("False", "None", "", False),
+        ("fills=False", "False", "", False),
+        ("False", "True", "", True),
+        ("rows > 1", "False", "", True),
+        ("False", "False", "def drain():\n    set_context(True)\n", True),
+    ],
+    ids=["one constant", "first nothing", "by its name", "another one", "what is given", "two constants"],
+)
+def test_what_a_runner_gives_all_of_its_passes_stays(
+    tmp_path: Path, given: str, begins: str, other: str, is_told: bool
+) -> None:
+    """Each replay has it as the capture had."""
+    given = given if "=" not in given else f"rows=rows, {given}"
+    text = _CONTEXT.format(given=given, begins=begins, other=other)
+    text = text.replace("fills=False, rows)", "fills=False)")
+    assert bool(lines(tmp_path, "GL402", text)) is is_told
 
 
 def test_a_branch_that_asks_how_far_a_count_is_may_come_to_the_same(tmp_path: Path) -> None:
@@ -1219,16 +1363,14 @@ def test_what_counts_misses_counts_first_runs(tmp_path: Path, asked: str, made: 
 
 
 SUMMED = """
-import time
 import torch
 
 total = 0.0
 
 def build(make):
     global total
-    since = time.perf_counter()
     made = make()
-    total += time.perf_counter() - since
+    total += 0.5
     so_far = total
     print(f"built in {{so_far}}")
     return made

@@ -96,7 +96,7 @@ class Assumption:
 
     def _asks_more(self, test: ir.Expr, lacking: list[ir.Expr]) -> bool:
         """Whether a comparison asks if state still fits, once it is there: `or self.x.device != y.device`, of what is
-        asked for beside it or what the branch behind it makes.
+        asked for beside it or what the branch behind it makes; `or (self.training and self.x.is_inference())`, too.
         """
         source = self.function.source
         kept = {source(one.left) for one in lacking if isinstance(one, ir.Compare)}
@@ -104,6 +104,10 @@ class Assumption:
         match test:
             case ir.Compare(left=ir.Attribute(value=owner), comparisons=(("!=", _),)) if source(owner) in made:
                 return True
+            case ir.Boolean(operator="and"):
+                return any(self._asks_more(side, lacking) for side in parts(test))
+            case ir.Call(func=ir.Attribute(value=owner), arguments=()):
+                return source(owner) in kept
         return isinstance(test, ir.Compare) and any(
             isinstance(part, (ir.Name, ir.Attribute)) and source(part) in kept for part in walk(test)
         )
@@ -117,7 +121,7 @@ class Assumption:
         """Whether something outlives a call: an attribute, a global that is set anew, what a table has under a key."""
         if isinstance(kept, ir.Name):
             return kept.id in rebound_in(self.function.module) or _is_looked_up(kept.id, self.function)
-        return isinstance(kept, ir.Attribute)
+        return isinstance(kept, ir.Attribute) or _is_got(kept)
 
     def _asked(self, test: ir.Expr, outcome: bool) -> Iterator[tuple[ir.Expr, bool]]:
         sides = [side for side in parts(test) if side not in self.known]

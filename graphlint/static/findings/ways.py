@@ -206,11 +206,16 @@ def _filled_by(codes: Iterable[ir.Code]) -> frozenset[str]:
 
 
 def _attributes_asked(test: ir.Expr) -> Iterator[str]:
-    """The attributes that a test asks for their truth, or compares with None or a size."""
+    """The attributes that a test asks for their truth, or compares with None or a size.
+
+    Of several of which one has to hold, what is asked together asks whether what is there still fits.
+    """
     if isinstance(test, ir.Attribute):
         yield test.attr
+    is_choice = isinstance(test, ir.Boolean) and test.operator == "or"
     for part in parts(test):
-        yield from _attributes_asked(part)
+        if not (is_choice and isinstance(part, ir.Boolean) and part.operator == "and"):
+            yield from _attributes_asked(part)
     if isinstance(test, ir.Compare) and test.comparisons[0][0] in ("is", "is not", ">"):
         yield from (one.attr for one in (test.left, test.comparisons[0][1]) if isinstance(one, ir.Attribute))
 

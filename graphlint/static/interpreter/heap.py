@@ -240,7 +240,7 @@ class Heap:
 
         A script drops nothing, and what replays has its objects until then.
         """
-        call, code = self.recent.made.get(instance) or (None, None)
+        call, code = self.recent.ever.get(instance) or (None, None)
         replays = self.interpreter.lexicon.host_state["replays"]
         if call is None or code is None or code is MODULE_CODE or may_escape(call, code, replays):
             return False

@@ -24,6 +24,7 @@ class Recent:
         self.objects = objects
         self.replace = replace
         self.made: dict[Instance, tuple[ir.Call, ir.Code] | None] = {}  # by the call that makes it, if it is but one
+        self.ever: dict[Instance, tuple[ir.Call, ir.Code] | None] = {}  # the same, whatever was run since
         self.replaced: list[tuple[Instance, str, Value]] = []  # what was held before, for each time
 
     def begin(self) -> None:
@@ -37,7 +38,8 @@ class Recent:
         if instance in self.made:
             self._rejoin([entry for entry in self.replaced if entry[0] is instance])
         made = None if call is None else (call, code)
-        self.made[instance] = made if self.made.get(instance, made) == made else None
+        for known in (self.made, self.ever):
+            known[instance] = made if known.get(instance, made) == made else None
 
     def assign(self, instance: Instance, name: str, value: Value) -> None:
         """An object holds a value from here on, if it was made on the way, and no other is taken for it."""

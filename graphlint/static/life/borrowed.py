@@ -28,6 +28,7 @@ class Borrowed(Listener):
     handed: dict[Capture, set[Thing]] = field(default_factory=dict)  # objects that calls in a region are given
     filled: dict[Capture, list[Write]] = field(default_factory=dict)  # tensors of these, since the last replay
     padded: set[Capture] = field(default_factory=set)  # of which the tail of another input was reset since
+    tails: set[Thing] = field(default_factory=set)  # that were filled to their ends since
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         capture = self.ledger.capture
@@ -61,8 +62,9 @@ class Borrowed(Listener):
     def written(self, write: Write) -> None:
         target = write.target.root
         if not write.is_sure or write.is_whole or goes_to_the_end(write):
-            is_tail = write.is_sure and goes_to_the_end(write)
-            self.padded |= {one for one in self.ledger.latest.values() if is_tail and target in one.reads}
+            if write.is_sure and not write.is_whole:
+                self.tails.add(target)
+                self.padded |= {one for one in self.ledger.latest.values() if target in one.reads}
             return
         for capture in self.ledger.latest.values():
             if target not in capture.reads and self._belongs(target, self.handed.get(capture, set()), _DEPTH):
@@ -77,7 +79,8 @@ class Borrowed(Listener):
         self.padded.discard(capture)
         for write in self.filled.pop(capture, ()):
             end = end_of(write.target, write.place)
-            if capture.replays and end is not None:
+            if capture.replays and end is not None and write.target.root not in self.tails:
                 is_left = leaves_rest(write, end)
                 event = PartialFill(end.spelt, is_padded, False, is_told=not is_padded, is_rest_left=is_left)
                 self.tell(event, write.place, capture)
+        self.tails.clear()

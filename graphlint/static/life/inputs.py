@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill
+from graphlint.rulebook.operations import TENSOR
 from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.hosts import number_given
@@ -18,6 +19,7 @@ from graphlint.static.life.objects import (
     Capture,
     Container,
     Frame,
+    Instance,
     Object,
     Place,
     Symbol,
@@ -34,6 +36,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
 
 _MOVING = frozenset({"resize_", "set_"})
+_TO_HOST = frozenset({f"{TENSOR}.cpu", f"{TENSOR}.numpy"})
 _RESETTING = frozenset({"fill_", "zero_"})
 
 
@@ -125,6 +128,7 @@ class Inputs(Listener):
                 or not is_tensor(known)
                 or not (known.root in capture.reads or capture.in_part.get(known.root) or _is_result(known, capture))
                 or known.root.made_in is not None
+                or _is_set_up(capture, owner, value, place)
             ):
                 continue  # what another graph computes goes by the name of the latest one
             replaced = self.replaced.setdefault(capture, [])
@@ -142,6 +146,8 @@ class Inputs(Listener):
             now = held_by(owner, name)
             if self.is_between and is_made_up(before):
                 continue  # which nobody but such a method may set
+            if isinstance(capture.manager, Instance) and _may_stay(before, now, capture):
+                continue
             if now is not before and is_tensor(now) and now.root is not before.root:
                 if self.ledger.since(before.root, last) or (isinstance(owner, Frame) and _is_held(before, owner)):
                     continue  # it is filled under another name
@@ -246,6 +252,25 @@ class Inputs(Listener):
                 continue  # the pool of the graph that computes it keeps its memory
             if root.made.way == frame.way and root.made.function.code is frame.function.code:
                 self.tell(InputFreed(root.made.line), place, capture)
+
+
+def _is_set_up(capture: Capture, owner: object, value: Object, place: Place) -> bool:
+    """Whether the function that captures adds to a table what nobody knows, before anything is replayed."""
+    is_own = place.function.code is capture.place.function.code
+    return is_own and not capture.replays and isinstance(owner, Container) and type(value) is Thing
+
+
+def _may_stay(before: Thing, now: Object, capture: Capture) -> bool:
+    """Whether what an object holds at a capture is in no danger where it only may be what the graph reads.
+
+    Data of the host is for plans; another buffer that was there is that of another graph; and of what a call gives
+    that nobody knows, nobody knows either that it is another tensor.
+    """
+    if isinstance(before.root, Tensor) and (before.root.place == "host" or before.root.factory in _TO_HOST):
+        return True
+    if not isinstance(now, Thing):
+        return False
+    return now.root in capture.reads or (not isinstance(now, Tensor) and now.argument is None)
 
 
 def alive_after(frame: Frame, with_given: bool = True) -> Iterator[Thing]:

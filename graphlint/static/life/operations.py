@@ -115,6 +115,9 @@ class Operations(Expressions):
             return self.unknown_call(Outside(name), given, node, frame)
         if "." in operation.returns:
             return self.made(operation.returns, given, place)
+        first = given.get(0)
+        if last in catalogue.views and isinstance(first, Tensor):  # `torch.split(x, 2)` is `x.split(2)`
+            return self.call_tensor(first, last, given, node, frame)
         return self.result(operation.returns, name, given, place)
 
     def made(self, cls: str, given: Arguments, place: Place) -> Made:
@@ -246,12 +249,10 @@ class Operations(Expressions):
             return owner
         if name == "to" and type(owner) is Thing and not any(self.is_dtype(value) for value in values):
             return self.unknown_call(owner, given, node, frame)
-        if name in self.interpreter.lexicon.life["casting"]:
+        if name in ("pin_memory", *self.interpreter.lexicon.life["casting"]):
             self.ledger.read([owner, *values], place)
-            return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}")
-        if name == "pin_memory":
-            self.ledger.read(owner, place)
-            return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}", pinned=True)
+            pins = name == "pin_memory"
+            return Tensor(place, self.ledger.capture, source=(owner,), factory=f"{TENSOR}.{name}", pinned=pins)
         if name in self.interpreter.catalogue.views or name == "view":
             part = ir.Slice(node.mark, (None, node, None)) if name in ("narrow", "select") else None  # type: ignore[arg-type]
             made = self.view(owner, place, part)
@@ -283,11 +284,10 @@ class Operations(Expressions):
             return callee.state["target"]
         if "wrapped" in callee.state:
             return self._call_wrapped(callee, given, node, frame)
-        if self.interpreter.lexicon.is_module(callee.cls):
-            self.ledger.ran_module(callee, given.all(), frame.place(node))
-            values = given.all()
-            return self.ledger.ran(callee, values, self._through_module(callee, given, node, frame), frame.place(node))
         values = given.all()
+        if self.interpreter.lexicon.is_module(callee.cls):
+            self.ledger.ran_module(callee, values, frame.place(node))
+            return self.ledger.ran(callee, values, self._through_module(callee, given, node, frame), frame.place(node))
         return self.ledger.ran(callee, values, self.unknown_call(callee, given, node, frame), frame.place(node))
 
     def _call_wrapped(self, callee: Made, given: Arguments, node: ir.Node, frame: Frame) -> Object:

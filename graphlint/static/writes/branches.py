@@ -9,7 +9,8 @@ from graphlint.rule import CaptureBranch, Event
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Place
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in, walk
+from graphlint.static.syntax.traversal import last_name, names_in, walk
+from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.uses import Asked
 
@@ -36,7 +37,7 @@ class Branches:
             if captured and isinstance(captured[-1], ir.Raise):
                 continue  # no graph comes of it
             taken, skipped = self._work(captured, rest), self._work(other, rest)
-            if taken is None or skipped is None or taken - skipped:
+            if taken is None or skipped is None or taken - skipped or self._runs(captured) - self._runs(other):
                 continue
             left_out = tuple((skipped - taken).keys())
             if left_out:
@@ -58,6 +59,12 @@ class Branches:
                     case ir.Binary(operator=sign) if sign in _ORDER:
                         found[sign] += 1
         return found
+
+    def _runs(self, way: ir.Block) -> Set[str]:
+        """What a way calls for what it does, and not for a result: a kernel that writes to what it is given."""
+        called = (part.value for part in walk(way) if isinstance(part, ir.Evaluate))
+        names = (last_name(one.func) for one in called if isinstance(one, ir.Call))
+        return {name for name in names if name is not None and name not in MUTATORS and not self.looks.match(name)}
 
     def _keeps(self, name: str) -> bool:
         """Whether an operation gives what it is given, or memory that nothing was written to."""

@@ -14,7 +14,7 @@ from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, calls_in, walk, words_in
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.states import CAPTURES
 from graphlint.static.writes.stores import Store, Written
@@ -62,7 +62,7 @@ class Changes:
         if self._is_opener(place):
             words |= set(place.function.qualname.split("."))
         marks = (CAPTURES, *self.traces.evaluator.lexicon.life["hooks"])
-        if any(part in word.lower() for word in words for part in marks):
+        if any(part in word.lower() for word in words for part in marks) or self._is_timed(place):
             return True
         stores = self.writers.of(change.state)
         here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]
@@ -77,6 +77,12 @@ class Changes:
         return is_stack or any(
             store.form == "assign" and not store.is_lazy and not store.depends_on_itself for store in inside
         )
+
+    def _is_timed(self, place: Place) -> bool:
+        """Whether a function reads the clock: what it counts says how long the host was busy, which replays are not."""
+        clocks = self.traces.evaluator.lexicon.host_state["clocks"]
+        function = place.function
+        return any(clocks.match(function.source(call.func)) for call in calls_in(function.code))
 
     def _is_captured(self, written: Written, state: State) -> bool:
         """Whether a statement stands in what a region runs: a method, or one in place of a method, of one object."""

@@ -15,9 +15,11 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
+from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.changes import Changes
 from graphlint.static.writes.eager import EagerArguments
+from graphlint.static.writes.held import is_held
 from graphlint.static.writes.hyperparameters import Steps
 from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
@@ -157,10 +159,12 @@ class Judged:
     def _find(self, state: State, timing: Timing) -> list[tuple[Written, When]]:
         found: list[tuple[Written, When]] = []
         for written in self.writers.of(state):
-            if _hands_on(written) or self._prepares(written):
+            if _hands_on(written) or self._prepares(written) or self._is_held(written, state, timing):
                 continue
             if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
-                goes_on = _counts_on(written.store) or (written.module, written.store.line) in self.changed
+                ran = (written.module, written.store.line) in self.changed
+                may_run = _counts_on(written.store) and not self._asks_for_capture(written.store)
+                goes_on = ran or may_run  # what stands where no capture comes counts for others
                 if goes_on and not written.store.is_lazy:
                     found.append((written, When.SURELY))
                 elif written.store.form == "assign" and not written.store.is_lazy:
@@ -170,6 +174,16 @@ class Judged:
             if when is not When.NEVER:
                 found.append((written, when))
         return sorted(found, key=lambda one: -one[1])
+
+    def _is_held(self, written: Written, state: State, timing: Timing) -> bool:
+        """Whether the files that capture give state one value alone."""
+        others = (one for one in self.writers.of(state) if one is not written)
+        return is_held(written, others, map(self.evaluator.project.module_at, timing.places))
+
+    def _asks_for_capture(self, store: Store) -> bool:
+        """Whether a condition around a statement asks if a capture is under way."""
+        names = (name for test in store.tests for part in nodes_in(test) for name in endings(part))
+        return any(self.lexicon.guard(name) is not None for name in names)
 
     def _prepares(self, written: Written) -> bool:
         """Whether a function sets up for its own capture what it was handed: who replays hands in something else."""

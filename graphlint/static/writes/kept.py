@@ -11,7 +11,7 @@ from graphlint.rule import Event
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
-from graphlint.static.syntax.trees import nodes_in, tree_of
+from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.passes import lives_for_a_pass
 from graphlint.static.writes.stores import Store, Written, stores_to
@@ -41,8 +41,12 @@ class Kept:
             return False
         if self._is_local(state.owner):
             return True
-        if any(_puts_back(one, place) for one in self.writers.of(state)):
+        written = self.writers.of(state)
+        if any(_puts_back(one, place) for one in written):
             return True
+        here = (one.store for one in written if (one.module, one.store.line) == (place.function.module, place.line))
+        if any(store.is_lazy for store in here):
+            return False  # whoever comes next finds it there
         if state not in self._known:
             self._known[state] = self._stays(state, self.writers.family(state.owner))
         return self._known[state]
@@ -55,24 +59,28 @@ class Kept:
         return self._local[cls]
 
     def _stays(self, state: State, family: tuple[ClassDefinition, ...]) -> bool:
-        """Whether only regions read an attribute, behind what sets it, or nobody; other files are searched last."""
+        """Whether regions set an attribute anew and read it only behind that, or nobody reads it; other files are
+        searched last. What reads it outside of regions finds what the last replay has left there, as it should.
+        """
         written = self.writers.of(state)
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
         lines = {(one.module, one.store.line) for one in written}
         homes = dict.fromkeys(one.module for one in written)
+        is_always = bool(anew) and not any(_may_settle(one.store) for one in anew)
 
         def is_behind(read: tuple[Module, int, str]) -> bool:
             module, line, function = read
-            in_region = bool(anew) and (module, function) in self.traces.captured
-            return in_region and not _is_before(anew, module, line, function)
+            if (module, function) not in self.traces.captured:
+                return is_always
+            return bool(anew) and not _is_before(anew, module, line, function)
 
         def reads(modules: Iterable[Module]) -> Iterator[tuple[Module, int, str]]:
-            found = (read for module in modules for read in _reads(module, state.name, family))
-            return (one for one in found if one[:2] not in lines and (one[0] in own or not _is_of_another(one, name)))
+            found = (read for module in modules for read in _reads(module, name, family))
+            return (one for one in found if one[:2] not in lines)
 
-        own, name = {one.module for one in family}, state.name
+        name = state.name
         first = list(reads(homes))
-        if not first and not name.startswith("_"):
+        if not (first or is_always) and not name.startswith("_"):
             return False  # others may read it
         return all(map(is_behind, first)) and all(map(is_behind, reads(self._others(name, homes))))
 
@@ -95,20 +103,6 @@ def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iter
                 yield module, line, definition.qualname if definition is not None else ""
 
 
-def _is_of_another(read: tuple[Module, int, str], name: str) -> bool:
-    """Whether a line only reads what its own file has given an object that is spelt in the same way."""
-    module, line, _ = read
-    targets = (one.store.target for one in stores_to(module, name, True))
-    given = {ast.dump(target.value) for target in targets if isinstance(target, ast.Attribute)}
-    found = set()
-    for _, segment in segments_with(module, name, is_word):
-        tree = tree_of(module.source_of(segment)) if segment.first <= line <= segment.last else None
-        for part in nodes_in(tree) if tree is not None else ():
-            if isinstance(part, ast.Attribute) and part.attr == name and part.end_lineno == line - segment.first + 1:
-                found.add(ast.dump(part.value))
-    return found <= given
-
-
 def _puts_back(written: Written, place: Place) -> bool:
     """Whether a statement further on gives an attribute what its function has read of it before."""
     module, store, line = written.module, written.store, place.line
@@ -127,6 +121,24 @@ def _sets_anew(store: Store) -> bool:
     """Whether a statement gives an attribute a tensor, whatever it held before."""
     is_emptied = isinstance(store.value, ast.Constant)
     return store.form == "assign" and not (store.is_lazy or store.depends_on_itself or is_emptied)
+
+
+def _may_settle(store: Store) -> bool:
+    """Whether a condition around a statement may come out otherwise once something is there: it asks for what is
+    missing, how large it is, or for a flag of the same object.
+    """
+    holder = ast.dump(store.target.value) if isinstance(store.target, ast.Attribute) else ""
+    for part in (part for test in store.tests for part in nodes_in(test)):
+        match part:
+            case ast.Compare(ops=[ast.Eq() | ast.NotEq(), *_]):
+                continue
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(value=owner)) if ast.dump(owner) == holder:
+                return True
+            case ast.Compare():
+                return True
+        if "hasattr" in endings(part):
+            return True
+    return False
 
 
 def _is_before(anew: list[Written], module: Module, line: int, function: str) -> bool:

@@ -41,6 +41,7 @@ class Key:
     helper: str = ""
     given: tuple[tuple[int | str, frozenset[str]], ...] = ()
     holder: frozenset[str] = frozenset()
+    is_of_graphs: bool = False  # by the name of the table
 
     def serves(self, line: int) -> bool:
         """Whether it stands in the same function as a line, or in one around it."""
@@ -82,7 +83,9 @@ def keys_in(source: str) -> tuple[Key, ...]:
         pos = (first, shown.col_offset, last, shown.end_col_offset or 0)
         helper, given = _call(shown)
         holder = _variables(table.value) if isinstance(table, ast.Attribute) else frozenset()
-        found.append(Key(frozenset(names), pos, is_asked, _innermost(tree, index.lineno), helper, given, holder))
+        named = any(_GRAPH in name.lower() for name in endings(table))
+        inner = _innermost(tree, index.lineno)
+        found.append(Key(frozenset(names), pos, is_asked, inner, helper, given, holder, named))
     return tuple(dict.fromkeys(found))
 
 

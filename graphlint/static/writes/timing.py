@@ -96,11 +96,12 @@ class Timing:
         return self._known_units[key]
 
     def _keys(self) -> Iterator[Key]:
-        """The keys by which functions that capture or replay pick a graph."""
+        """The keys by which functions that capture or replay pick a graph, or others of their files, by its table."""
         for one in self.homes.functions:
             body = Body(one.module, one.definition)
-            if self._opens(one) or any(self.is_replay(name, body) for name in one.calls):
-                yield from keys_in(one.module.source_of(one.definition.segment))
+            is_theirs = self._opens(one) or any(self.is_replay(name, body) for name in one.calls)
+            keys = keys_in(one.module.source_of(one.definition.segment))
+            yield from (key for key in keys if is_theirs or key.is_of_graphs)
         for module in self.homes.modules:
             for segment in module.index.statements:
                 yield from keys_in(module.source_of(segment))

@@ -1,0 +1,58 @@
+"""A statement that keeps what its function is given in, whether all calls that are known give it one and the same out.
+
+`set_context(False)` in front of a capture and in front of its replays keeps what the graph has read, whatever eager
+code calls it with.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from graphlint.static.index.module import Module
+from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax.remembered import remembered_in_run
+from graphlint.static.syntax.trees import endings, nodes_in, tree_of
+from graphlint.static.writes.stores import Written
+
+_NOTHING = object()
+
+
+def is_held(written: Written, others: Iterable[Written], homes: Iterable[Module]) -> bool:
+    """Whether the files that capture give a function one constant for what it writes, as constructors do."""
+    value = written.store.value
+    if written.definition is None or written.store.inner or not isinstance(value, ast.Name):
+        return False
+    given = set(_given(written, value.id, tuple(dict.fromkeys((written.module, *homes)))))
+    set_up = {one.store.value.value for one in others if isinstance(one.store.value, ast.Constant)} - {None}
+    return len(given) == 1 and _NOTHING not in given and set_up <= given
+
+
+@remembered_in_run
+def _given(written: Written, name: str, modules: tuple[Module, ...]) -> tuple[object, ...]:
+    """What calls of a function in some files give a parameter of its: a constant, or nothing that is known."""
+    assert written.definition is not None and written.definition.code is not None
+    is_method = "." in written.definition.qualname
+    names = [one.name for one in written.definition.code.parameters][is_method:]
+    if name not in names:
+        return ()
+    position = names.index(name)
+    return tuple(_constant(call, name, position) for call in _calls(written.definition.name, modules))
+
+
+def _calls(name: str, modules: Iterable[Module]) -> Iterator[ast.Call]:
+    for module in modules:
+        for _, segment in segments_with(module, name, is_word):
+            tree = tree_of(module.source_of(segment))
+            for node in nodes_in(tree) if tree is not None else ():
+                if isinstance(node, ast.Call) and name in endings(node.func):
+                    yield node
+
+
+def _constant(call: ast.Call, name: str, position: int) -> object:
+    by_name = (one.value for one in call.keywords if one.arg == name)
+    by_position = call.args[position : position + 1]
+    match next(by_name, by_position[0] if by_position else None):
+        case ast.Constant(value=value):
+            return value
+    return _NOTHING
