@@ -60,7 +60,7 @@ class Kept:
 
     def _stays(self, state: State, family: tuple[ClassDefinition, ...]) -> bool:
         """Whether regions set an attribute anew and read it only behind that, or nobody reads it; other files are
-        searched last. What reads it outside of regions finds what the last replay has left there, as it should.
+        searched last. What reads it outside of regions finds what the last replay has left there, which is right.
         """
         written = self.writers.of(state)
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
