@@ -24,7 +24,7 @@ def detect(event: HostStateWrite | RepeatedState | RandomState) -> Iterator[Hit]
         said = (
             f"`{{operation}}` changes Python state that is read at {places}, once, at capture, and no replay repeats it"
         )
-        counts = event.read and not event.is_handed and not event.fills
+        counts = event.read and not (event.is_handed or event.fills or event.is_shown)
         yield Hit(Confidence.MEDIUM, said) if counts else Hit(Confidence.LOW)
 
 

@@ -64,7 +64,7 @@ class HostStateWrite(Event):
 
     `read` are the places that look at it, without those that only write it; `in_hook` says that a hook does it, and
     `is_schedule` that the state is that of a scheduler, and `fills` that a list or table gets more. It `is_handed` as
-    in `HostStateRead`.
+    in `HostStateRead`, and `is_shown` if all that reads it neither runs in a region nor replays, as what reports does.
     """
 
     read: tuple[str, ...]
@@ -72,6 +72,7 @@ class HostStateWrite(Event):
     is_schedule: bool = False
     is_handed: bool = False
     fills: bool = False
+    is_shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

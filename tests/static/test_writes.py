@@ -1333,7 +1333,8 @@ class Kernels:
             {made}
         return x * 2
 
-    def report(self):
+    def again(self, graph):
+        graph.replay()
         return self.misses
 
 def capture(kernels, key):
@@ -1430,3 +1431,41 @@ def test_what_is_set_between_two_captures_is_set_for_the_second(
     """Both come whenever the statement does, in a `try` as anywhere."""
     analysed = analyse(tmp_path, CAPTURED_TWICE.format(first=first, then=then))
     assert is_told is ("GL402" in {code for _, _, code in analysed.shown})
+
+
+COUNTED = """
+import torch
+
+class Kernels:
+    def __init__(self):
+        self.stats = {{"calls": 0}}
+
+    def run(self, x):
+        self.stats["calls"] += 1
+        return x * 2
+
+    {reader}
+
+def capture():
+    kernels, x, graph = Kernels(), torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = kernels.run(x)
+    return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("reader", "is_told"),
+    [
+        ("def report(self): return dict(self.stats)", False),
+        ("def report(self): print(self.stats)", False),
+        ("def again(self, graph): graph.replay(); return dict(self.stats)", True),
+        ("def taken(self):\n        calls = self.stats\n        self.stats = dict()\n        return calls", True),
+        ("def report(self): return dict(self.stats)\n\nkernels = Kernels()\nprint(kernels.stats)", True),
+    ],
+    ids=["given back", "printed", "asked behind a replay", "taken away", "asked by a script"],
+)
+def test_a_count_that_is_only_shown_is_a_hint(tmp_path: Path, reader: str, is_told: bool) -> None:
+    """Who asks for statistics may well want to know what Python has done."""
+    analysis = analyse(tmp_path, COUNTED.format(reader=reader))
+    assert ("GL401" in {code for _, _, code in analysis.shown}) is is_told

@@ -41,7 +41,7 @@ class Changes:
         for change in self.traces.changes.values():
             if not (change.place.is_soft or self._is_trace(change)):  # what is compiled changes its state in each call
                 told = HostStateWrite(self.readers(change), self._in_hook(change), is_handed=change.is_foreign)
-                yield change.place, replace(told, fills=self._fills(change))
+                yield change.place, replace(told, fills=self._fills(change), is_shown=self._is_shown(change.state))
 
     def _fills(self, change: Change) -> bool:
         """Whether a change adds to a list or table of the program, or pads one, and does not count what runs; or counts
@@ -109,18 +109,50 @@ class Changes:
         return self._readers[state]
 
     def _find(self, state: State) -> Iterator[str]:
-        written = self.writers.of(state)
-        lines = {(one.module, one.store.line) for one in written}
-        homes = [one.module for one in written]
-        if isinstance(state.owner, Scope):
-            homes.append(state.owner.module)
+        lines = {(one.module, one.store.line) for one in self.writers.of(state)}
         is_attribute = not isinstance(state.owner, (Module, Scope))
         found = 0
-        for module in dict.fromkeys(homes):
+        for module in self._homes(state):
             for line in self._loads(module, state.name, is_attribute):
                 if (module, line) not in lines and found < MAX_PLACES:
                     found += 1
                     yield f"{module.path.name}:{line}"
+
+    def _homes(self, state: State) -> dict[Module, None]:
+        """The modules that write state, in which it is looked for."""
+        homes = [one.module for one in self.writers.of(state)]
+        return dict.fromkeys((*homes, state.owner.module) if isinstance(state.owner, Scope) else homes)
+
+    def _is_shown(self, state: State) -> bool:
+        """Whether state is only shown to somebody, as `report` does: who asks may well want to know what Python did.
+
+        Regions, scripts, what replays and what changes the state by what it reads count on it.
+        """
+        written = self.writers.of(state)
+        lines = {(one.module, one.store.line) for one in written}
+        writers = {(one.module, one.definition) for one in written}
+        is_attribute = not isinstance(state.owner, (Module, Scope))
+        for module in self._homes(state):
+            for definition, segment in segments_with(module, state.name, is_word):
+                source = module.source_of(segment)
+                read = {
+                    at + segment.first - 1
+                    for at, is_dotted, *_ in loads_in(source, state.name)
+                    if is_dotted is is_attribute
+                }
+                if not any((module, line) not in lines for line in read):
+                    continue
+                if definition is None or (module, definition) in writers or self._replays(source):
+                    return False
+                if (module, definition.qualname) in self.traces.captured:
+                    return False
+        return True
+
+    def _replays(self, source: str) -> bool:
+        """Whether a piece of code replays a graph, by the name of a method."""
+        replays, tree = self.traces.evaluator.lexicon.host_state["replays"], tree_of(source)
+        calls = (node.func for node in (nodes_in(tree) if tree is not None else ()) if isinstance(node, ast.Call))
+        return any(isinstance(func, ast.Attribute) and replays.match(func.attr) for func in calls)
 
     @cached_property
     def _deciding(self) -> Set[str]:
