@@ -38,8 +38,8 @@ def detect(event: HostRead | ItemRead | ItemWrite) -> Iterator[Hit]:
                 yield Hit(Confidence.HIGH)
         elif item.is_mask and not (isinstance(event, ItemWrite) and item.is_surely_mask and tensor.ndim == 0):
             continue  # the elements of a mask are counted; the only one of rank 0 is read as an index would be
-        elif host is not None and tensor.ndim is None:  # any other rank raises in eager as well
-            yield Hit(min(tensor.sure, host.sure, Confidence.MEDIUM))
+        elif host is not None and tensor.ndim is None:
+            yield Hit(Confidence.LOW)  # any other rank raises in eager as well, if it is not on the device by then
         elif tensor.ndim == 0:
             sure = certainty(item.value, tensor)
             yield Hit(sure if is_tensor else min(sure, Confidence.MEDIUM))

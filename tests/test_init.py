@@ -362,8 +362,10 @@ CHECKED = """
 # file: kernels/__init__.py
 from kernels.ops import compare, scaled, scaled_reference, tested, tested_here, tree_verify, verify_tree, visualize_tree
 # file: kernels/ops.py
+import cv2
 import torch
 from torch.testing import assert_close
+from tqdm.auto import trange
 
 def scaled(x: torch.Tensor, scale: float):
     return x * scale
@@ -389,6 +391,18 @@ def tested(x: torch.Tensor, y: torch.Tensor):
 def tested_here(x: torch.Tensor, y: torch.Tensor):
     if x.is_cuda:
         torch.testing.assert_close(x.cpu(), y.cpu())
+
+def sampled(x: torch.Tensor, steps: int):
+    for _ in trange(steps):
+        x = x * 2
+    return x
+
+def read(x: torch.Tensor, path: str):
+    return x + torch.from_numpy(cv2.imread(path))
+
+def answered(x: torch.Tensor, graph: torch.cuda.CUDAGraph):
+    x[0] = 1
+    graph.replay()
 # file: {folder}/helpers.py
 import torch
 

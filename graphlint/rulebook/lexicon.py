@@ -28,7 +28,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "children", "evaluates", "hooks", "makes", "moves", "named_children", "named_parameters", "parameters",
         "pre_hooks", "registers", "registers_tensors", "states", "trains",
     ),
-    "phases": ("checks", "compares", "export", "graphs", "openers", "prompt", "setup", "shown", "timed", "token"),
+    "phases": (
+        "checks", "compares", "export", "graphs", "interacts", "openers", "prompt", "setup", "shown", "timed", "token",
+    ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (

@@ -63,7 +63,7 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
         found = None if name.startswith("_") else _origin(interpreter, module, name)
         if isinstance(found, Definition):
             is_beside = names["setup"].match(found.name) or names["checks"].match(found.name)
-            if not is_beside and not _compares(interpreter, found) and _takes_tensors(interpreter, found, None):
+            if not is_beside and not _is_outside(interpreter, found) and _takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
         elif found is not None:
             runs = found.methods.get(RUN)
@@ -111,12 +111,15 @@ def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> boo
     return isinstance(given, External) and interpreter.lexicon.promised(given.name) == "host-array"
 
 
-def _compares(interpreter: Interpreter, definition: Definition) -> bool:
-    """Whether a function calls what tells tests that results are the same."""
-    function, compares = function_of(definition, None), interpreter.lexicon.phases["compares"]
-    calls = calls_in(function.code) if function is not None else ()
-    called = (interpreter.static_value(call.func, definition.module) for call in calls)
-    return any(isinstance(one, External) and compares.match(one.name) is not None for one in called)
+def _is_outside(interpreter: Interpreter, definition: Definition) -> bool:
+    """Whether a function calls what tells tests that results are the same, shows people what goes on, or replays."""
+    function, lexicon = function_of(definition, None), interpreter.lexicon
+    calls = [call.func for call in calls_in(function.code)] if function is not None else []
+    named = [lexicon.phases[kind] for kind in ("compares", "interacts")]
+    called = (interpreter.static_value(func, definition.module) for func in calls)
+    return any(
+        isinstance(func, ir.Attribute) and lexicon.host_state["replays"].match(func.attr) for func in calls
+    ) or any(isinstance(one, External) and any(names.match(one.name) for names in named) for one in called)
 
 
 def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
