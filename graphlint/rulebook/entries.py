@@ -9,6 +9,7 @@ from typing import Any
 
 from graphlint.errors import nearest
 from graphlint.rulebook.contracts import Contracts, read_contracts
+from graphlint.rulebook.lexicon import package_of
 from graphlint.rulebook.tables import Table, read_table
 from graphlint.targets import TARGET, TARGET_REQUIRED, Target, call_mistake, pattern_mistake
 
@@ -63,6 +64,7 @@ class Entries:
         self.compiling = {_last(name) for entry in entries if entry.form == "compile" for name in entry.names}
         self.graphing = {name for entry in entries for name, _ in entry.graphing}
         self.last_names = {_last(name) for name in self.by_name}
+        self.packages = {package_of(name) for name in self.by_name}
         self.marks = sorted({mark for entry in entries for mark in entry.marks})
 
     def find(self, name: str) -> Entry | None:

@@ -181,3 +181,36 @@ def test_the_folder_of_a_project_with_an_init_file_is_no_package(tmp_path: Path,
     """
     analysis = analyse(tmp_path, textwrap.dedent(program))
     assert analysis.expected == analysis.found
+
+
+BESIDE = """\
+    # file: tests/warp/{init}
+    # file: tests/warp/kernels.py
+    class ScopedCapture:
+        def __enter__(self):
+            return self
+        def __exit__(self, *_):
+            return None
+    # file: tests/run.py
+    import torch
+    {imports}
+    # file: serve/__init__.py
+    # file: serve/cache.py
+    import torch
+    import warp as wp
+    def capture():
+        x = torch.ones(4, device="cuda")
+        with wp.ScopedCapture():
+            x.item()
+    """
+
+
+@pytest.mark.parametrize(
+    ("init", "imports", "regions"),
+    [("test_a.py", "from warp import kernels", 1), ("__init__.py", "import warp", 0)],
+    ids=["a folder", "a package"],
+)
+def test_a_folder_is_no_package_that_is_installed(tmp_path: Path, init: str, imports: str, regions: int) -> None:
+    """Python looks for a folder without `__init__.py` at last, so that one of tests hides no library that captures."""
+    program = textwrap.dedent(BESIDE).format(init=init, imports=imports)
+    assert regions == analyse(tmp_path, program).report.summary.regions

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.reading.questions import HoldsAny
+from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
 from graphlint.static.index.module import ClassDefinition, Definition, ImportedName, Module, Segment
@@ -208,7 +209,9 @@ class Names:
         module = self.project.module(name)
         if module is not None:
             return ModuleValue(module)
-        return PackageValue(name) if self.project.has_package(name) else External(name)
+        # Python imports a package that is installed, and no folder without `__init__.py` of that name.
+        is_installed = package_of(name) in self.interpreter.entries.packages
+        return External(name) if is_installed or not self.project.has_package(name) else PackageValue(name)
 
     def attribute_of_module(self, source: Value, member: str) -> Value:
         """An attribute of a module, package or external name."""
