@@ -403,6 +403,11 @@ def read(x: torch.Tensor, path: str):
 def answered(x: torch.Tensor, graph: torch.cuda.CUDAGraph):
     x[0] = 1
     graph.replay()
+
+class Step:
+    def run(self, x: torch.Tensor):
+        self.x[0] = x
+        self.graph.replay()
 # file: {folder}/helpers.py
 import torch
 

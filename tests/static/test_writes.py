@@ -1441,7 +1441,9 @@ class Kernels:
         self.stats = {{"calls": 0}}
 
     def run(self, x):
-        self.stats["calls"] += 1
+        self.stats["calls"] = (
+            self.stats.get("calls", 0) + 1
+        )
         return x * 2
 
     {reader}

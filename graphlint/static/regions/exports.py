@@ -63,11 +63,11 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
         found = None if name.startswith("_") else _origin(interpreter, module, name)
         if isinstance(found, Definition):
             is_beside = names["setup"].match(found.name) or names["checks"].match(found.name)
-            if not is_beside and not _is_outside(interpreter, found) and _takes_tensors(interpreter, found, None):
+            if not is_beside and not _is_outside(interpreter, found, None) and _takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
         elif found is not None:
             runs = found.methods.get(RUN)
-            if runs and _takes_tensors(interpreter, runs[-1], found):
+            if runs and not _is_outside(interpreter, runs[-1], found) and _takes_tensors(interpreter, runs[-1], found):
                 yield f"{found.module.name}:{found.qualname}.{RUN}"
             elif "forward" in found.methods and module.is_package and interpreter.classes.is_model(found):
                 yield f"{found.module.name}:{found.qualname}.forward"
@@ -111,9 +111,9 @@ def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> boo
     return isinstance(given, External) and interpreter.lexicon.promised(given.name) == "host-array"
 
 
-def _is_outside(interpreter: Interpreter, definition: Definition) -> bool:
+def _is_outside(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
     """Whether a function calls what tells tests that results are the same, shows people what goes on, or replays."""
-    function, lexicon = function_of(definition, None), interpreter.lexicon
+    function, lexicon = function_of(definition, owner), interpreter.lexicon
     calls = [call.func for call in calls_in(function.code)] if function is not None else []
     named = [lexicon.phases[kind] for kind in ("compares", "interacts")]
     called = (interpreter.static_value(func, definition.module) for func in calls)

@@ -129,7 +129,7 @@ class Changes:
         Regions, scripts, what replays and what changes the state by what it reads count on it.
         """
         written = self.writers.of(state)
-        lines = {(one.module, one.store.line) for one in written}
+        lines = {(one.module, line) for one in written for line in _lines_of(one.store)}
         writers = {(one.module, one.definition) for one in written}
         is_attribute = not isinstance(state.owner, (Module, Scope))
         for module in self._homes(state):
@@ -175,6 +175,12 @@ class Changes:
                 is_idle = settles or (is_kept_here and name not in self._deciding)
                 if is_dotted is is_attribute and not (is_captured and is_idle):
                     yield line + segment.first - 1
+
+
+def _lines_of(store: Store) -> range:
+    """The lines of a statement that writes, with those of its value."""
+    more = 0 if store.value is None else (store.value.end_lineno or 0) - store.target.lineno
+    return range(store.line, store.line + max(more, 0) + 1)
 
 
 def _is_missed(assumption: Assumption) -> bool:
