@@ -216,6 +216,15 @@ PAIRS = {
             "        return x.roll(self.value, 0)"
         ),
     ),
+    "a number that is completed where it is made": Pair(
+        "GL402",
+        state(f"self.value *= 2\n        return x * self.value  {_MARK}", "1.0"),
+        state(
+            "if self.value is None:\n            self.value = 1.0\n            self.value *= self.weight.shape[0]\n"
+            "        return x * self.value",
+            "None",
+        ),
+    ),
     "a count that each capture begins anew": Pair(
         "GL402",
         state(f"self.value += 1\n        return x.roll(self.value, 0)  {_MARK}"),

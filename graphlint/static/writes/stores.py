@@ -78,8 +78,19 @@ class Store:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether it fills what is empty: `if self.x is None`, `if not self.ready`, `if key not in self.table`."""
-        return self.form != "augment" and any(self._asks_for_itself(test) for test in self.tests)
+        """Whether it fills what is empty: `if self.x is None`, `if not self.ready`, `if key not in self.table`.
+
+        What goes on with a value does so each time, but where there was none in front of it.
+        """
+        if self.form == "augment":
+            return any(self._asks_for_none(test) for test in self.tests)
+        return any(self._asks_for_itself(test) for test in self.tests)
+
+    def _asks_for_none(self, test: ast.expr) -> bool:
+        match test:
+            case ast.Compare(left=asked, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+                return self.name in endings(asked)
+        return False
 
     def _signs(self) -> tuple[type[ast.cmpop], ...]:
         """The comparisons that ask for what is empty; of a container, one with its length does so as well."""
