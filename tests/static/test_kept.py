@@ -245,3 +245,13 @@ def test_what_a_function_inside_of_another_one_fills_is_kept_where_that_runs_bef
         graph.replay()
         """
     assert (code in {found for _, _, found in analyse(tmp_path, program).shown}) is is_told
+
+
+@pytest.mark.parametrize("begun, is_told", [("None", False), ('torch.ones(4, 4, device="cuda")', True)])
+def test_a_buffer_that_a_region_replaces_is_told_if_somebody_else_reads_it(
+    tmp_path: Path, begun: str, is_told: bool
+) -> None:
+    """Another graph that was captured before reads the old one; where there was none, each replay leaves a new one."""
+    program = PROGRAM.replace("self.mask = None", f"self.mask = {begun}")
+    told = analyse(tmp_path, program.format(kept=SET, used="y", told="layer.router.mask")).shown
+    assert ("GL501" in {code for _, _, code in told}) is is_told

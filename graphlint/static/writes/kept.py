@@ -60,13 +60,14 @@ class Kept:
 
     def _stays(self, state: State, family: tuple[ClassDefinition, ...]) -> bool:
         """Whether regions set an attribute anew and read it only behind that, or nobody reads it; other files are
-        searched last. What reads it outside of regions finds what the last replay has left there, which is right.
+        searched last. What reads it outside of regions finds what the last replay has left there, which is right,
+        unless a constructor has made a buffer of it: who took that before reads it for ever.
         """
         written = self.writers.of(state)
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
         lines = {(one.module, one.store.line) for one in written}
         homes = dict.fromkeys(one.module for one in written)
-        is_always = bool(anew) and not any(_may_settle(one.store) for one in anew)
+        is_always = bool(anew) and not any(_may_settle(one.store) for one in anew) and not any(map(_makes, written))
 
         def is_behind(read: tuple[Module, int, str]) -> bool:
             module, line, function = read
@@ -101,6 +102,12 @@ def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iter
             line = counted + segment.first - 1
             if is_dotted and not (is_own and not stands_in(module, line, family)):
                 yield module, line, definition.qualname if definition is not None else ""
+
+
+def _makes(written: Written) -> bool:
+    """Whether a constructor gives an attribute what a call makes: a buffer, and no `None` for what comes later."""
+    is_constructor = written.definition is not None and written.definition.name == "__init__"
+    return is_constructor and isinstance(written.store.value, ast.Call)
 
 
 def _puts_back(written: Written, place: Place) -> bool:
