@@ -118,7 +118,7 @@ def check(
     files = discover(paths, config.exclude, config.root)
     interpreter = _interpreter(files, rulebook, rulebook.detectors, memory)
     project = interpreter.project
-    project.trials = trials(files, config.root, rulebook.lexicon)
+    project.trials = trials(files, map(normal, paths), config.root, rulebook.lexicon)
     _follow(project, config.follow_installed)
     config, elsewhere = keep_checked(config, project)
     assume(interpreter, config.assume)

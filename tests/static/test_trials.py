@@ -69,10 +69,16 @@ def test_what_stands_around_a_region_of_a_test_is_told_in_a_low_voice(tmp_path: 
     assert confidences(tmp_path, {"tests/run.py": DELETE}) == {Confidence.LOW}
 
 
-@pytest.mark.parametrize("named", ["tests/test_serve.py", "tests"])
-def test_who_names_tests_is_told_as_of_any_other_file(tmp_path: Path, named: str) -> None:
-    files = {"tests/test_serve.py": CAPTURE, "tests/helpers.py": "", "tests/__init__.py": ""}
-    assert confidences(tmp_path, files, named) == {Confidence.HIGH}
+@pytest.mark.parametrize("named", [["tests/test_serve.py"], ["tests"], ["serve", "tests/test_serve.py"]])
+def test_who_names_tests_is_told_as_of_any_other_file(tmp_path: Path, named: list[str]) -> None:
+    capture = CAPTURE.replace("step(x)", "x.item()")
+    files = {"tests/test_serve.py": capture, "tests/helpers.py": "", "tests/__init__.py": ""}
+    assert confidences(tmp_path, files, *named) == {Confidence.HIGH}
+
+
+def test_a_folder_above_what_is_looked_at_says_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "tests" / "checkout"
+    assert confidences(folder, {"serve/run.py": CAPTURE.replace("step(x)", "x.item()")}) == {Confidence.HIGH}
 
 
 def test_what_is_declared_in_a_test_is_told_as_anywhere_else(tmp_path: Path) -> None:

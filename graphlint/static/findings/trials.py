@@ -11,19 +11,24 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.index.roots import is_test
 
 
-def trials(files: Sequence[Path], root: Path, lexicon: Lexicon) -> frozenset[str]:
-    """The tests and benchmarks among the files of a project.
+def trials(files: Sequence[Path], given: Iterable[Path], root: Path, lexicon: Lexicon) -> frozenset[str]:
+    """The tests and benchmarks among the files of a project, of which these paths are looked at.
 
-    What a test captures has run there, and a benchmark replays the same on purpose. There are none where all that is
-    looked at is one: who names tests wants to know about them.
+    What a test captures has run there, and a benchmark replays the same on purpose. Who names a file, or a folder of
+    tests, wants to know about it.
     """
 
-    def tries(name: str) -> bool:
-        return is_test(name) or lexicon.phases["timed"].match(name.lower()) is not None
+    def tries(names: Iterable[str]) -> bool:
+        stems = [name.partition(".")[0] for name in names]
+        return any(is_test(stem) or lexicon.phases["timed"].match(stem.lower()) for stem in stems)
 
-    common = Path(os.path.commonpath(files)) if files else root
-    named = common.relative_to(root).parts if common.is_relative_to(root) else ()
-    return frozenset() if any(tries(_stem(part)) for part in named) else frozenset(map(str, set_apart(files, tries)))
+    named = {path: tries(path.relative_to(root).parts) if path.is_relative_to(root) else False for path in given}
+    found = set()
+    for file in files:
+        below = next((path for path in (file, *file.parents) if path in named), None)
+        if below is not None and not named[below] and below != file and tries(file.relative_to(below).parts):
+            found.add(str(file))
+    return frozenset(found)
 
 
 def is_tried(region: Region, way: Iterable[str], place: str, tried: frozenset[str]) -> bool:
@@ -40,8 +45,4 @@ def is_tried(region: Region, way: Iterable[str], place: str, tried: frozenset[st
 def set_apart(files: Sequence[Path], is_meant: Callable[[str], bool]) -> frozenset[Path]:
     """The files whose name, or that of a folder below the one that all are in, is meant."""
     above = len(Path(os.path.commonpath(files)).parts) if files else 0
-    return frozenset(file for file in files if any(is_meant(_stem(part)) for part in file.parts[above:]))
-
-
-def _stem(part: str) -> str:
-    return part.partition(".")[0]
+    return frozenset(file for file in files if any(is_meant(part.partition(".")[0]) for part in file.parts[above:]))

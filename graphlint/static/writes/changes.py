@@ -124,9 +124,9 @@ class Changes:
         return dict.fromkeys((*homes, state.owner.module) if isinstance(state.owner, Scope) else homes)
 
     def _is_shown(self, state: State) -> bool:
-        """Whether state is only shown to somebody, as `report` does: who asks may well want to know what Python did.
+        """Whether methods only show state to somebody, as `report` does: who asks may want to know what Python did.
 
-        Regions, scripts, what replays and what changes the state by what it reads count on it.
+        Regions, what is no method, what replays and what changes the state by what it reads count on it.
         """
         written = self.writers.of(state)
         lines = {(one.module, line) for one in written for line in _lines_of(one.store)}
@@ -142,7 +142,9 @@ class Changes:
                 }
                 if not any((module, line) not in lines for line in read):
                     continue
-                if definition is None or (module, definition) in writers or self._replays(source):
+                if definition is None or "." not in definition.qualname:
+                    return False
+                if (module, definition) in writers or self._replays(source):
                     return False
                 if (module, definition.qualname) in self.traces.captured:
                     return False
