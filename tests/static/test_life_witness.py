@@ -71,14 +71,10 @@ with torch.no_grad():
 """
 
 
-@pytest.mark.parametrize(
-    ("behind", "told"),
-    [("print(y)", ""), ("print(net.side)", "")],
-    ids=["nobody reads it", "it is read"],
-)
-def test_what_is_kept_anew_in_each_run_is_no_hazard(tmp_path: Path, behind: str, told: str) -> None:
+@pytest.mark.parametrize("behind", ["print(y)", "print(net.side)"], ids=["nobody reads it", "it is read"])
+def test_what_is_kept_anew_in_each_run_is_no_hazard(tmp_path: Path, behind: str) -> None:
     """Who looks at it behind a replay finds what that has left there."""
-    analysis = analyse(tmp_path, KEPT.format(behind=behind, told=told))
+    analysis = analyse(tmp_path, KEPT.format(behind=behind, told=""))
     assert [one for one in analysis.shown if one[2] == "GL501"] == analysis.expected
 
 

@@ -166,10 +166,12 @@ def is_put_out(test: ir.Expr, branch: ir.Block, function: Function) -> bool:
 
 def _is_moved(owner: ir.Expr, wanted: ir.Expr, branch: ir.Block, function: Function) -> bool:
     """Whether a branch gives what outlives the call a copy of the kind that is wanted: `kept = kept.to(x.device)`."""
-    source = function.source
-    return (
+    if not (
         isinstance(owner, ir.Attribute) or (isinstance(owner, ir.Name) and owner.id in rebound_in(function.module))
-    ) and any(
+    ):
+        return False
+    source = function.source
+    return any(
         isinstance(one, ir.Assign)
         and isinstance(one.value, ir.Call)
         and any(source(target) == source(owner) for target in one.targets)

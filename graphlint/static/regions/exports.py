@@ -114,12 +114,14 @@ def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> boo
 def _is_outside(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
     """Whether a function calls what tells tests that results are the same, shows people what goes on, or replays."""
     function, lexicon = function_of(definition, owner), interpreter.lexicon
-    calls = [call.func for call in calls_in(function.code)] if function is not None else []
     named = [lexicon.phases[kind] for kind in ("compares", "interacts")]
-    called = (interpreter.static_value(func, definition.module) for func in calls)
-    return any(
-        isinstance(func, ir.Attribute) and lexicon.host_state["replays"].match(func.attr) for func in calls
-    ) or any(isinstance(one, External) and any(names.match(one.name) for names in named) for one in called)
+    for call in calls_in(function.code) if function is not None else ():
+        if isinstance(call.func, ir.Attribute) and lexicon.host_state["replays"].match(call.func.attr):
+            return True
+        called = interpreter.static_value(call.func, definition.module)
+        if isinstance(called, External) and any(names.match(called.name) for names in named):
+            return True
+    return False
 
 
 def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:

@@ -10,12 +10,13 @@ from functools import cached_property
 from graphlint.rule import Event, HostStateWrite
 from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.sources import Change, Place, Read, Scope, State
-from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, calls_in, walk, words_in
 from graphlint.static.syntax.trees import nodes_in, tree_of
+from graphlint.static.writes import called
 from graphlint.static.writes.states import CAPTURES
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.traces import Traces
@@ -33,6 +34,7 @@ class Changes:
         self.traces = traces
         self.writers = writers
         self._readers: dict[State, tuple[str, ...]] = {}
+        self._shown: dict[State, bool] = {}
 
     def events(self) -> Iterator[tuple[Place, Event]]:
         """Every change, with who reads what it leaves."""
@@ -128,33 +130,32 @@ class Changes:
 
         Regions, what is no method, what replays and what changes the state by what it reads count on it.
         """
-        written = self.writers.of(state)
-        lines = {(one.module, line) for one in written for line in _lines_of(one.store)}
-        writers = {(one.module, one.definition) for one in written}
+        if state not in self._shown:
+            written = self.writers.of(state)
+            lines = {(one.module, line) for one in written for line in _lines_of(one.store)}
+            changing = {(one.module, one.definition) for one in written}
+            self._shown[state] = not any(one in changing or self._counts(*one) for one in self._read_in(state, lines))
+        return self._shown[state]
+
+    def _read_in(self, state: State, lines: Set[tuple[Module, int]]) -> Iterator[tuple[Module, Definition | None]]:
+        """The functions that read state in other lines than these; None stands for the top level."""
         is_attribute = not isinstance(state.owner, (Module, Scope))
         for module in self._homes(state):
             for definition, segment in segments_with(module, state.name, is_word):
-                source = module.source_of(segment)
-                read = {
-                    at + segment.first - 1
-                    for at, is_dotted, *_ in loads_in(source, state.name)
-                    if is_dotted is is_attribute
-                }
-                if not any((module, line) not in lines for line in read):
-                    continue
-                if definition is None or "." not in definition.qualname:
-                    return False
-                if (module, definition) in writers or self._replays(source):
-                    return False
-                if (module, definition.qualname) in self.traces.captured:
-                    return False
-        return True
+                loads = loads_in(module.source_of(segment), state.name)
+                read = (at + segment.first - 1 for at, is_dotted, *_ in loads if is_dotted is is_attribute)
+                if any((module, line) not in lines for line in read):
+                    yield module, definition
 
-    def _replays(self, source: str) -> bool:
-        """Whether a piece of code replays a graph, by the name of a method."""
-        replays, tree = self.traces.evaluator.lexicon.host_state["replays"], tree_of(source)
-        calls = (node.func for node in (nodes_in(tree) if tree is not None else ()) if isinstance(node, ast.Call))
-        return any(isinstance(func, ast.Attribute) and replays.match(func.attr) for func in calls)
+    def _counts(self, module: Module, definition: Definition | None) -> bool:
+        """Whether code counts on each run by what it is: in a region, no method, or with a replay."""
+        if definition is None or "." not in definition.qualname:
+            return True
+        if (module, definition.qualname) in self.traces.captured:
+            return True
+        replays = self.traces.evaluator.lexicon.host_state["replays"]
+        calls = called.calls_in(module.source_of(definition.segment), 0)
+        return any(one.owner and replays.match(one.name) for one in calls)
 
     @cached_property
     def _deciding(self) -> Set[str]:

@@ -63,7 +63,7 @@ class Kept:
         searched last. What reads it outside of regions finds what the last replay has left there, which is right,
         unless a constructor has made a buffer of it: who took that before reads it for ever.
         """
-        written = self.writers.of(state)
+        name, written = state.name, self.writers.of(state)
         anew = [one for one in written if (one.module, one.qualname) in self.traces.captured and _sets_anew(one.store)]
         lines = {(one.module, one.store.line) for one in written}
         homes = dict.fromkeys(one.module for one in written)
@@ -79,7 +79,6 @@ class Kept:
             found = (read for module in modules for read in _reads(module, name, family))
             return (one for one in found if one[:2] not in lines)
 
-        name = state.name
         first = list(reads(homes))
         if not (first or is_always) and not name.startswith("_"):
             return False  # others may read it
