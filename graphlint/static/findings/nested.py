@@ -13,7 +13,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import calls_in, walk
+from graphlint.static.syntax.traversal import blocks_in, calls_in, holds, walk
 
 _CALLED = ("__call__", "forward")  # wrappers of modules, which stand in each other and pass on what they are given
 
@@ -67,21 +67,10 @@ def _behind(code: ir.Code, node: ir.Node) -> tuple[ir.Stmt, ...]:
 
 def _following(block: ir.Block, node: ir.Node) -> Iterator[ir.Stmt]:
     for at, statement in enumerate(block):
-        if any(part is node for part in walk(statement)):
-            inner = [one for one in _blocks(statement) if any(part is node for part in walk(one))]
+        if holds(statement, node):
+            inner = [one for one in blocks_in(statement) if holds(one, node)]
             for one in inner:
                 yield from _following(one, node)
             if not any(isinstance(last, (ir.Return, ir.Raise)) for last in (statement, *(one[-1] for one in inner))):
                 yield from block[at + 1 :]
             return
-
-
-def _blocks(statement: ir.Stmt) -> tuple[ir.Block, ...]:
-    match statement:
-        case ir.If(body=body, orelse=orelse) | ir.For(body=body, orelse=orelse) | ir.While(body=body, orelse=orelse):
-            return (body, orelse)
-        case ir.With(body=body):
-            return (body,)
-        case ir.Try(body=body, orelse=orelse, final=final, handlers=handlers):
-            return (body, orelse, final, *(one.body for one in handlers))
-    return ()

@@ -21,7 +21,16 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, rebound_in, segments_with, spelling
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, children, last_name, names_in, walk, words_in
+from graphlint.static.syntax.traversal import (
+    assignments_in,
+    blocks_in,
+    children,
+    holds,
+    last_name,
+    names_in,
+    walk,
+    words_in,
+)
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.stores import Written, stores_to
 
@@ -290,24 +299,10 @@ def _behind_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable,
     for at, statement in enumerate(block):
         if isinstance(statement, ir.If) and statement.test is node:
             return (statement.body if outcome else statement.orelse, *block[at + 1 :])
-        if _holds(statement, node):
-            inner = next((one for one in _blocks(statement) if _holds(one, node)), None)
+        if holds(statement, node):
+            inner = next((one for one in blocks_in(statement) if holds(one, node)), None)
             return block[at:] if inner is None else (*_behind_in(inner, node, outcome), *block[at + 1 :])
     return ()
-
-
-def _blocks(statement: object) -> Iterator[ir.Block]:
-    match statement:
-        case ir.If(body=body, orelse=orelse) | ir.For(body=body, orelse=orelse) | ir.While(body=body, orelse=orelse):
-            yield from (body, orelse)
-        case ir.With(body=body):
-            yield body
-        case ir.Try(body=body, orelse=orelse, final=final, handlers=handlers):
-            yield from (body, orelse, final, *(one.body for one in handlers))
-
-
-def _holds(block: object, node: ir.Node) -> bool:
-    return any(part is node for part in walk(block))
 
 
 def _surely(block: Hashable, taken: Taken) -> Iterator[object]:

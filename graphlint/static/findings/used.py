@@ -13,7 +13,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.findings.origins import handed_on_way
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import children, walk
+from graphlint.static.syntax.traversal import children, holds, walk
 
 
 def asks_for_used(assumed: Iterable[Assumption], sites: tuple[Site, ...]) -> bool:
@@ -67,7 +67,7 @@ def _binds(target: ir.Expr | None, name: str) -> bool:
 def _before(block: ir.Block, node: ir.Node) -> Iterator[object]:
     """What surely runs in a block before a node in it does, or as a part of the same expression."""
     for statement in block:
-        if not any(part is node for part in walk(statement)):
+        if not holds(statement, node):
             yield from _surely(statement)
             continue
         match statement:
@@ -84,7 +84,7 @@ def _before(block: ir.Block, node: ir.Node) -> Iterator[object]:
             case _:
                 return
         for inner in blocks:
-            if any(part is node for part in walk(inner)):
+            if holds(inner, node):
                 yield from _before(inner, node)
         return
 

@@ -75,6 +75,22 @@ def stands_before(one: ir.Node, other: ir.Node) -> bool:
     return one.pos[:2] < other.pos[:2]
 
 
+def blocks_in(statement: object) -> Iterator[ir.Block]:
+    """The blocks that stand in a statement, those of handlers as well."""
+    match statement:
+        case ir.If(body=body, orelse=orelse) | ir.For(body=body, orelse=orelse) | ir.While(body=body, orelse=orelse):
+            yield from (body, orelse)
+        case ir.With(body=body):
+            yield body
+        case ir.Try(body=body, orelse=orelse, final=final, handlers=handlers):
+            yield from (body, orelse, final, *(one.body for one in handlers))
+
+
+def holds(block: object, node: ir.Node) -> bool:
+    """Whether a node stands in a block or a statement."""
+    return any(part is node for part in walk(block))
+
+
 def walk(node: object) -> Iterator[object]:
     """A node, or a tuple of them, and everything that stands in it, in the order of the source."""
     pending = [node]
