@@ -15,7 +15,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.findings.origins import handed_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import holds, walk
+from graphlint.static.syntax.traversal import walk
 from graphlint.values import External
 
 _FIRST = 2  # calls on a way: the one in the region, and one in what that leads to
@@ -46,7 +46,7 @@ def _is_inferring(function: Function, node: ir.Node | None, evaluator: Evaluator
 def _around(code: ir.Code, node: ir.Node | None) -> Iterator[ir.Expr]:
     """The context managers of the blocks around a node."""
     for block in _blocks(code) if node is not None else ():
-        if holds((block.items, block.body), node):
+        if any(part is node for part in walk((block.items, block.body))):
             yield from (manager for manager, _ in block.items)
 
 
