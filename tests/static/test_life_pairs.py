@@ -274,6 +274,50 @@ def test_a_field_that_preparing_for_captures_may_fill_is_not_for_replays_alone(
     assert analysis.expected == analysis.shown
 
 
+FIELDS = """
+from dataclasses import dataclass
+import torch
+
+@dataclass
+class Metadata:
+    lengths: torch.Tensor
+    local: torch.Tensor | None = None
+
+class Backend:
+    def __init__(self, runner):
+        self.lengths = torch.zeros(64, dtype=torch.int32, device="cuda")
+        self.tables = torch.zeros(64, dtype=torch.int32, device="cuda")
+
+    def prepare_capture(self, size, mode):
+        self.current = Metadata(self.lengths[:size])
+        if mode.is_verified():
+            self.current = {captured}
+
+    def prepare_replay(self, size, lengths, mode):
+        self.current.lengths.copy_(lengths)
+        self.current.local = self.tables[:size]{mark}
+
+    def forward(self, q):
+        return attend(q, self.current.local)
+"""
+
+
+@pytest.mark.parametrize(
+    ("captured", "mark"),
+    [
+        ("Metadata(self.lengths[:size], self.tables[:size])", ""),
+        ("Metadata(self.lengths[:size], local=self.tables[:size])", ""),
+        ("Metadata(self.lengths[:size], None)", "  # expect: GL508"),
+        ("Metadata(self.lengths[: size - 1])", "  # expect: GL508"),
+    ],
+    ids=["by position", "by name", "given as none", "not given"],
+)
+def test_an_object_that_is_made_for_the_capture_with_the_field_has_it(tmp_path: Path, captured: str, mark: str) -> None:
+    """Which of the ways was taken hangs on modes that nobody knows."""
+    analysis = analyse(tmp_path, FIELDS.format(captured=captured, mark=mark))
+    assert analysis.expected == analysis.shown
+
+
 ROWS = """
 import torch
 

@@ -101,3 +101,18 @@ class Runner:
     assert confidences(tmp_path, {"serve/runner.py": runner, "tests/test_runner.py": handing}) == {Confidence.LOW}
     (tmp_path / "tests" / "test_runner.py").unlink()
     assert confidences(tmp_path, {"serve/run.py": handing}) == {Confidence.MEDIUM}
+
+
+@pytest.mark.parametrize(("others", "expected"), [(1, Confidence.HIGH), (5, Confidence.LOW)])
+def test_where_most_files_are_of_benchmarks_they_are_the_programs(
+    tmp_path: Path, others: int, expected: Confidence
+) -> None:
+    benchmarks = {f"benchmarks/bert/{name}.py": "" for name in ("data", "loss")}
+    files = benchmarks | {f"serve/part{number}.py": "" for number in range(others - 1)}
+    files["benchmarks/bert/train.py"] = CAPTURE.replace("step(x)", "x.item()")
+    assert confidences(tmp_path, files) == {expected}
+
+
+def test_tests_are_tests_where_most_files_are(tmp_path: Path) -> None:
+    files = {"tests/a.py": "", "tests/b.py": "", "tests/serve.py": CAPTURE.replace("step(x)", "x.item()")}
+    assert confidences(tmp_path, files) == {Confidence.LOW}

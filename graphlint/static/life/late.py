@@ -9,7 +9,7 @@ from graphlint.static.index.module import Definition, Module
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Instance, Object, Place, Tensor, Thing, things_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, given_for, last_name, walk
 
 _CALLED = 3  # how far calls are followed that may set a field
 
@@ -44,16 +44,30 @@ class Late(Listener):
 
 
 def _may_set(code: ir.Code, module: Module, name: str, depth: int = _CALLED) -> bool:
-    """Whether a function sets an attribute on one of its ways, or what it calls does, by name, in a file."""
-    filling = (
-        one for one in assignments_in(code) if not (isinstance(one.value, ir.Literal) and one.value.value is None)
-    )
+    """Whether a function sets an attribute on one of its ways, by a statement or in an object that it makes, or what it
+    calls does, by name, in a file.
+    """
+    filling = (one for one in assignments_in(code) if not _is_none(one.value))
     targets = (part for node in filling for target in node.targets for part in _parts(target))
     if any(isinstance(part, ir.Attribute) and part.attr == name for part in targets):
         return True
-    called = {last_name(call.func) for call in calls_in(code)} if depth else set()
+    calls = calls_in(code)
+    if any(_gives(call, module, name) for call in calls):
+        return True
+    called = {last_name(call.func) for call in calls} if depth else set()
     codes = (one.code for one in module.index.all_functions() if one.name in called)
     return any(one is not None and one is not code and _may_set(one, module, name, depth - 1) for one in codes)
+
+
+def _gives(call: ir.Call, module: Module, name: str) -> bool:
+    """Whether a call makes an object of a class of the file whose fields are listed, and gives it this one."""
+    cls = module.index.classes.get(last_name(call.func) or "")
+    given = given_for(call, name, [*cls.annotations].index(name)) if cls is not None and name in cls.annotations else None
+    return given is not None and not _is_none(given)
+
+
+def _is_none(value: ir.Expr | None) -> bool:
+    return isinstance(value, ir.Literal) and value.value is None
 
 
 def _others(module: Module, *places: Place) -> list[Definition]:
