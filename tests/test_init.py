@@ -425,6 +425,50 @@ def test_nobody_captures_what_checks_results_or_shows_something(tmp_path: Path, 
     assert {"scaled", "verify_tree", "tree_verify", *(["gathered"] if is_offered else [])} == offered
 
 
+HOST = """
+# file: images/__init__.py
+# file: images/ops.py
+{imports}
+import numpy as np
+
+def weighed(image, weight):
+    {body}
+# file: images/model.py
+from torch import nn
+
+class Detector(nn.Module):
+    def forward(self, batch):
+        return {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "body", "is_offered"),
+    [
+        ("import torch", "return torch.relu(image) * weight", True),
+        ("import torch", "return image * weight if image.dtype else image", True),
+        ("import math", "return image * weight if image.dtype else image", False),
+        ("import torch", "return np.dot(image, weight) + torch.relu(image)", False),
+        ("import torch", "return torch.relu(image) * np.asarray([weight])", True),
+        ("import torch", "return [torch.relu(one['mask']) * torch.relu(weight) for one in image]", False),
+    ],
+    ids=["an operation", "a file about tensors", "a file of numbers", "given to numpy", "numbers beside it", "records"],
+)
+def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, body: str, is_offered: bool) -> None:
+    """Arrays have attributes and methods of tensors as well."""
+    text = HOST.format(imports=imports, body=body, given="batch")
+    assert (("images.ops:weighed",) if is_offered else ()) == survey(write(tmp_path, text)).exports
+
+
+@pytest.mark.parametrize(
+    ("given", "is_model"),
+    [("batch * 2", True), ("[one['image'] for one in batch]", False), ("[one[0] for one in batch]", True)],
+)
+def test_a_model_of_records_is_fed_by_the_host(tmp_path: Path, given: str, is_model: bool) -> None:
+    text = HOST.format(imports="import math", body="return image", given=given)
+    assert (("images.model:Detector.forward",) if is_model else ()) == survey(write(tmp_path, text)).models
+
+
 def test_who_asks_for_examples_is_told_of_them(tmp_path: Path) -> None:
     """All that there is to look at are the files in that folder."""
     write(tmp_path, CHECKED.format(folder="examples"))

@@ -30,7 +30,7 @@ def trials(files: Sequence[Path], given: Iterable[Path], root: Path, lexicon: Le
         over = next((path for path in (file, *file.parents) if path in named), None)
         if over is not None and not named[over] and over != file:
             below.setdefault(over, []).append(file.relative_to(over).parts)
-    found = set()
+    found = set[str]()
     for over, those in below.items():
         is_about = 2 * sum(is_timed(*parts[:-1]) for parts in those) > len(those)
         found.update(str(over.joinpath(*parts)) for parts in those if tries(*(parts[-1:] if is_about else parts)))

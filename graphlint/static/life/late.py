@@ -62,7 +62,9 @@ def _may_set(code: ir.Code, module: Module, name: str, depth: int = _CALLED) -> 
 def _gives(call: ir.Call, module: Module, name: str) -> bool:
     """Whether a call makes an object of a class of the file whose fields are listed, and gives it this one."""
     cls = module.index.classes.get(last_name(call.func) or "")
-    given = given_for(call, name, [*cls.annotations].index(name)) if cls is not None and name in cls.annotations else None
+    given = (
+        given_for(call, name, [*cls.annotations].index(name)) if cls is not None and name in cls.annotations else None
+    )
     return given is not None and not _is_none(given)
 
 

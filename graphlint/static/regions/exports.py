@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
+from graphlint.rulebook.operations import FUNCTIONS
 from graphlint.static.domain.program import function_of
 from graphlint.static.findings.trials import set_apart
 from graphlint.static.index.module import ClassDefinition, Definition, Module
@@ -14,12 +15,13 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in, walk
+from graphlint.static.syntax.traversal import calls_in, last_name, walk
 from graphlint.values import UNKNOWN, External, Tensor, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
 RUN = "run"  # what a wrapper that is planned first and run later calls its second part
 PASSES = ("forward", "backward")
+_USES_TENSORS = HoldsAny([FUNCTIONS])
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
@@ -92,10 +94,11 @@ def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition |
 def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
     """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised.
 
-    What gives an array of the host brings its result there, which nobody captures.
+    What gives an array of the host, or takes one, works there, which nobody captures, and so does what reads records.
+    Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
     """
     function = function_of(definition, owner)
-    if function is None or _gives_array(interpreter, function.code, definition.module):
+    if function is None or _gives_array(interpreter, function.code, definition.module) or takes_records(function.code):
         return False
     code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters
@@ -103,12 +106,44 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
         promised = (interpreter.refine(UNKNOWN, parameter, function) for parameter in parameters)
         return any(isinstance(member, Tensor) for value in promised for member in members(value))
     names = {parameter.name for parameter in parameters}
+    if not interpreter.project.ask(definition.module.path, _USES_TENSORS) or any(
+        _hands_to_host(interpreter, call, names, definition.module) for call in calls_in(code)
+    ):
+        return False
     return any(treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
 
 
+def takes_records(code: ir.Code) -> bool:
+    """Whether a function goes through one of its parameters and asks what is in it by a text: `x["image"] for x in`."""
+    names, named = {parameter.name for parameter in code.parameters}, set[str]()
+    for node in walk(code.body):
+        match node:
+            case ir.For(target=ir.Name(id=one), iterable=ir.Name(id=given)) if given in names:
+                named.add(one)
+            case ir.Comprehension(clauses=((ir.Name(id=one), ir.Name(id=given), _), *_)) if given in names:
+                named.add(one)
+    asked = (node for node in walk(code.body) if isinstance(node, ir.Subscript) and isinstance(node.value, ir.Name))
+    return any(
+        isinstance(node.index, ir.Literal) and isinstance(node.index.value, str) and last_name(node.value) in named
+        for node in asked
+    )
+
+
 def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
-    given = interpreter.static_value(code.returns, module) if code.returns is not None else UNKNOWN
-    return isinstance(given, External) and interpreter.lexicon.promised(given.name) == "host-array"
+    return code.returns is not None and _is_of_host(interpreter, code.returns, module)
+
+
+def _hands_to_host(interpreter: Interpreter, call: ir.Call, names: Set[str], module: Module) -> bool:
+    """Whether a call hands one of these names, as it is, to a library of the host."""
+    given = (argument.value for argument in call.arguments)
+    return any(last_name(one) in names for one in given if isinstance(one, ir.Name)) and (
+        _is_of_host(interpreter, call.func, module)
+    )
+
+
+def _is_of_host(interpreter: Interpreter, node: ir.Expr, module: Module) -> bool:
+    value = interpreter.static_value(node, module)
+    return isinstance(value, External) and interpreter.lexicon.promised(value.name) == "host-array"
 
 
 def _is_outside(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:

@@ -15,7 +15,7 @@ from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.exports import exported
+from graphlint.static.regions.exports import exported, takes_records
 from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.static.regions.targets import rows_for
 from graphlint.targets import Target
@@ -100,13 +100,21 @@ def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -
 
 
 def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDefinition]:
-    """The classes that have a `forward` of their own and derive from a module or model of some package."""
+    """The classes that have a `forward` of their own and derive from a module or model of some package.
+
+    What takes records, such as a table for each picture, is fed by the host.
+    """
     for path in files:
         if not interpreter.project.ask(path, Holds(["def forward"])):
             continue
         for cls in interpreter.project.module_at(path).index.classes.values():
-            if "forward" in cls.methods and interpreter.classes.is_model(cls):
+            if "forward" in cls.methods and interpreter.classes.is_model(cls) and not _takes_records(cls):
                 yield cls
+
+
+def _takes_records(cls: ClassDefinition) -> bool:
+    code = cls.methods["forward"][-1].code
+    return code is not None and takes_records(code)
 
 
 def _names_in(cls: ClassDefinition) -> set[str]:
