@@ -13,8 +13,19 @@ from graphlint.static.syntax.traversal import assignments_in, given_for, last_na
 
 
 def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Site, ...]) -> bool:
-    """Whether a test comes out otherwise where a parameter is left out that no call on the way gives a value."""
+    """Whether a test comes out otherwise where a parameter is left out that no call on the way gives a value.
+
+    It may ask for what a local name was given: `has_masks = masks is not None`.
+    """
     match test:
+        case ir.Unary(operator="not", operand=asked):
+            return leaves_out(asked, not outcome, function, sites)
+        case ir.Compare(left=asked, comparisons=(("is", ir.Literal(value=bool(answer))),)):
+            return leaves_out(asked, outcome is answer, function, sites)
+        case ir.Boolean(operator=operator, left=left, right=right) if (operator == "and") is outcome:
+            return any(leaves_out(one, outcome, function, sites) for one in (left, right))
+        case ir.Name(id=name) if (made := _made(function.code, name, test)) is not None:
+            return leaves_out(made, outcome, function, sites)
         case ir.Name(id=name):
             asks_for_none = None
         case ir.Compare(left=ir.Name(id=name), comparisons=(("is" | "is not" as sign, ir.Literal(value=None)),)):
@@ -52,6 +63,13 @@ def _class_named(node: ir.Expr | None) -> str | None:
 def _default(code: ir.Code, name: str) -> ir.Literal | None:
     default = next((one.default for one in code.parameters if one.name == name), None)
     return default if isinstance(default, ir.Literal) else None
+
+
+def _made(code: ir.Code, name: str, node: ir.Node) -> ir.Expr | None:
+    """What a local name was given by then, if it is given one thing."""
+    given = [one for one in assignments_in(code) for target in one.targets if name in names_in(target)]
+    is_local = all(one.name != name for one in code.parameters)
+    return given[0].value if is_local and len(given) == 1 and stands_before(given[0], node) else None
 
 
 def _is_replaced(code: ir.Code, name: str, node: ir.Node) -> bool:
