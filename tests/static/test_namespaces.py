@@ -136,6 +136,16 @@ def test_the_folder_of_a_project_is_no_package(tmp_path: Path, file: str) -> Non
     assert [] == analyse(tmp_path, ABSOLUTE).found
 
 
+def test_a_package_that_is_configured_in_its_own_folder_keeps_its_name(tmp_path: Path) -> None:
+    """As `init` leaves it, if it is run there."""
+    (tmp_path / "top").mkdir()
+    for name in ("__init__.py", "pyproject.toml"):
+        (tmp_path / "top" / name).touch()
+    program = ABSOLUTE.replace("top/core/", "top/core/inner/deep/").replace("top.core.", "top.core.inner.deep.")
+    (finding,) = analyse(tmp_path, program, ["top"]).report.findings
+    assert finding.function == "top.core.inner.deep.ops.scale:scale"
+
+
 def test_an_import_of_something_else_tells_nothing(tmp_path: Path) -> None:
     """A library may bear the name of the folder: it has modules that the folder has not."""
     program = """\

@@ -134,10 +134,14 @@ class Roots:
         return found
 
     def _possible(self, root: Path) -> Iterator[Path]:
-        """The folders above that Python may import what lies below a folder from, the nearest first."""
+        """The folders above that Python may import what lies below a folder from, the nearest first.
+
+        The folder of a project is none of these packages, unless it has an `__init__.py`.
+        """
         for base in islice(root.parents, MAX_LEVELS):
             inner = root.relative_to(base).parts[0]
-            if not inner.isidentifier() or any(reads.exists(base / inner / name) for name in PROJECT_FILES):
+            is_project = any(reads.exists(base / inner / name) for name in PROJECT_FILES)
+            if not inner.isidentifier() or (is_project and not self._is_package(base / inner)):
                 return
             if not self._is_package(base):
                 yield base
