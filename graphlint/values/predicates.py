@@ -59,6 +59,14 @@ class Facts:
     def all_values(self) -> list[Value]:
         return [value for values in self.bound.values() for value in values]
 
+    @property
+    def makes_nothing(self) -> bool:
+        """Whether a tensor that is made of them has no elements: `tensor([])`, `empty(0, 3)`, `Tensor()`."""
+        sizes = self.bound.get("size", ())
+        extents = [one for size in sizes for one in (size.first if isinstance(size, Sequence) else (size,))]
+        is_empty = any(isinstance(one, Sequence) and one.elements == () for one in self.bound.get("data", ()))
+        return is_empty or Const(0) in extents or not (self.is_open or self.all_values())
+
     def first(self) -> Value | None:
         return next((value for values in self.bound.values() for value in values), None)
 

@@ -515,3 +515,30 @@ def test_what_a_local_name_was_given_asks_the_same(tmp_path: Path, given: str, a
     )
     report = analyse(tmp_path, program, confidence=Confidence.LOW).report
     assert [("GL101", confidence)] == [(found.code, str(found.confidence)) for found in report.findings]
+
+
+WRAPPED = """
+import torch
+
+def logged(function):
+    if level == 0:
+        return function
+    def call(*args):
+        print(args[0].shape)
+        return function(*args[1:])
+    return call
+
+@logged
+def step(x):
+    return x.item()
+
+def capture(x: torch.Tensor):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(x)
+"""
+
+
+def test_what_a_decorator_may_leave_as_it_is_is_said_so(tmp_path: Path) -> None:
+    """Both sides of `step is step` have one name."""
+    found = analyse(tmp_path, WRAPPED, confidence=Confidence.LOW).report.findings
+    assert ["step is not wrapped"] in [[one.text for one in finding.when] for finding in found]

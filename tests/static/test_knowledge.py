@@ -60,6 +60,11 @@ IN_REGION = {
         print("-" * count)  # expect: GL101
         return [0] * 3, "-" * number, [0] * len(x), 3 * x, x * x
         """,
+    "of a tensor without elements nothing is copied": """
+        none = torch.Tensor().cuda(), torch.tensor([]).cuda(), torch.empty(0).cuda(), torch.zeros((0, 3)).to("cuda")
+        some = torch.Tensor([1.0]).cuda()  # expect: GL202
+        return none, some, torch.zeros(()).cuda()  # expect: GL202
+        """,
     "what the predicate of a filter gives is asked for true or false": """
         kept = list(filter(lambda value: value > 0, x))  # expect: GL301
         return kept, list(filter(None, ["a", ""])), list(filter(lambda value: value.dim() > 0, [x, x]))

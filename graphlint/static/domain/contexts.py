@@ -300,7 +300,7 @@ def dispatched(
     """
     before = frame.assumed
     for value in values:
-        form = _is_that(value)
+        form = _is_that(value, node)
         if node is not None and form is not None and len(values) > 1:
             is_named = (Class(value.cls) if isinstance(value, Instance) else value) not in unnamed
             frame.assumed = (*before, Assumption(frame.function, node, form=form, is_named=is_named))
@@ -308,9 +308,11 @@ def dispatched(
         frame.assumed = before
 
 
-def _is_that(value: Value) -> str | None:
+def _is_that(value: Value, node: ir.Expr | None) -> str | None:
     """What says of an expression that it is a function or an object of the project."""
     match value:
+        case Function(code=code) if isinstance(node, ir.Name) and node.id == code.name:
+            return "{} is not wrapped"  # its decorators may give something else
         case Instance():
             return f"isinstance({{}}, {value.cls.name})"
         case Class():
@@ -318,9 +320,9 @@ def _is_that(value: Value) -> str | None:
         case Function():
             return f"{{}} is {value.qualname}"
         case Bound() | Partial():
-            return _is_that(value.function)
+            return _is_that(value.function, node)
         case ExternalObject():
-            return _is_that(value.argument("generator") or UNKNOWN)  # of a context manager that is made with one
+            return _is_that(value.argument("generator") or UNKNOWN, node)  # of a context manager that is made with one
     return None
 
 

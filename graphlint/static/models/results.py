@@ -290,8 +290,9 @@ def _made(call: Application) -> Value:
         if not where and factory.data == "shared" and UNKNOWN in given:
             where = [(Place.ANYWHERE, Confidence.MEDIUM)]
     where = where or [(Place.HOST, Confidence.HIGH)]
-    if call.is_compiled and data is None and not call.lexicon.host_state["draws"].match(call.operation.name):
-        where = [(p, Confidence.LOW if p is Place.HOST else sure) for p, sure in where]  # made where it is moved next
+    is_moved = call.is_compiled and data is None and not call.lexicon.host_state["draws"].match(call.operation.name)
+    if is_moved or call.facts.makes_nothing:  # where it is moved next; of no elements none are copied, as measured
+        where = [(p, Confidence.LOW if p is Place.HOST else sure) for p, sure in where]
     return union(Tensor(place, rank, dtype, sure, pinned, call.in_region, literal) for place, sure in where)
 
 
@@ -374,10 +375,6 @@ def _self(call: Application) -> Value:
     return (call.facts.value(params[0].name) if params else call.facts.first()) or UNKNOWN
 
 
-def _device(call: Application) -> Value:
-    return DeviceName(place_of_device(call.facts.first()) or Place.ANYWHERE)
-
-
 _PARAMETER = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
 _PLAIN: dict[str, Value] = {
     "int": Host("int"), "float": Host("float"), "bool": Host("bool"), "number": Host("number"), "str": Host("str"),
@@ -395,6 +392,7 @@ RESULTS: dict[str, Callable[[Application], Value]] = {
     "indices": lambda call: _computed(call, None, INTEGER), "scalar-tensor": lambda call: _computed(call, 0),
     "reduction": _reduced(None), "bool-reduction": _reduced(BOOLEAN), "int-reduction": _reduced(INTEGER),
     "extremum": _extremum, "unique": _unique, "factory": _made, "like": _like, "moved": _moved, "self": _self,
-    "host-tensor": _host_tensor, "device-tensor": _device_tensor, "device": _device, "tensors": _several(None),
+    "device": lambda call: DeviceName(place_of_device(call.facts.first()) or Place.ANYWHERE),
+    "host-tensor": _host_tensor, "device-tensor": _device_tensor, "tensors": _several(None),
     "pair": _several(2), "triple": _several(3), "quad": _several(4),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
@@ -15,13 +16,14 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in, last_name, walk
+from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
 from graphlint.values import UNKNOWN, External, Tensor, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
 RUN = "run"  # what a wrapper that is planned first and run later calls its second part
 PASSES = ("forward", "backward")
 _USES_TENSORS = HoldsAny([FUNCTIONS])
+_CLASS_NAME = re.compile(r"([A-Z][a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
@@ -64,7 +66,7 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
     for name in [*index.functions, *index.classes, *(index.imports if module.is_package else ())]:
         found = None if name.startswith("_") else _origin(interpreter, module, name)
         if isinstance(found, Definition):
-            is_beside = names["setup"].match(found.name) or names["checks"].match(found.name)
+            is_beside = names["checks"].match(found.name) or _sets_up(interpreter, found)
             if not is_beside and not _is_outside(interpreter, found, None) and _takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
         elif found is not None:
@@ -73,6 +75,15 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
                 yield f"{found.module.name}:{found.qualname}.{RUN}"
             elif "forward" in found.methods and module.is_package and interpreter.classes.is_model(found):
                 yield f"{found.module.name}:{found.qualname}.forward"
+
+
+def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
+    """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes."""
+    setup = interpreter.lexicon.phases["setup"]
+    given = [node.value for node in walk(definition.code) if isinstance(node, ir.Return) and node.value is not None]
+    names = [called_name(value) if isinstance(value, ir.Call) else None for value in given]
+    is_handed = bool(names) and all(name is not None and setup.match(name.lstrip("_")) for name in names)
+    return is_handed or bool(setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
 
 
 def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
