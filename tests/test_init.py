@@ -482,6 +482,15 @@ def test_a_model_of_records_is_fed_by_the_host(tmp_path: Path, given: str, is_mo
     assert (("images.model:Detector.forward",) if is_model else ()) == survey(write(tmp_path, text)).models
 
 
+@pytest.mark.parametrize(("folder", "is_offered"), [("examples", False), ("benchmarks", False), ("models", True)])
+def test_a_model_of_an_example_is_no_candidate(tmp_path: Path, folder: str, is_offered: bool) -> None:
+    model = "from torch import nn\nclass Shown(nn.Module):\n    def forward(self, x):\n        return x\n"
+    write(tmp_path, f"# file: serve/model.py\n{model.replace('Shown', 'Decoder')}# file: {folder}/run.py\n{model}")
+    offered = {"model:Decoder.forward", *(["run:Shown.forward"] if is_offered else [])}
+    assert offered == set(survey(tmp_path).models)
+    assert ("run:Shown.forward",) == survey(tmp_path / folder).models
+
+
 def test_who_asks_for_examples_is_told_of_them(tmp_path: Path) -> None:
     """All that there is to look at are the files in that folder."""
     write(tmp_path, CHECKED.format(folder="examples"))

@@ -34,8 +34,7 @@ def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) ->
     unless the library captures by itself.
     """
     found_in = (interpreter.project.module_at(path) for path in files)
-    named = [interpreter.lexicon.phases[kind] for kind in ("shown", "timed")]
-    shown = set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
+    shown = only_shown(interpreter, files)
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
@@ -47,6 +46,12 @@ def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) ->
             found.update(dict.fromkeys(offering))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     return tuple(found)
+
+
+def only_shown(interpreter: Interpreter, files: Sequence[Path]) -> frozenset[Path]:
+    """The files that test the others, show how they are used, or how fast they are."""
+    named = [interpreter.lexicon.phases[kind] for kind in ("shown", "timed")]
+    return set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
 
 
 def _is_called(interpreter: Interpreter, entry: str) -> bool:

@@ -15,7 +15,7 @@ from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.exports import exported, takes_records
+from graphlint.static.regions.exports import exported, only_shown, takes_records
 from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.static.regions.targets import rows_for
 from graphlint.targets import Target
@@ -45,18 +45,23 @@ class Survey:
 
 
 def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
-    """What there is to declare in these files; tests declare nothing."""
+    """What there is to declare in these files; tests and examples declare nothing."""
     reached = gather(interpreter.regions.values(), interpreter)
     models = list(_models(interpreter, files))
     names = {cls.name for cls in models}
     parts = {cls: _names_in(cls) & names for cls in models}
     used = {name for held in parts.values() for name in held}
-    found: dict[str, int] = {}
+    shown, found = only_shown(interpreter, files), dict[str, int]()
     packages: set[str] = set()
     for cls in models:
         entry, module = _entry(cls), cls.module.name
         is_free = cls.name not in used and entry not in reached.functions
-        if is_free and not is_test(module) and interpreter.project.is_named(cls.module):
+        if (
+            is_free
+            and not is_test(module)
+            and cls.module.path not in shown
+            and interpreter.project.is_named(cls.module)
+        ):
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
