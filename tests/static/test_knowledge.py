@@ -58,7 +58,8 @@ IN_REGION = {
         count = x.argmax()
         print([0] * count)  # expect: GL101
         print("-" * count)  # expect: GL101
-        return [0] * 3, "-" * number, [0] * len(x), 3 * x, x * x
+        scaled, pair = [0] * x.float(), x.sort()
+        return [0] * 3, "-" * number, [0] * len(x), 3 * x, x * x, scaled, pair * x.argmax(), (0, 1) * 2
         """,
     "of a tensor without elements nothing is copied": """
         none = torch.Tensor().cuda(), torch.tensor([]).cuda(), torch.empty(0).cuda(), torch.zeros((0, 3)).to("cuda")

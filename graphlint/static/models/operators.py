@@ -27,6 +27,7 @@ from graphlint.values import (
     union,
 )
 from graphlint.values.bounds import MAX_TEXT, is_narrow, is_small
+from graphlint.values.queries import tensors_in
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "/": operator.truediv,
@@ -66,7 +67,7 @@ class Operators:
             many = right.elements if isinstance(right, Sequence) and right.kind == "tuple" else None
             return texts.combined(lambda text, *given: text % given, (left, *((right,) if many is None else many)))
         for repeated, times in ((left, right), (right, left)) if sign == "*" else ():
-            if isinstance(times, Tensor) and _is_repeatable(repeated):
+            if isinstance(times, Tensor) and _is_repeatable(repeated, times):
                 self.tensors.check_list_index(node, times, frame)
                 return self._concatenated(sign, repeated, times) if isinstance(repeated, Sequence) else Host("str")
         if any(isinstance(m, Tensor) for side in (left, right) for m in members(side)):
@@ -131,8 +132,14 @@ def _kind(value: Const) -> Value:
     return Host(type(value.value).__name__) if isinstance(value.value, (bool, int, float, str)) else UNKNOWN
 
 
-def _is_repeatable(value: Value) -> bool:
-    return value.kind in ("list", "tuple") if isinstance(value, Sequence) else _host_kind(value) == "str"
+def _is_repeatable(value: Value, times: Tensor) -> bool:
+    """Whether a list or a text may be repeated so often: an operation that gives several tensors is not meant there."""
+    if times.dtype is not None and "float" in times.dtype:
+        return False
+    is_pair = isinstance(value, Sequence) and value.kind == "tuple" and any(tensors_in(value))
+    return not is_pair and (
+        value.kind in ("list", "tuple") if isinstance(value, Sequence) else _host_kind(value) == "str"
+    )
 
 
 def _host_kind(value: Value) -> str | None:
