@@ -124,6 +124,23 @@ def test_what_the_region_fills_first_is_told(tmp_path: Path, form: str) -> None:
     assert {code for _, _, code in found} in ({"GL501"}, {"GL505"}, {"GL202"}, {"GL202", "GL501"})  # kept, grown, moved
 
 
+@pytest.mark.parametrize(("asked", "is_told"), [("time.time() - self.last > 9", True), ("self.last < 9", False)])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_the_clock_says_comes_out_so_again(tmp_path: Path, asked: str, is_told: bool, is_named: bool) -> None:
+    """A run before leaves the time that was, and what is asked beside its absence is no question of whether it fits."""
+    named = "now = time.time()\n        " if is_named else ""
+    asked = asked.replace("time.time()", "now") if is_named else asked
+    body = f"""{named}if self.last is None or {asked}:
+            self.last = {asked.split()[0] if is_told else 1}
+            x.max().item()
+        return x"""
+    program = PROGRAM.replace("import os", "import os\nimport time").replace(
+        "self.scale, ", "self.last = None\n        self.scale, "
+    )
+    found = analyse(tmp_path, program.format(body=body, before="layer(x)")).shown
+    assert ("GL101" in {code for _, _, code in found}) is is_told
+
+
 SWITCHES = {
     "a state that is left": ('self.state == "raw"', 'self.state = "ready"'),
     "a state that is reached": ('self.state != "ready"', 'self.state = "ready"'),

@@ -24,7 +24,8 @@ from graphlint.static.findings.trials import is_tried
 from graphlint.static.findings.used import asks_for_used
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, branches_in, walk
+from graphlint.static.syntax.traversal import assignments_in, branches_in, names_in, walk
+from graphlint.values import External
 
 MAX_WAYS = 4  # to one place; more tell nothing that these do not
 
@@ -126,7 +127,9 @@ class Ways:
         for assumption in assumed:
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
             is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
-            is_odd = is_filled or is_other_phase(assumption, way.sites, opened, self._lexicon)
+            is_odd = (is_filled and not self._asks_clock(assumption)) or is_other_phase(
+                assumption, way.sites, opened, self._lexicon
+            )
             is_odd = is_odd or trains_without_gradients(assumption, way.sites, self._evaluator)
             # Who calls what is declared is not seen, and may give what its annotation does not say.
             is_entry = opened.region.entry is not None and entry in (None, assumption.function)
@@ -141,9 +144,8 @@ class Ways:
     def is_first(self, way: Way, opened: OpenRegion) -> bool:
         """Whether only the first run of its sizes goes this way, and there surely was one before the region."""
         assumed = [self._assumptions[number] for number in way.assumed]
-        return any(self._once.is_put_out(one, assumed, way.sites, of_sizes=True) for one in assumed) and (
-            self._is_run_first(way, opened)
-        )
+        settled = (one for one in assumed if self._once.is_put_out(one, assumed, way.sites, of_sizes=True))
+        return any(not self._asks_clock(one) for one in settled) and self._is_run_first(way, opened)
 
     def _is_run_first(self, way: Way, opened: OpenRegion) -> bool:
         """Whether what a region calls runs before it. Who declares what is captured runs it before, as captures ask
@@ -175,6 +177,15 @@ class Ways:
             left -= _filled_by((*own, *_called_behind(assumption.function, assumption.test, assumption.outcome)))
         emptied = {name for function in functions for name, is_none in _attributes_set(function.code) if is_none}
         return not left and asked.isdisjoint(emptied)
+
+    def _asks_clock(self, assumption: Assumption) -> bool:
+        """Whether a test asks how long ago something was, which comes out so again: `now - self.last > interval`."""
+        function, asked = assumption.function, names_in(assumption.test)
+        made = (one.value for one in assignments_in(function.code) if any(names_in(t) & asked for t in one.targets))
+        calls = (part for node in (assumption.test, *made) for part in walk(node) if isinstance(part, ir.Call))
+        called = (self._evaluator.static_value(call.func, function.module) for call in calls)
+        clocks = self._lexicon.host_state["clocks"]
+        return any(isinstance(one, External) and clocks.match(one.name) is not None for one in called)
 
     def _filled_before(self, opened: OpenRegion) -> frozenset[str]:
         """The attributes that what ran before a region fills, but for constructors."""
