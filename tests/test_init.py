@@ -412,6 +412,9 @@ class Step:
 def make_table(x: torch.Tensor):
     return x.tolist()
 
+def repack_weights(x: torch.Tensor):
+    return x.tolist()
+
 def ring_config(x: torch.Tensor):
     return x.tolist()
 
@@ -430,7 +433,8 @@ def gathered(x: torch.Tensor):
 
 
 @pytest.mark.parametrize(
-    ("folder", "is_offered"), [("examples", False), ("benchmarks/moe", False), ("test/moe", False), ("parts", True)]
+    ("folder", "is_offered"),
+    [("examples", False), ("benchmarks/moe", False), ("test/moe", False), ("kernels/testing", False), ("parts", True)],
 )
 def test_nobody_captures_what_checks_results_or_shows_something(tmp_path: Path, folder: str, is_offered: bool) -> None:
     """A step that drafts are verified in is captured all the same."""

@@ -24,7 +24,7 @@ MAX_WITNESSES = 100  # files that are asked what they import
 PROJECT_FILES = (".git", "pyproject.toml", "setup.cfg", "setup.py")  # the folder of these is no package
 
 _IMPORTS = Imports()
-_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?")
+_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?|testing")
 
 
 def is_test(module: str) -> bool:
