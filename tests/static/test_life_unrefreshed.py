@@ -173,3 +173,157 @@ def main(model, batches):
         print(y.sum())
 """
     assert is_told is ("GL512" in {code for _, _, code in analyse(tmp_path, text).shown})
+
+
+HELPED = """
+import torch
+
+class Graphed:
+    def __init__(self, model):
+        self.model, self.graph = model, None
+
+    def _capture(self, x, mask):
+        self.x, self.mask = x.clone(), mask.clone()
+        self.model(self.x, self.mask); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x, self.mask){mark}
+
+    def __call__(self, x: torch.Tensor, mask: torch.Tensor):
+        if self.graph is None{asked}:
+            self._capture(x, mask)
+        self.x.copy_(x)
+        {filled}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled", "mark"),
+    [
+        ("", "pass", TOLD),
+        ("", "self.mask.copy_(mask)", ""),
+        ("", "self.mask[: mask.shape[0]] = mask", ""),
+        (" or self.mask is not mask", "pass", ""),
+    ],
+    ids=["left", "filled", "filled in part", "captured anew for another one"],
+)
+def test_what_a_call_hands_to_the_one_that_captures_is_of_that_call(
+    tmp_path: Path, asked: str, filled: str, mark: str
+) -> None:
+    """A later call brings another one, which the graph of before never gets."""
+    analysis = analyse(tmp_path, HELPED.format(asked=asked, filled=filled, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+MAKER = """
+import torch
+
+def graphed(model, x: torch.Tensor, mask: torch.Tensor):
+    static, held = x.clone(), mask.clone()
+    model(static, held); torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(static, held)
+
+    def run(x, mask):
+        static.copy_(x)
+        {filled}
+        graph.replay(){mark}
+        return y.clone()
+
+    return run
+"""
+
+
+@pytest.mark.parametrize(("filled", "mark"), [("pass", TOLD), ("held.copy_(mask)", "")])
+def test_an_input_under_another_name_is_still_what_it_was_given_for(tmp_path: Path, filled: str, mark: str) -> None:
+    """The copy of an argument stands for it."""
+    analysis = analyse(tmp_path, MAKER.format(filled=filled, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+CACHED = """
+import torch
+from library import Cache
+
+class Decoder:
+    def __init__(self, model):
+        self.model, self.graph, self.size, self.cache = model, None, 0, None
+
+    def decode(self, x: torch.Tensor, cache: Cache):
+        if self.graph is None{asked}:
+            self.cache = cache{mark}
+            self.x = x.clone()
+            self.model(self.x, cache); torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.model(self.x, self.cache)
+        else:
+            self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+    {more}
+"""
+NO_MORE = "# that is all"
+HOLDING = """def generate(self, x):
+        held = self.held
+        return [self.decode(x, held) for _ in range(3)]"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "mark"),
+    [
+        ("", NO_MORE, TOLD),
+        (" or self.cache is not cache", NO_MORE, ""),
+        ("", HOLDING, ""),
+        ("", "def refill(self, keys): self.cache.keys.copy_(keys)", ""),
+    ],
+    ids=["of each request", "captured anew for another one", "the same each time", "read elsewhere"],
+)
+def test_an_object_that_is_kept_for_the_graph_alone_is_of_the_call_that_captured(
+    tmp_path: Path, asked: str, more: str, mark: str
+) -> None:
+    """Nothing else reads the attribute, so nothing fills what it holds for later calls."""
+    analysis = analyse(tmp_path, CACHED.format(asked=asked, more=more, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+ENTRY = """
+import torch
+from dataclasses import dataclass
+
+@dataclass
+class Entry:
+    graph: torch.cuda.CUDAGraph
+    x: torch.Tensor
+    y: torch.Tensor
+
+class Runner:
+    def __init__(self, model):
+        self.model, self.entry = model, None
+
+    def build(self, x):
+        static = x.clone()
+        self.model(static); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.model(static)
+        return Entry(graph, static, y)
+
+    def run(self, x: torch.Tensor):
+        if self.entry is None:
+            self.entry = self.build(x)
+        {filled}
+        self.entry.graph.replay()
+        return self.entry.y.clone()
+"""
+
+
+@pytest.mark.parametrize("filled", ["self.entry.x = x  # expect: GL508", "self.entry.x.copy_(x)"])
+def test_an_input_beside_its_graph_is_not_replaced(tmp_path: Path, filled: str) -> None:
+    """The region has read it by a local name, and the object that keeps both is where it is looked for later."""
+    analysis = analyse(tmp_path, ENTRY.format(filled=filled))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]

@@ -47,7 +47,8 @@ class Builtins(Reflection):
             inner.on_yield = lambda value: body(value)
             self._finish(inner)
             return
-        if isinstance(iterated, Container) and not iterated.is_open:
+        if isinstance(iterated, Container) and (iterated.elements or not iterated.is_open):
+            self.ledger.is_cut |= iterated.is_open
             keys = [key for key, _ in iterated.keyed.values()]
             self._rounds(keys if iterated.kind == "dict" else list(iterated.elements), body)
             return

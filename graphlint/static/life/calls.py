@@ -233,7 +233,8 @@ class Calls(Records):
             name = parameter.name
             if parameter.kind == "*":
                 is_open = given.is_open or inner.is_entry  # who calls from outside may give more
-                inner.env[name] = Container(kind="tuple", elements=positional, is_open=is_open)
+                given_by_all = [] if positional or not inner.is_entry else [self._argument(parameter, function.module)]
+                inner.env[name] = Container(kind="tuple", elements=[*positional, *given_by_all], is_open=is_open)
                 positional = []
             elif parameter.kind == "**":
                 keyed = {identity(key): (key, value) for key, value in keywords.items()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from graphlint.rule import Event
-from graphlint.static.life.frames import Raised
+from graphlint.static.life.frames import Raised, Stopped
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -171,16 +171,20 @@ class Ledger:
     def activation(self, frame: Frame) -> Iterator[None]:
         self.is_whole = self.is_whole or frame.function.qualname == "<module>"
         self.frames.append(frame)
+        is_over = True
         for listener in self.hearing[Listener.entered]:
             listener.entered(frame)
         try:
             yield
+        except Stopped:
+            is_over = False  # nobody knows what it does in the end
+            raise
         except Raised:
             for listener in self.hearing[Listener.raised]:
                 listener.raised(frame)
             raise
         finally:
-            for listener in self.hearing[Listener.left]:
+            for listener in self.hearing[Listener.left] if is_over else ():
                 listener.left(frame)
             self.frames.pop()
 
