@@ -238,7 +238,9 @@ class Calls(Records):
                 positional = []
             elif parameter.kind == "**":
                 keyed = {identity(key): (key, value) for key, value in keywords.items()}
-                inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open)
+                if not keyed and inner.is_entry:
+                    keyed[name] = Symbol(), self._argument(parameter, function.module)
+                inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open or inner.is_entry)
             elif parameter.kind == "positional" and positional:
                 inner.env[name] = self._annotated(positional.pop(0), parameter, function.module)
             elif name in keywords:
