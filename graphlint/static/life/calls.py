@@ -237,7 +237,9 @@ class Calls(Records):
                 inner.env[name] = Container(kind="tuple", elements=[*positional, *given_by_all], is_open=is_open)
                 positional = []
             elif parameter.kind == "**":
-                keyed = {identity(key): (key, value) for key, value in keywords.items()}
+                keyed: dict[object, tuple[object, Object]] = {
+                    identity(key): (key, value) for key, value in keywords.items()
+                }
                 if not keyed and inner.is_entry:
                     keyed[name] = Symbol(), self._argument(parameter, function.module)
                 inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open or inner.is_entry)

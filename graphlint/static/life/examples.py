@@ -47,8 +47,7 @@ class Examples(Listener):
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         if self.ledger.capture is not None:
-            found = {one: one.read for one in _numbers_in(given) if one.read is not None}
-            self.numbers.setdefault(self.ledger.capture, {}).update(found)
+            self.numbers.setdefault(self.ledger.capture, {}).update(_read_out_in(given))
 
     def ended(self, capture: Capture) -> None:
         for (owner, _), value in capture.paths.items():
@@ -59,8 +58,7 @@ class Examples(Listener):
                     self.tell(ExampleValue(), read, capture)
         for view in capture.views:
             if isinstance(view, Tensor) and view.made is not None:
-                read = {one: one.read for one in _numbers_in([*view.bounds.values()]) if one.read is not None}
-                self.numbers.setdefault(capture, {}).update(read)
+                self.numbers.setdefault(capture, {}).update(_read_out_in([*view.bounds.values()]))
                 cuts = [Cut(view, view.made, node, sizes(bound)) for node, bound in view.bounds.items()]
                 self.cuts.setdefault(capture, []).extend(cut for cut in cuts if cut.of)
 
@@ -92,7 +90,7 @@ class Examples(Listener):
     def _is_uniform(self, root: Thing, capture: Capture) -> bool:
         before = (one for one in self.ledger.writes.get(root, ()) if one.is_sure and one.moment < capture.began)
         is_filled = any(one.method == "fill_" for one in before)
-        return is_filled or (isinstance(root, Tensor) and "full" in root.factory)
+        return is_filled or (isinstance(root, Tensor) and root.factory.rpartition(".")[2].startswith("full"))
 
     def finished(self) -> None:
         for capture in self.ledger.captures:
@@ -130,14 +128,12 @@ class Examples(Listener):
             self.tell(IncompleteKey(name, use, line, is_sure=is_picked), made, capture)
 
 
-def _numbers_in(values: list[Object]) -> Iterator[Symbol]:
-    """The numbers that a call is given, and those in what it is given."""
-    for value in values:
-        if isinstance(value, Symbol):
-            yield value
-        for thing in things_in(value):
-            held = thing.values() if isinstance(thing, Container) else thing.attributes.values()
-            yield from (one for one in held if isinstance(one, Symbol))
+def _read_out_in(values: list[Object]) -> dict[Symbol, Place]:
+    """The numbers among some values, and in what these hold, that were read out of a tensor, and where."""
+    held = [*values]
+    for thing in (one for value in values for one in things_in(value)):
+        held += thing.values() if isinstance(thing, Container) else thing.attributes.values()
+    return {one: one.read for one in held if isinstance(one, Symbol) and one.read is not None}
 
 
 def leaves_rest(write: Write, end: End) -> bool:
