@@ -327,3 +327,105 @@ def test_an_input_beside_its_graph_is_not_replaced(tmp_path: Path, filled: str) 
     """The region has read it by a local name, and the object that keeps both is where it is looked for later."""
     analysis = analyse(tmp_path, ENTRY.format(filled=filled))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+LOOP = """
+import torch
+
+def train(model, loss_of, optimizer, loader):
+    x, labels = torch.zeros(4, 8, device="cuda"), torch.zeros(4, device="cuda")
+    loss_of(model(x), labels).backward(); torch.cuda.synchronize()
+    optimizer.zero_grad(set_to_none=True)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = loss_of(model(x), {read})
+        loss.backward()
+    for {batch} in {batches}:
+        x.copy_(a)
+        {filled}
+        graph.replay(){mark}
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "batch", "batches", "filled", "mark"),
+    [
+        ("labels", "a, b", "loader", "pass", TOLD),
+        ("labels", "n, (a, b)", "enumerate(loader)", "pass", TOLD),
+        ("labels", "a, b", "loader", "labels.copy_(b)", ""),
+        ("labels", "a, _b", "loader", "pass", ""),
+        ("x", "a, b", "loader", "pass", ""),
+        ("labels", "b, a", "zip(range(9), loader)", "pass", ""),
+    ],
+    ids=["left", "counted", "filled", "left on purpose", "no input for it", "a number"],
+)
+def test_a_loop_fills_each_part_of_its_batches(
+    tmp_path: Path, read: str, batch: str, batches: str, filled: str, mark: str
+) -> None:
+    """Labels that stay in the batch are those of the capture to the graph."""
+    analysis = analyse(tmp_path, LOOP.format(read=read, batch=batch, batches=batches, filled=filled, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+LIST = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.inputs = [torch.zeros(4, 8, device="cuda") for _ in range(2)]
+        model(*self.inputs); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = model(*self.inputs)
+
+    def run(self, *given):
+        for number, one in enumerate(given):
+            {filled}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize("filled", ["self.inputs[number] = one  # expect: GL508", "self.inputs[number].copy_(one)"])
+def test_an_input_in_a_list_is_not_replaced(tmp_path: Path, filled: str) -> None:
+    """The graph reads the tensor that the list held."""
+    analysis = analyse(tmp_path, LIST.format(filled=filled))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+GENERATING = """
+import torch
+
+class Cache:
+    def __init__(self, size):
+        self.keys = torch.zeros(size, 8, device="cuda")
+
+class Model:
+    def __init__(self, layer):
+        self.layer, self.graph = layer, None
+
+    def decode(self, x, cache):
+        if self.graph is None:
+            self.x = x.clone()
+            self.layer(self.x, cache.keys); torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.layer(self.x, cache.keys){mark}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+    def generate(self, x, count):
+        cache = {cache}
+        for _ in range(count):
+            x = self.decode(x, cache)
+        return x
+"""
+
+
+@pytest.mark.parametrize(("cache", "mark"), [("Cache(count)", TOLD), ("self.cache", "")])
+def test_what_a_request_makes_and_captures_with_is_of_that_request(tmp_path: Path, cache: str, mark: str) -> None:
+    """The next one makes another, which the graph does not read."""
+    analysis = analyse(tmp_path, GENERATING.format(cache=cache, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]

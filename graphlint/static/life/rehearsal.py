@@ -25,6 +25,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.adopted import Adopted
 from graphlint.static.life.anew import Anew
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.batches import Batches
 from graphlint.static.life.beside import Beside
 from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
@@ -255,6 +256,7 @@ class Rehearsal:
         for listener in (
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
             Unrefreshed(self._tell, inputs, self.interpreter.project),
+            Batches(self._tell, inputs),
             Holders(self._tell, self._may_keep),
             Given(self._tell, life["arrays"]),
             Hosts(self._tell),
