@@ -76,10 +76,10 @@ class Graphed:
 
     def __call__(self, *args):
         if self.graph is None:
-            self.args = {kept}
+            self.args = {kept}{mark}
             self.model(*self.args); torch.cuda.synchronize()
             self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):{mark}
+            with torch.cuda.graph(self.graph):
                 self.y = self.model(*self.args)
         for static, given in zip(self.args, args):
             static.copy_(given)
@@ -93,3 +93,38 @@ def test_so_are_those_behind_a_star(tmp_path: Path, kept: str, mark: str) -> Non
     """Wrappers take whatever their model takes."""
     analysis = analyse(tmp_path, STARRED.format(kept=kept, mark=mark))
     assert analysis.expected == analysis.shown
+
+
+HANDED_ON = """
+import torch
+
+class Engine:
+    def __init__(self, model):
+        self.model, self.is_made = model, False
+
+    def _make(self, *args):
+        self.model(*args); torch.cuda.synchronize()
+        self.args = {kept}{mark}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(*self.args)
+        self.is_made = True
+
+    def _replay(self, *args):
+        for number in range(len(args)):
+            self.args[number].copy_(args[number])
+        self.graph.replay()
+        return self.y.clone()
+
+    def forward(self, *args):
+        if not self.is_made:
+            self._make(*args)
+        return self._replay(*args)
+"""
+
+
+@pytest.mark.parametrize(("kept", "mark"), [("args", TOLD), ("tuple(one.clone() for one in args)", "")])
+def test_what_is_behind_a_star_is_handed_on(tmp_path: Path, kept: str, mark: str) -> None:
+    """One method captures, another replays, and the caller of both has the data."""
+    analysis = analyse(tmp_path, HANDED_ON.format(kept=kept, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]

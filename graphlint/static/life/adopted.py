@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import InputAdopted
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Frame, Object, Place, Thing
+from graphlint.static.life.objects import Capture, Container, Frame, Object, Place, Thing, things_in
 from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 
@@ -20,8 +20,9 @@ class Adopted(Listener):
     told: set[Thing] = field(default_factory=set)
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        if isinstance(value, Thing) and value.argument is not None and isinstance(place.node, ir.Assign):
-            self.kept[value] = place
+        if isinstance(place.node, ir.Assign) and not isinstance(owner, Frame):
+            held = value.values() if isinstance(value, Container) else [value]
+            self.kept |= {one: place for one in held if isinstance(one, Thing) and one.argument is not None}
 
     def written(self, write: Write) -> None:
         target = write.target.root
@@ -40,7 +41,7 @@ class Adopted(Listener):
         """Whether the function which was given a tensor, and captured, is called once more."""
         owner = capture.owner
         for earlier in owner.stack() if isinstance(owner, Frame) else ():
-            if earlier.is_entry and any(one is target for one in earlier.env.values()):
+            if earlier.is_entry and any(one is target for held in earlier.env.values() for one in things_in(held)):
                 codes = (one.function.code for one in self.ledger.frames if one is not earlier and one.is_entry)
                 return any(one is earlier.function.code for one in codes)
         return False

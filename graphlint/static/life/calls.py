@@ -68,8 +68,9 @@ class Calls(Records):
                 given.keywords[argument.keyword] = value
             elif not argument.star:
                 given.positional.append(value)
-            elif isinstance(value, Container) and not value.is_open and argument.star == "*":
+            elif isinstance(value, Container) and argument.star == "*" and (value.elements or not value.is_open):
                 given.positional += value.elements
+                given.is_open = given.is_open or value.is_open
             elif isinstance(value, Container) and argument.star == "**":
                 given.keywords |= {key: held for key, held in value.keyed.values() if isinstance(key, str)}
                 for key, held in value.keyed.values():
