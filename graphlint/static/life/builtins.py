@@ -48,9 +48,9 @@ class Builtins(Reflection):
             self._finish(inner)
             return
         if isinstance(iterated, Container) and (iterated.values() or not iterated.is_open):
+            held = [key for key, _ in iterated.keyed.values()] if iterated.kind == "dict" else list(iterated.elements)
             self.ledger.is_cut |= iterated.is_open
-            keys = [key for key, _ in iterated.keyed.values()]
-            self._rounds(keys if iterated.kind == "dict" else list(iterated.elements), body)
+            self._rounds(held[:UNKNOWN_ROUNDS] if iterated.is_open else held, body)
             return
         if isinstance(iterated, range):
             self._rounds(iterated, body)

@@ -223,7 +223,7 @@ class Inputs(Listener):
     # Alive
 
     def left(self, frame: Frame) -> None:
-        for capture in self.ledger.captures:
+        for capture in self.ledger.captures if not self.ledger.is_given_up else ():
             if capture.owner is frame and capture.ended is not None and frame.way:
                 self._freed(capture, frame)
         if frame.is_entry:

@@ -144,6 +144,7 @@ class Ledger:
     is_whole: bool = False  # it began with a file, so that nobody else can have called anything before
     decided: int = 0  # conditions that nobody knew
     is_forced: bool = False  # what runs was called past the conditions that lead to it
+    is_given_up: bool = False  # it has ended before its functions did
     is_cut: bool = False  # it leaves out rounds of a loop, or its end
     hearing: defaultdict[Callable[..., None], list[Listener]] = field(default_factory=lambda: defaultdict(list))
     global_of: Callable[..., Object] = field(init=False)  # what a name of a module holds
@@ -171,20 +172,19 @@ class Ledger:
     def activation(self, frame: Frame) -> Iterator[None]:
         self.is_whole = self.is_whole or frame.function.qualname == "<module>"
         self.frames.append(frame)
-        is_over = True
         for listener in self.hearing[Listener.entered]:
             listener.entered(frame)
         try:
             yield
         except Stopped:
-            is_over = False  # nobody knows what it does in the end
+            self.is_given_up = True
             raise
         except Raised:
             for listener in self.hearing[Listener.raised]:
                 listener.raised(frame)
             raise
         finally:
-            for listener in self.hearing[Listener.left] if is_over else ():
+            for listener in self.hearing[Listener.left]:
                 listener.left(frame)
             self.frames.pop()
 
