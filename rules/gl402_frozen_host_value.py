@@ -53,6 +53,9 @@ def detect(
         case ExampleValue(is_size=True):
             message = "`{operation}` ends where the data of the capture ends, and every replay reads so much"
             yield Hit(Confidence.LOW, message, "capture with all of the buffer, or keep a graph for each size")
+        case ExampleValue(is_given=True):
+            message = "`{operation}` reads a number out of what is filled later, and every replay has that of before"
+            yield Hit(Confidence.MEDIUM, message, "take the largest that a replay may have, or keep it on the device")
         case ExampleValue():
             message = "`{operation}` is of the data that the capture is made with, and bounds what every replay reads"
             yield Hit(Confidence.MEDIUM, message, "capture with the largest size that a replay may have")

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, OutputKept
+from graphlint.rule import Confidence, Hit, InputAdopted, OutputKept
 
 
-def detect(event: OutputKept) -> Iterator[Hit]:
+def detect(event: OutputKept | InputAdopted) -> Iterator[Hit]:
+    if isinstance(event, InputAdopted):
+        said = (
+            f"`{{operation}}` makes `{event.name}` of the first call an input as it is, and later calls write over it"
+        )
+        yield Hit(Confidence.MEDIUM, said, f"keep a copy for the graph: `{event.name}.clone()`")
+        return
     if event.how == "pool":
         said = (
             "`{operation}` has an output that a graph of its pool, captured before it, may write over: it replays later"

@@ -24,6 +24,8 @@ def detect(event: StaleReplay | StaleResult | ContractBroken) -> Iterator[Hit]:
     names = ", ".join(f"`{name}`" for name in event.names)
     if event.is_unused:
         said = f"`{{operation}}` computes the last request again: {names} is never copied into what the graph reads"
+    elif event.is_kept:
+        said = f"`{{operation}}` keeps {names} of the call that captured for the graph, and later calls leave their own"
     else:
         said = f"`{{operation}}` reads {names} of the call that captured, and no later call writes there"
     yield Hit(Confidence.HIGH if event.is_known else Confidence.MEDIUM, said)

@@ -42,6 +42,7 @@ ALLOWED = {
     "exception": "a word of an event",
     "ExternalStream": "the class of streams of other libraries, by how their names end",
     "forward": "the method that a module or an autograd function brings",
+    "full": "how the names of functions begin that make a tensor of one number",
     "grad": "the attribute that holds a gradient",
     "grad_fn": "an attribute of tensors",
     "H": "an attribute that looks into a tensor",

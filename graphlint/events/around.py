@@ -11,12 +11,14 @@ from graphlint.events.region import Event
 class StaleReplay(Event):
     """A graph is replayed again, and data of the caller by these names was never written to what it reads.
 
-    `is_unused` says that the function does nothing with them at all; `is_known`, that they are known to be tensors.
+    `is_unused` says that the function does nothing with them at all; `is_known`, that they are known to be tensors;
+    `is_kept`, that the call which captured has put its own into an attribute for the graph alone.
     """
 
     names: tuple[str, ...]
     is_unused: bool = True
     is_known: bool = True
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,13 @@ class InputFreed(Event):
     by: str = ""
     given_at: str | None = None
     is_given_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputAdopted(Event):
+    """A tensor of the call that captured is an input of the graph as it is, and later calls write theirs over it."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

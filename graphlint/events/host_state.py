@@ -109,10 +109,12 @@ class RequestNumber(Event):
 class ExampleValue(Event):
     """What prepares for a capture reads a number out of the data of the example, and inputs of the graph end there.
 
-    `is_size` says that the number is the size of that data, and that later data has another one.
+    `is_size` says that the number is the size of that data, and that later data has another one; `is_given`, that the
+    region is given the number, and that what it was read out of is filled later.
     """
 
     is_size: bool = False
+    is_given: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,3 +112,56 @@ def test_a_number_that_is_read_and_rounded_up_is_told(tmp_path: Path) -> None:
     """
     analysis = analyse(tmp_path, program)
     assert analysis.found == analysis.expected
+
+
+READ_OUT = """
+import torch
+
+class Runner:
+    def __init__(self, model, longest):
+        self.model, self.longest, self.graphs = model, longest, {{}}
+
+    def capture(self, n):
+        x = torch.zeros(n, 8, device="cuda")
+        lengths = {lengths}
+        longest = {longest}
+        self.model(x, lengths, longest); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.model(x, lengths, longest)
+        self.graphs[{key}] = graph, x, lengths, y
+
+    def run(self, x: torch.Tensor, lengths: torch.Tensor):
+        graph, static, held, y = self.graphs[x.shape[0]]
+        static.copy_(x)
+        {filled}
+        graph.replay()
+        return y.clone()
+"""
+ONES = "torch.ones(n, device='cuda')"
+TOLD = "lengths.max().item()  # expect: GL402"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "longest", "key", "filled"),
+    [
+        (ONES, TOLD, "n", "held.copy_(lengths)"),
+        (ONES, "int(lengths.max())  # expect: GL402", "n", "held.copy_(lengths)"),
+        (ONES, "Args(longest=lengths.max().item())  # expect: GL402", "n", "held.copy_(lengths)"),
+        (ONES, "lengths.max().item()", "n", "pass"),
+        (ONES, "lengths.max().item()", "n, longest", "held.copy_(lengths)"),
+        (ONES, "lengths.max()", "n", "held.copy_(lengths)"),
+        ("torch.full((n,), self.longest, device='cuda')", "lengths.max().item()", "n", "held.copy_(lengths)"),
+        (f"{ONES}.fill_(self.longest)", "lengths.max().item()", "n", "held.copy_(lengths)"),
+        (ONES, "self.longest", "n", "held.copy_(lengths)"),
+    ],
+    ids=["item", "int", "in an object", "never filled", "in the key", "on the device", "full", "filled", "a limit"],
+)
+def test_a_number_that_is_read_out_of_an_input_is_that_of_the_capture(
+    tmp_path: Path, lengths: str, longest: str, key: str, filled: str
+) -> None:
+    """What a model is given of it, such as the longest request, holds for all that the graph is replayed for."""
+    source = READ_OUT.format(lengths=lengths, longest=longest, key=key, filled=filled)
+    source += "\n@dataclass\nclass Args:\n    longest: int\n"
+    analysis = analyse(tmp_path, source.replace("import torch\n", "import torch\nfrom dataclasses import dataclass\n"))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL402"]

@@ -173,3 +173,259 @@ def main(model, batches):
         print(y.sum())
 """
     assert is_told is ("GL512" in {code for _, _, code in analyse(tmp_path, text).shown})
+
+
+HELPED = """
+import torch
+
+class Graphed:
+    def __init__(self, model):
+        self.model, self.graph = model, None
+
+    def _capture(self, x, mask):
+        self.x, self.mask = x.clone(), mask.clone()
+        self.model(self.x, self.mask); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x, self.mask){mark}
+
+    def __call__(self, x: torch.Tensor, mask: torch.Tensor):
+        if self.graph is None{asked}:
+            self._capture(x, mask)
+        self.x.copy_(x)
+        {filled}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled", "mark"),
+    [
+        ("", "pass", TOLD),
+        ("", "self.mask.copy_(mask)", ""),
+        ("", "self.mask[: mask.shape[0]] = mask", ""),
+        (" or self.mask is not mask", "pass", ""),
+    ],
+    ids=["left", "filled", "filled in part", "captured anew for another one"],
+)
+def test_what_a_call_hands_to_the_one_that_captures_is_of_that_call(
+    tmp_path: Path, asked: str, filled: str, mark: str
+) -> None:
+    """A later call brings another one, which the graph of before never gets."""
+    analysis = analyse(tmp_path, HELPED.format(asked=asked, filled=filled, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+MAKER = """
+import torch
+
+def graphed(model, x: torch.Tensor, mask: torch.Tensor):
+    static, held = x.clone(), mask.clone()
+    model(static, held); torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(static, held)
+
+    def run(x, mask):
+        static.copy_(x)
+        {filled}
+        graph.replay(){mark}
+        return y.clone()
+
+    return run
+"""
+
+
+@pytest.mark.parametrize(("filled", "mark"), [("pass", TOLD), ("held.copy_(mask)", "")])
+def test_an_input_under_another_name_is_still_what_it_was_given_for(tmp_path: Path, filled: str, mark: str) -> None:
+    """The copy of an argument stands for it."""
+    analysis = analyse(tmp_path, MAKER.format(filled=filled, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+CACHED = """
+import torch
+from library import Cache
+
+class Decoder:
+    def __init__(self, model):
+        self.model, self.graph, self.size, self.cache = model, None, 0, None
+
+    def decode(self, x: torch.Tensor, cache: Cache):
+        if self.graph is None{asked}:
+            self.cache = cache{mark}
+            self.x = x.clone()
+            self.model(self.x, cache); torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.model(self.x, self.cache)
+        else:
+            self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+    {more}
+"""
+NO_MORE = "# that is all"
+HOLDING = """def generate(self, x):
+        held = self.held
+        return [self.decode(x, held) for _ in range(3)]"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "mark"),
+    [
+        ("", NO_MORE, TOLD),
+        (" or self.cache is not cache", NO_MORE, ""),
+        ("", HOLDING, ""),
+        ("", "def refill(self, keys): self.cache.keys.copy_(keys)", ""),
+    ],
+    ids=["of each request", "captured anew for another one", "the same each time", "read elsewhere"],
+)
+def test_an_object_that_is_kept_for_the_graph_alone_is_of_the_call_that_captured(
+    tmp_path: Path, asked: str, more: str, mark: str
+) -> None:
+    """Nothing else reads the attribute, so nothing fills what it holds for later calls."""
+    analysis = analyse(tmp_path, CACHED.format(asked=asked, more=more, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+ENTRY = """
+import torch
+from dataclasses import dataclass
+
+@dataclass
+class Entry:
+    graph: torch.cuda.CUDAGraph
+    x: torch.Tensor
+    y: torch.Tensor
+
+class Runner:
+    def __init__(self, model):
+        self.model, self.entry = model, None
+
+    def build(self, x):
+        static = x.clone()
+        self.model(static); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.model(static)
+        return Entry(graph, static, y)
+
+    def run(self, x: torch.Tensor):
+        if self.entry is None:
+            self.entry = self.build(x)
+        {filled}
+        self.entry.graph.replay()
+        return self.entry.y.clone()
+"""
+
+
+@pytest.mark.parametrize("filled", ["self.entry.x = x  # expect: GL508", "self.entry.x.copy_(x)"])
+def test_an_input_beside_its_graph_is_not_replaced(tmp_path: Path, filled: str) -> None:
+    """The region has read it by a local name, and the object that keeps both is where it is looked for later."""
+    analysis = analyse(tmp_path, ENTRY.format(filled=filled))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+LOOP = """
+import torch
+
+def train(model, loss_of, optimizer, loader):
+    x, labels = torch.zeros(4, 8, device="cuda"), torch.zeros(4, device="cuda")
+    loss_of(model(x), labels).backward(); torch.cuda.synchronize()
+    optimizer.zero_grad(set_to_none=True)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = loss_of(model(x), {read})
+        loss.backward()
+    for {batch} in {batches}:
+        x.copy_(a)
+        {filled}
+        graph.replay(){mark}
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "batch", "batches", "filled", "mark"),
+    [
+        ("labels", "a, b", "loader", "pass", TOLD),
+        ("labels", "n, (a, b)", "enumerate(loader)", "pass", TOLD),
+        ("labels", "a, b", "loader", "labels.copy_(b)", ""),
+        ("labels", "a, _b", "loader", "pass", ""),
+        ("x", "a, b", "loader", "pass", ""),
+        ("labels", "b, a", "zip(range(9), loader)", "pass", ""),
+    ],
+    ids=["left", "counted", "filled", "left on purpose", "no input for it", "a number"],
+)
+def test_a_loop_fills_each_part_of_its_batches(
+    tmp_path: Path, read: str, batch: str, batches: str, filled: str, mark: str
+) -> None:
+    """Labels that stay in the batch are those of the capture to the graph."""
+    analysis = analyse(tmp_path, LOOP.format(read=read, batch=batch, batches=batches, filled=filled, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+LIST = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.inputs = [torch.zeros(4, 8, device="cuda") for _ in range(2)]
+        model(*self.inputs); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = model(*self.inputs)
+
+    def run(self, *given):
+        for number, one in enumerate(given):
+            {filled}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize("filled", ["self.inputs[number] = one  # expect: GL508", "self.inputs[number].copy_(one)"])
+def test_an_input_in_a_list_is_not_replaced(tmp_path: Path, filled: str) -> None:
+    """The graph reads the tensor that the list held."""
+    analysis = analyse(tmp_path, LIST.format(filled=filled))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+GENERATING = """
+import torch
+
+class Cache:
+    def __init__(self, size):
+        self.keys = torch.zeros(size, 8, device="cuda")
+
+class Model:
+    def __init__(self, layer):
+        self.layer, self.graph = layer, None
+
+    def decode(self, x, cache):
+        if self.graph is None:
+            self.x = x.clone()
+            self.layer(self.x, cache.keys); torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.layer(self.x, cache.keys){mark}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+    def generate(self, x, count):
+        cache = {cache}
+        for _ in range(count):
+            x = self.decode(x, cache)
+        return x
+"""
+
+
+@pytest.mark.parametrize(("cache", "mark"), [("Cache(count)", TOLD), ("self.cache", "")])
+def test_what_a_request_makes_and_captures_with_is_of_that_request(tmp_path: Path, cache: str, mark: str) -> None:
+    """The next one makes another, which the graph does not read."""
+    analysis = analyse(tmp_path, GENERATING.format(cache=cache, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]

@@ -281,7 +281,8 @@ class Access:
                 self.ledger.collected(owner, held, value, frame.place(node))
             case Container():
                 if isinstance(held, int) and -len(owner.elements) <= held < len(owner.elements):
-                    owner.elements[held] = value
+                    before, owner.elements[held] = owner.elements[held], value
+                    self.ledger.bound(owner, f"[{held}]", before, value, frame.place(node))
                 else:
                     owner.elements.append(value)
             case Tensor():

@@ -47,9 +47,10 @@ class Builtins(Reflection):
             inner.on_yield = lambda value: body(value)
             self._finish(inner)
             return
-        if isinstance(iterated, Container) and not iterated.is_open:
-            keys = [key for key, _ in iterated.keyed.values()]
-            self._rounds(keys if iterated.kind == "dict" else list(iterated.elements), body)
+        if isinstance(iterated, Container) and (iterated.values() or not iterated.is_open):
+            held = [key for key, _ in iterated.keyed.values()] if iterated.kind == "dict" else list(iterated.elements)
+            self.ledger.is_cut |= iterated.is_open
+            self._rounds(held[:UNKNOWN_ROUNDS] if iterated.is_open else held, body)
             return
         if isinstance(iterated, range):
             self._rounds(iterated, body)
@@ -173,7 +174,9 @@ class Builtins(Reflection):
                 return copied
         self.ledger.read(given.all(), place)
         if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
-            return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)), read=read_in(given.all()))
+            is_number = name in ("int", "float") and isinstance(first, Tensor)
+            read = place if is_number else read_in(given.all())
+            return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)), read=read)
         return Thing(place, self.ledger.capture, source=tuple(v for v in given.all() if isinstance(v, Thing)))
 
     def _length(self, value: Object, frame: Frame, node: ir.Node) -> Object:

@@ -1,4 +1,4 @@
-"""A method that is handed a callable in, who calls it out: what the callable closes over goes with that call."""
+"""A method in, who calls it out: what a callable that it is given closes over, and whether an argument may stay."""
 
 from __future__ import annotations
 
@@ -15,6 +15,28 @@ def hands_over(project: Project, method: Function, parameter: str) -> str | None
 
     Calls are found by the name of the method: of which class the object is, these callers seldom say.
     """
+    for where, code, given in _given(project, method, parameter):
+        if isinstance(given, ir.Name) and _reads_what_is_made(code, given.id):
+            return where
+    return None
+
+
+def may_stay(project: Project, method: Function, parameter: str) -> bool:
+    """Whether somebody gives a method what an object holds, so that it may be the same for each call."""
+    for _, code, given in _given(project, method, parameter):
+        bound = (one.value for one in assignments_in(code) if _names(one, given))
+        if any(isinstance(one, ir.Attribute) for one in (given, *bound)):
+            return True
+    return False
+
+
+def _names(assignment: ir.Assign, given: ir.Expr | None) -> bool:
+    names = {one.id for one in assignment.targets if isinstance(one, ir.Name)}
+    return isinstance(given, ir.Name) and given.id in names
+
+
+def _given(project: Project, method: Function, parameter: str) -> Iterator[tuple[str, ir.Code, ir.Expr | None]]:
+    """Where a method is called, the function that does so, and what it gives for a parameter."""
     name = method.qualname.rpartition(".")[2]
     position = next((n for n, one in enumerate(method.code.parameters) if one.name == parameter), 0) - 1
     for module in project.calling(name):
@@ -22,10 +44,8 @@ def hands_over(project: Project, method: Function, parameter: str) -> str | None
             code = definition.code if module.holds(definition.segment, name) else None
             for call in calls_in(code) if code is not None else ():
                 if code is not None and isinstance(call.func, ir.Attribute) and call.func.attr == name:
-                    given = given_for(call, parameter, position)
-                    if isinstance(given, ir.Name) and _reads_what_is_made(code, given.id):
-                        return f"{module.path.name}:{definition.segment.first + call.pos[0]}"
-    return None
+                    where = f"{module.path.name}:{definition.segment.first + call.pos[0]}"
+                    yield where, code, given_for(call, parameter, position)
 
 
 def _reads_what_is_made(code: ir.Code, name: str) -> bool:

@@ -68,8 +68,9 @@ class Calls(Records):
                 given.keywords[argument.keyword] = value
             elif not argument.star:
                 given.positional.append(value)
-            elif isinstance(value, Container) and not value.is_open and argument.star == "*":
+            elif isinstance(value, Container) and argument.star == "*" and (value.elements or not value.is_open):
                 given.positional += value.elements
+                given.is_open = given.is_open or value.is_open
             elif isinstance(value, Container) and argument.star == "**":
                 given.keywords |= {key: held for key, held in value.keyed.values() if isinstance(key, str)}
                 for key, held in value.keyed.values():
@@ -233,11 +234,16 @@ class Calls(Records):
             name = parameter.name
             if parameter.kind == "*":
                 is_open = given.is_open or inner.is_entry  # who calls from outside may give more
-                inner.env[name] = Container(kind="tuple", elements=positional, is_open=is_open)
+                given_by_all = [] if positional or not inner.is_entry else [self._argument(parameter, function.module)]
+                inner.env[name] = Container(kind="tuple", elements=[*positional, *given_by_all], is_open=is_open)
                 positional = []
             elif parameter.kind == "**":
-                keyed = {identity(key): (key, value) for key, value in keywords.items()}
-                inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open)
+                keyed: dict[object, tuple[object, Object]] = {
+                    identity(key): (key, value) for key, value in keywords.items()
+                }
+                if not keyed and inner.is_entry:
+                    keyed[name] = Symbol(), self._argument(parameter, function.module)
+                inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open or inner.is_entry)
             elif parameter.kind == "positional" and positional:
                 inner.env[name] = self._annotated(positional.pop(0), parameter, function.module)
             elif name in keywords:

@@ -9,6 +9,9 @@ from graphlint.rule import StaleResult
 from graphlint.static.life.inputs import place_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Place, Tensor, Thing
+from graphlint.static.life.record import Write
+from graphlint.static.life.takers import is_run, may_be_kept
+from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
 
 
@@ -32,17 +35,22 @@ class Derived(Listener):
             if (
                 self._is_trained(read)
                 or (capture, root) in self.told
-                or root in self.ledger.escaped
-                or self.ledger.writes.get(root)
+                or may_be_kept(self.ledger, root, capture)
+                or any(not is_run(write, root, capture) for write in self.ledger.writes.get(root, ()))
             ):
                 continue
-            for origin in self._origins(root):
-                filled = next((one for one in self.ledger.since(origin, last) if one.is_sure), None)
-                if filled is not None and origin not in capture.reads and origin not in capture.writes:
-                    where = place_in(capture.owner, read) if isinstance(capture.owner, Frame) else None
-                    self.told.add((capture, root))
-                    self.tell(StaleResult(root.made.line, filled.place.text), where or read, capture)
-                    break
+            filled = next(self._filled(root, capture, last), None)
+            if filled is not None:
+                where = place_in(capture.owner, read) if isinstance(capture.owner, Frame) else None
+                self.told.add((capture, root))
+                self.tell(StaleResult(root.made.line, filled.place.text), where or read, capture)
+
+    def _filled(self, root: Tensor, capture: Capture, last: int) -> Iterator[Write]:
+        """What was written since a moment to what a tensor was computed from; a copy keeps the old on purpose."""
+        for origin in self._origins(root):
+            is_kept = origin in capture.reads and (is_copied(root) or origin.made == root.made)
+            if origin not in capture.writes and not is_kept:
+                yield from (write for write in self.ledger.since(origin, last) if write.is_sure)
 
     def _is_trained(self, read: Place) -> bool:
         func = read.node.func if isinstance(read.node, ir.Call) else None

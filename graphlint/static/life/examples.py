@@ -18,6 +18,7 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    things_in,
 )
 from graphlint.static.life.questions import read_in
 from graphlint.static.life.record import Write
@@ -42,6 +43,11 @@ class Examples(Listener):
     tell: Tell
     cuts: dict[Capture, list[Cut]] = field(default_factory=dict)
     kept: list[tuple[Object, Object, Place]] = field(default_factory=list)  # key, what is under it, where
+    numbers: dict[Capture, dict[Symbol, Place]] = field(default_factory=dict)  # that a region is given, and were read
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        if self.ledger.capture is not None:
+            self.numbers.setdefault(self.ledger.capture, {}).update(_read_out_in(given))
 
     def ended(self, capture: Capture) -> None:
         for (owner, _), value in capture.paths.items():
@@ -52,6 +58,7 @@ class Examples(Listener):
                     self.tell(ExampleValue(), read, capture)
         for view in capture.views:
             if isinstance(view, Tensor) and view.made is not None:
+                self.numbers.setdefault(capture, {}).update(_read_out_in([*view.bounds.values()]))
                 cuts = [Cut(view, view.made, node, sizes(bound)) for node, bound in view.bounds.items()]
                 self.cuts.setdefault(capture, []).extend(cut for cut in cuts if cut.of)
 
@@ -64,6 +71,26 @@ class Examples(Listener):
         for cut in self.cuts.get(capture, ()) if not self._kept(capture) else ():
             if any(self._is_other(write.target, cut) for write in self.ledger.since(cut.view.root, last)):
                 self.tell(ExampleValue(is_size=True), cut.made, capture)
+
+        self._read_out(capture, last)
+
+    def _read_out(self, capture: Capture, last: int) -> None:
+        """Tell of numbers that were read out of tensors which are filled now, unless a key has them in.
+
+        What was filled with one number before the capture may have been given the largest on purpose.
+        """
+        keys = [part for key, *_ in self._kept(capture) for part in _parts(key)]
+        for number, read in [*self.numbers.get(capture, {}).items()]:
+            roots = {one.root for one in _parts(number) if isinstance(one, Tensor)}
+            filled = [one for root in roots for one in self.ledger.since(root, last) if one.is_sure]
+            if filled and number not in keys and not any(self._is_uniform(root, capture) for root in roots):
+                del self.numbers[capture][number]
+                self.tell(ExampleValue(is_given=True), read, capture)
+
+    def _is_uniform(self, root: Thing, capture: Capture) -> bool:
+        before = (one for one in self.ledger.writes.get(root, ()) if one.is_sure and one.moment < capture.began)
+        is_filled = any(one.method == "fill_" for one in before)
+        return is_filled or (isinstance(root, Tensor) and root.factory.rpartition(".")[2].startswith("full"))
 
     def finished(self) -> None:
         for capture in self.ledger.captures:
@@ -99,6 +126,14 @@ class Examples(Listener):
             parts = key.values() if isinstance(key, Container) else [key]
             is_picked = any(type(one) is int for one in parts) and not any(map(sizes, parts))
             self.tell(IncompleteKey(name, use, line, is_sure=is_picked), made, capture)
+
+
+def _read_out_in(values: list[Object]) -> dict[Symbol, Place]:
+    """The numbers among some values, and in what these hold, that were read out of a tensor, and where."""
+    held = [*values]
+    for thing in (one for value in values for one in things_in(value)):
+        held += thing.values() if isinstance(thing, Container) else thing.attributes.values()
+    return {one: one.read for one in held if isinstance(one, Symbol) and one.read is not None}
 
 
 def leaves_rest(write: Write, end: End) -> bool:

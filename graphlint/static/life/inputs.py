@@ -31,9 +31,10 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.life.record import Call, Write
+from graphlint.static.life.takers import may_be_kept
 from graphlint.static.life.tensors import End, end_of, is_start
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in, walk
+from graphlint.static.syntax.traversal import calls_in, stands_before, walk
 
 _MOVING = frozenset({"resize_", "set_"})
 _TO_HOST = frozenset({f"{TENSOR}.cpu", f"{TENSOR}.numpy"})
@@ -122,7 +123,7 @@ class Inputs(Listener):
         if isinstance(value, Container) and value.kind == "dict":
             self.containers[value] = None
         for capture in self.ledger.latest.values():
-            known = capture.paths.get((owner, name), before if isinstance(owner, Container) else None)
+            known = capture.paths.get((owner, name), before if _keeps(owner, before, capture) else None)
             if (
                 known is None
                 or not is_tensor(known)
@@ -222,7 +223,7 @@ class Inputs(Listener):
     # Alive
 
     def left(self, frame: Frame) -> None:
-        for capture in self.ledger.captures:
+        for capture in self.ledger.captures if not self.ledger.is_given_up else ():
             if capture.owner is frame and capture.ended is not None and frame.way:
                 self._freed(capture, frame)
         if frame.is_entry:
@@ -246,12 +247,24 @@ class Inputs(Listener):
         if capture.graph not in alive:
             return
         for root, place in capture.reads.items():
-            if not isinstance(root, Tensor) or root.made is None or root in alive or root in self.ledger.escaped:
+            if not isinstance(root, Tensor) or root.made is None or root in alive:
+                continue
+            was_given = root in self.ledger.escaped
+            if was_given and (may_be_kept(self.ledger, root, capture) or _is_used_behind(root, capture, frame)):
                 continue
             if root.made_in is not None and root.made_in.graph in alive:
                 continue  # the pool of the graph that computes it keeps its memory
             if root.made.way == frame.way and root.made.function.code is frame.function.code:
                 self.tell(InputFreed(root.made.line), place, capture)
+
+
+def _keeps(owner: object, value: Object, capture: Capture) -> bool:
+    """Whether what holds an input is a table, or keeps the graph as well, which read it by the name of a function."""
+    if not isinstance(owner, Thing) or not is_tensor(value):
+        return isinstance(owner, Container)
+    holders = (one for (one, _), held in capture.paths.items() if held.root is value.root)
+    is_beside = any(one is capture.graph for one in owner.attributes.values())
+    return isinstance(owner, Container) or (is_beside and all(isinstance(one, Frame) for one in holders))
 
 
 def _is_set_up(capture: Capture, owner: object, value: Object, place: Place) -> bool:
@@ -271,6 +284,19 @@ def _may_stay(before: Thing, now: Object, capture: Capture) -> bool:
     if not isinstance(now, Thing):
         return False
     return now.root in capture.reads or (not isinstance(now, Tensor) and now.argument is None)
+
+
+def _is_used_behind(root: Thing, capture: Capture, frame: Frame) -> bool:
+    """Whether the function that captures names a tensor behind its region: on another way it may keep it there."""
+    names = {name for name, value in frame.env.items() if isinstance(value, Thing) and value.root is root}
+    used = (one for one in walk(frame.function.code.body) if isinstance(one, ir.Name) and one.id in names)
+    opened = next((one for one in walk(frame.function.code.body) if _opens(one, capture)), capture.place.node)
+    inside = {id(one) for one in walk(opened)}
+    return any(id(one) not in inside and stands_before(capture.place.node, one) for one in used)
+
+
+def _opens(node: object, capture: Capture) -> bool:
+    return isinstance(node, ir.With) and any(item[0] is capture.place.node for item in node.items)
 
 
 def alive_after(frame: Frame, with_given: bool = True) -> Iterator[Thing]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from graphlint.rule import Event
-from graphlint.static.life.frames import Raised
+from graphlint.static.life.frames import Raised, Stopped
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -144,6 +144,7 @@ class Ledger:
     is_whole: bool = False  # it began with a file, so that nobody else can have called anything before
     decided: int = 0  # conditions that nobody knew
     is_forced: bool = False  # what runs was called past the conditions that lead to it
+    is_given_up: bool = False  # it has ended before its functions did
     is_cut: bool = False  # it leaves out rounds of a loop, or its end
     hearing: defaultdict[Callable[..., None], list[Listener]] = field(default_factory=lambda: defaultdict(list))
     global_of: Callable[..., Object] = field(init=False)  # what a name of a module holds
@@ -175,6 +176,9 @@ class Ledger:
             listener.entered(frame)
         try:
             yield
+        except Stopped:
+            self.is_given_up = True
+            raise
         except Raised:
             for listener in self.hearing[Listener.raised]:
                 listener.raised(frame)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
@@ -57,3 +59,22 @@ def switches_of(owner: ClassDefinition, name: str) -> tuple[tuple[str, str], ...
                 flags = (one.attr for one in node.targets if isinstance(one, ir.Attribute) and one.attr in asked)
                 found += ((other, flag) for flag in flags)
     return tuple(found)
+
+
+def looks_at(owner: ClassDefinition, name: str) -> set[str]:
+    """The methods that read an attribute; to assign it is no reading."""
+    found = set()
+    for method, definitions in owner.methods.items():
+        code = definitions[-1].code
+        parts = [one for one in walk(code.body) if isinstance(one, ir.Attribute)] if code is not None else []
+        assigned = {id(one) for one in _targets(code)} if code is not None else set()
+        if any(one.attr == name and id(one) not in assigned for one in parts):
+            found.add(method)
+    return found
+
+
+def _targets(code: ir.Code) -> Iterator[ir.Expr]:
+    """What the assignments of a function bind."""
+    for part in assignments_in(code):
+        for target in part.targets:
+            yield from target.elements if isinstance(target, ir.Display) else (target,)

@@ -221,6 +221,9 @@ class Programs:
         made = constructed(machine, owner, frame)
         if made is None:
             return
+        leads = name and any(self._captures(owner, one) for one in leads_to(owner, name)[1:])
+        for _ in range(2 if leads else 0):  # it captures what its own request brings
+            self._call(machine, made, name, frame)
         for capturing in owner.methods:
             is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
             if is_needed and self._captures(owner, capturing):

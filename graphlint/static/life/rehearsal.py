@@ -22,8 +22,10 @@ from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.parallel import Turns, begin
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.life.adopted import Adopted
 from graphlint.static.life.anew import Anew
 from graphlint.static.life.backward import Backward
+from graphlint.static.life.batches import Batches
 from graphlint.static.life.beside import Beside
 from graphlint.static.life.births import Births
 from graphlint.static.life.borrowed import Borrowed
@@ -253,13 +255,15 @@ class Rehearsal:
         silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
-            Unrefreshed(self._tell, inputs),
+            Unrefreshed(self._tell, inputs, self.interpreter.project),
+            Batches(self._tell, inputs),
             Holders(self._tell, self._may_keep),
             Given(self._tell, life["arrays"]),
             Hosts(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
+            Adopted(self._tell),
             Late(self._tell),
             Outputs(self._tell, replays, life["posting"]),
             Shared(self._tell, life["single"]),

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphlint.reading.questions import HoldsAny
 from graphlint.rule import StaleReplay
+from graphlint.static.index.project import Project
+from graphlint.static.life.callers import may_stay
 from graphlint.static.life.forms import is_number
 from graphlint.static.life.inputs import Inputs, place_in
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Frame, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.methods import looks_at
+from graphlint.static.life.objects import Capture, Frame, Instance, Object, Place, Tensor, Thing, is_tensor, things_in
 from graphlint.static.life.record import Loop, Write
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
@@ -22,11 +26,16 @@ class Unrefreshed(Listener):
 
     tell: Tell
     inputs: Inputs
+    project: Project
     used: set[tuple[Frame, str]] = field(default_factory=set)  # names of functions, since a capture
+    kept: dict[tuple[Thing, str], Place] = field(default_factory=dict)  # where attributes were assigned last
     over: dict[ir.Code, Frame] = field(default_factory=dict)  # the last call of what has captured, since a replay
 
     def loaded(self, name: str, frame: Frame) -> None:
         self.used.add((frame, name))
+
+    def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
+        self.kept[owner, name] = place
 
     def left(self, frame: Frame) -> None:
         owners = [one.owner for one in self.ledger.captures]
@@ -43,6 +52,7 @@ class Unrefreshed(Listener):
             self._captured_call(capture, place, since)
             self._passed_over(capture, place, since)
             self._asked_for(capture, since)
+            self._called_before(capture, since)
         self.over.clear()
 
     def _unused(self, capture: Capture, place: Place) -> None:
@@ -69,6 +79,9 @@ class Unrefreshed(Listener):
         if not any(since.values()) or not isinstance(frame, Frame) or frame is owner or frame.function.code is not code:
             return
         stale = {name for (_, name), value in capture.paths.items() if not since.get(value.root, True)}
+        stale |= {
+            one.argument for root, writes in since.items() if not writes for one in _sources(root) if one.argument
+        }
         taken = _taken(capture, owner) if isinstance(owner, Frame) else set()
         names = tuple(p.name for p in code.parameters if p.name in stale | taken and _is_unused(p, code))
         if names:
@@ -90,6 +103,52 @@ class Unrefreshed(Listener):
             if names:
                 self.tell(StaleReplay(names, False, False), read, capture)
 
+    def _called_before(self, capture: Capture, since: dict[Thing, list[Write]]) -> None:
+        """Tell of what a function was given when it had another one capture, where a later call never looks at it."""
+        owner = capture.owner
+        if not isinstance(owner, Frame) or not any(since.values()):
+            return
+        for earlier in owner.stack():
+            alike = (one for one in self.ledger.frames if one.function.code is earlier.function.code)
+            later = next((one for one in alike if one is not earlier and one.receiver is earlier.receiver), None)
+            if later is None or earlier is owner:
+                continue
+            for root in (root for root, writes in since.items() if not writes and root in capture.reads):
+                where = place_in(owner, capture.reads[root])
+                names = tuple(
+                    name
+                    for name, value in earlier.env.items()
+                    if _is_of(root, value) and self._is_ignored(root, name, earlier, later)
+                )
+                if names and where is not None:
+                    self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
+
+    def _is_ignored(self, root: Thing, name: str, earlier: Frame, later: Frame) -> bool:
+        """Whether a later call never looks at what it is given by a name, which is of the request as far as known.
+
+        A tensor is, and what an annotation says the class of, unless somebody gives what he keeps.
+        """
+        parameter = next((one for one in earlier.function.code.parameters if one.name == name), None)
+        if parameter is None or not (_is_data(parameter) or is_number(parameter)) or (later, name) in self.used:
+            return False
+        is_known = isinstance(root, Tensor) or parameter.annotation is not None or is_number(parameter)
+        return is_known and not may_stay(self.project, earlier.function, name)
+
+    def _kept_for_the_graph(self, root: Thing, capture: Capture, owner: Frame, later: Frame, is_fed: bool) -> None:
+        """Tell of an argument in an attribute that nothing but the function which captures reads, and no call fills."""
+        receiver, given = owner.receiver, _of_call(root, owner)
+        numbers = {one.name for one in owner.function.code.parameters if is_number(one)}
+        names = tuple(name for name in given if name not in numbers and self._is_ignored(root, name, owner, later))
+        if not names or not is_fed or not isinstance(receiver, Instance):
+            return
+        holding = [name for name, value in receiver.attributes.items() if value is root]
+        own = {owner.function.code.name}
+        files = {path for path in self.project.answering(HoldsAny(holding)) if holding}
+        is_private = files == {receiver.cls.module.path} and all(looks_at(receiver.cls, one) <= own for one in holding)
+        kept = self.kept.get((receiver, holding[0])) if is_private else None
+        if kept is not None:
+            self.tell(StaleReplay(names, False, isinstance(root, Tensor), is_kept=True), kept, capture)
+
     def _captured_call(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
         """Tell of inputs that are of the call which captured, where a later call of that function writes nowhere."""
         owner = capture.owner
@@ -105,8 +164,11 @@ class Unrefreshed(Listener):
             read = capture.reads.get(root)
             where = place_in(owner, read) if read is not None else None
             names = (_of_call(root, owner) if where is read else ()) or _made_anew(root, owner, later)
+            if root in held and not is_copied(root):
+                self._kept_for_the_graph(root, capture, owner, later, is_fed=any(since.values()) and not writes)
+                continue
             is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
-            if writes or not names or where is None or not is_data or (root in held and not is_copied(root)):
+            if writes or not names or where is None or not is_data:
                 continue
             numbers -= {*names}
             self.tell(StaleReplay(names, False, isinstance(root, Tensor)), where, capture)
@@ -125,6 +187,16 @@ def _is_replaced(root: Thing, name: str, later: Frame) -> bool:
     return isinstance(now, Thing) and now.root is not root and type(now) is type(root)
 
 
+def _sources(root: Thing) -> set[Thing]:
+    """A tensor, and what it is a copy of."""
+    return {root, *root.source} if is_copied(root) else {root}
+
+
+def _is_of(root: Thing, given: object) -> bool:
+    """Whether memory is that of an argument, or a copy of it."""
+    return isinstance(given, Thing) and given.root in _sources(root)
+
+
 def _taken(capture: Capture, owner: Frame) -> set[str]:
     """The parameters of the function that captures which the body of its region speaks of."""
     code = owner.function.code
@@ -135,7 +207,7 @@ def _taken(capture: Capture, owner: Frame) -> set[str]:
 
 def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
     """The parameters, or the local names, of the call that captured which hold a tensor or what it is a copy of."""
-    sources = {root, *root.source} if is_copied(root) else {root}
+    sources = _sources(root)
     parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
     names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
     mine = (
