@@ -84,11 +84,11 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
 
 def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
     """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes."""
-    setup = interpreter.lexicon.phases["setup"]
-    given = [node.value for node in walk(definition.code) if isinstance(node, ir.Return) and node.value is not None]
-    names = [called_name(value) if isinstance(value, ir.Call) else None for value in given]
-    is_handed = bool(names) and all(name is not None and setup.match(name.lstrip("_")) for name in names)
-    return is_handed or bool(setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
+    setup, made = interpreter.lexicon.phases["setup"], ""
+    match definition.code:
+        case ir.Code(body=[*_, ir.Return(value=ir.Call() as given)]):
+            made = called_name(given) or ""
+    return bool(setup.match(made) or setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
 
 
 def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
