@@ -204,7 +204,7 @@ def step(x, group, counts: list):
     return x * size
 
 def main(group):
-    x = torch.ones(4, device="cuda")
+    x = torch.ones(1, dtype=torch.int64, device="cuda")
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step(x, group, [1, 2])
