@@ -311,7 +311,7 @@ def dispatched(
 def _is_that(value: Value, node: ir.Expr | None) -> str | None:
     """What says of an expression that it is a function or an object of the project."""
     match value:
-        case Function(code=code) if isinstance(node, ir.Name) and node.id == code.name:
+        case Function(qualname=name) if isinstance(node, ir.Name) and node.id == name:
             return "{} is not wrapped"  # its decorators may give something else
         case Instance():
             return f"isinstance({{}}, {value.cls.name})"
