@@ -129,6 +129,14 @@ def test_what_needs_many_things_at_once_is_hardly_sure(tmp_path: Path, number: i
     assert [found for _, found, _ in told(tmp_path, f"self = options\n{body}")] == [confidence]
 
 
+@pytest.mark.parametrize(("asked", "confidence"), [("self.d and x.ndim", "medium"), ("self.e", "low")])
+def test_what_is_asked_again_in_the_same_words_counts_once(tmp_path: Path, asked: str, confidence: str) -> None:
+    """As who hands something on asks for it, and who gets it."""
+    (tmp_path / "other.py").write_text(f"def read(self, x):\n    if {asked}:\n        x.item()\n")
+    body = "from other import read\nself = options\nif self.a and self.b and self.c and self.d:\n    read(self, x)"
+    assert [found for _, found, _ in told(tmp_path, body)] == [confidence]
+
+
 @pytest.mark.parametrize(
     ("inner", "confidence"), [('mode == "slow"', "medium"), ('mode != "fast"', "low"), ("mode != 'fast'", "medium")]
 )

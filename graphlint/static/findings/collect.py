@@ -55,7 +55,8 @@ class _Placed:
 
 
 def _subjects(conditions: Iterable[Condition]) -> set[tuple[str, str]]:
-    return {condition.subject for condition in conditions}
+    """What conditions ask about; the same words in two functions ask about what one hands to the other."""
+    return set({condition.text: condition.subject for condition in conditions}.values())
 
 
 @dataclass
