@@ -67,15 +67,19 @@ def _default(code: ir.Code, name: str) -> ir.Literal | None:
 
 def _made(code: ir.Code, name: str, node: ir.Node) -> ir.Expr | None:
     """What a local name was given by then, if it is given one thing."""
-    given = [one for one in assignments_in(code) for target in one.targets if name in names_in(target)]
+    given = _assigned(code, name)
     is_local = all(one.name != name for one in code.parameters)
     return given[0].value if is_local and len(given) == 1 and stands_before(given[0], node) else None
 
 
 def _is_replaced(code: ir.Code, name: str, node: ir.Node) -> bool:
     """Whether something may have assigned to a parameter by then."""
-    assigned = (one for one in assignments_in(code) for target in one.targets if name in names_in(target))
-    return any(stands_before(one, node) for one in assigned)
+    return any(stands_before(one, node) for one in _assigned(code, name))
+
+
+def _assigned(code: ir.Code, name: str) -> list[ir.Assign]:
+    """The assignments to a name, or to a part of what it stands for."""
+    return [one for one in assignments_in(code) if any(name in names_in(target) for target in one.targets)]
 
 
 def _is_unnamed(name: str, function: Function, sites: tuple[Site, ...]) -> bool:

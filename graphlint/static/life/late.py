@@ -9,7 +9,14 @@ from graphlint.static.index.module import Definition, Module
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Instance, Object, Place, Tensor, Thing, things_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, calls_in, given_for, last_name, walk
+from graphlint.static.syntax.traversal import (
+    assignments_in,
+    calls_in,
+    given_for,
+    last_name,
+    reads_attribute,
+    targets_of,
+)
 
 _CALLED = 3  # how far calls are followed that may set a field
 
@@ -48,8 +55,8 @@ def _may_set(code: ir.Code, module: Module, name: str, depth: int = _CALLED) -> 
     calls does, by name, in a file.
     """
     filling = (one for one in assignments_in(code) if not _is_none(one.value))
-    targets = (part for node in filling for target in node.targets for part in _parts(target))
-    if any(isinstance(part, ir.Attribute) and part.attr == name for part in targets):
+    targets = (target for one in filling for target in targets_of(one))
+    if any(isinstance(target, ir.Attribute) and target.attr == name for target in targets):
         return True
     calls = calls_in(code)
     if any(_gives(call, module, name) for call in calls):
@@ -62,9 +69,9 @@ def _may_set(code: ir.Code, module: Module, name: str, depth: int = _CALLED) -> 
 def _gives(call: ir.Call, module: Module, name: str) -> bool:
     """Whether a call makes an object of a class of the file whose fields are listed, and gives it this one."""
     cls = module.index.classes.get(last_name(call.func) or "")
-    given = (
-        given_for(call, name, [*cls.annotations].index(name)) if cls is not None and name in cls.annotations else None
-    )
+    if cls is None or name not in cls.annotations:
+        return False
+    given = given_for(call, name, [*cls.annotations].index(name))
     return given is not None and not _is_none(given)
 
 
@@ -83,12 +90,4 @@ def _reads(definition: Definition, name: str) -> bool:
     code = definition.code
     if code is None or not definition.module.holds(definition.segment, name):
         return False
-    written = {id(part) for node in assignments_in(code) for target in node.targets for part in _parts(target)}
-    return any(
-        isinstance(part, ir.Attribute) and part.attr == name and id(part) not in written for part in walk(code.body)
-    )
-
-
-def _parts(target: ir.Expr) -> list[ir.Expr]:
-    """What is assigned to: a target, or the targets in it."""
-    return [part for one in target.elements for part in _parts(one)] if isinstance(target, ir.Display) else [target]
+    return reads_attribute(code, name)

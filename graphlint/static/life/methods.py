@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, calls_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, reads_attribute, walk
 
 CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
 
@@ -63,18 +61,5 @@ def switches_of(owner: ClassDefinition, name: str) -> tuple[tuple[str, str], ...
 
 def looks_at(owner: ClassDefinition, name: str) -> set[str]:
     """The methods that read an attribute; to assign it is no reading."""
-    found = set()
-    for method, definitions in owner.methods.items():
-        code = definitions[-1].code
-        parts = [one for one in walk(code.body) if isinstance(one, ir.Attribute)] if code is not None else []
-        assigned = {id(one) for one in _targets(code)} if code is not None else set()
-        if any(one.attr == name and id(one) not in assigned for one in parts):
-            found.add(method)
-    return found
-
-
-def _targets(code: ir.Code) -> Iterator[ir.Expr]:
-    """What the assignments of a function bind."""
-    for part in assignments_in(code):
-        for target in part.targets:
-            yield from target.elements if isinstance(target, ir.Display) else (target,)
+    codes = {method: definitions[-1].code for method, definitions in owner.methods.items()}
+    return {method for method, code in codes.items() if code is not None and reads_attribute(code, name)}

@@ -301,8 +301,8 @@ def class_of(value: Object) -> ClassDefinition | None:
 def held_by(owner: object, name: str) -> Object:
     """What an object, a dictionary or a frame holds under a name now, or a list at a place that is written as `[0]`."""
     if isinstance(owner, Container) and owner.kind != "dict":
-        held = dict(enumerate(owner.elements)) | {n - len(owner.elements): one for n, one in enumerate(owner.elements)}
-        return next((one for place, one in held.items() if f"[{place}]" == name), None)
+        count = len(owner.elements)
+        return next((one for n, one in enumerate(owner.elements) if name in (f"[{n}]", f"[{n - count}]")), None)
     if isinstance(owner, Container):
         return next((value for key, value in owner.keyed.values() if key == name), None)
     return (owner.attributes if isinstance(owner, Thing) else getattr(owner, "env", {})).get(name)

@@ -133,13 +133,16 @@ def _kind(value: Const) -> Value:
 
 
 def _is_repeatable(value: Value, times: Tensor) -> bool:
-    """Whether a list or a text may be repeated so often: an operation that gives several tensors is not meant there."""
+    """Whether a list or a text may be repeated so often.
+
+    Python repeats nothing by a tensor of floats (TypeError); a tuple of tensors is what an operation gives, and is not
+    meant to be repeated.
+    """
     if times.dtype is not None and "float" in times.dtype:
         return False
-    is_pair = isinstance(value, Sequence) and value.kind == "tuple" and any(tensors_in(value))
-    return not is_pair and (
-        value.kind in ("list", "tuple") if isinstance(value, Sequence) else _host_kind(value) == "str"
-    )
+    if not isinstance(value, Sequence):
+        return _host_kind(value) == "str"
+    return value.kind == "list" or (value.kind == "tuple" and not any(tensors_in(value)))
 
 
 def _host_kind(value: Value) -> str | None:

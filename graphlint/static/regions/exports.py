@@ -16,7 +16,7 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
+from graphlint.static.syntax.traversal import called_name, calls_in, walk
 from graphlint.values import UNKNOWN, External, Tensor, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
@@ -27,14 +27,13 @@ _CLASS_NAME = re.compile(r"([A-Z][a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
-def exported(interpreter: Interpreter, files: Sequence[Path], captures: bool) -> tuple[str, ...]:
-    """What may be captured by those who use these files, as `module:qualname`.
+def exported(interpreter: Interpreter, files: Sequence[Path], shown: Set[Path], captures: bool) -> tuple[str, ...]:
+    """What may be captured by those who use these files, as `module:qualname`; not what is only `shown`.
 
     The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
     unless the library captures by itself.
     """
     found_in = (interpreter.project.module_at(path) for path in files)
-    shown = only_shown(interpreter, files)
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
@@ -131,18 +130,17 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
 
 def takes_records(code: ir.Code) -> bool:
     """Whether a function goes through one of its parameters and asks what is in it by a text: `x["image"] for x in`."""
-    names, named = {parameter.name for parameter in code.parameters}, set[str]()
+    names = {parameter.name for parameter in code.parameters}
+    taken, asked = set[str](), set[str]()
     for node in walk(code.body):
         match node:
             case ir.For(target=ir.Name(id=one), iterable=ir.Name(id=given)) if given in names:
-                named.add(one)
+                taken.add(one)
             case ir.Comprehension(clauses=((ir.Name(id=one), ir.Name(id=given), _), *_)) if given in names:
-                named.add(one)
-    asked = (node for node in walk(code.body) if isinstance(node, ir.Subscript) and isinstance(node.value, ir.Name))
-    return any(
-        isinstance(node.index, ir.Literal) and isinstance(node.index.value, str) and last_name(node.value) in named
-        for node in asked
-    )
+                taken.add(one)
+            case ir.Subscript(value=ir.Name(id=one), index=ir.Literal(value=str())):
+                asked.add(one)
+    return not taken.isdisjoint(asked)
 
 
 def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
@@ -151,10 +149,8 @@ def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> boo
 
 def _hands_to_host(interpreter: Interpreter, call: ir.Call, names: Set[str], module: Module) -> bool:
     """Whether a call hands one of these names, as it is, to a library of the host."""
-    given = (argument.value for argument in call.arguments)
-    return any(last_name(one) in names for one in given if isinstance(one, ir.Name)) and (
-        _is_of_host(interpreter, call.func, module)
-    )
+    given = {argument.value.id for argument in call.arguments if isinstance(argument.value, ir.Name)}
+    return not given.isdisjoint(names) and _is_of_host(interpreter, call.func, module)
 
 
 def _is_of_host(interpreter: Interpreter, node: ir.Expr, module: Module) -> bool:

@@ -66,7 +66,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     own = [one for one in interpreter.regions.values() if not _is_of_test(one.region, interpreter)]
-    offered = tuple(one for one in exported(interpreter, files, bool(own)) if one not in reached.functions)
+    offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
     ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
     is_open = runs_anything(interpreter)
     return Survey(

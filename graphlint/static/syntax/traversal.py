@@ -75,6 +75,25 @@ def stands_before(one: ir.Node, other: ir.Node) -> bool:
     return one.pos[:2] < other.pos[:2]
 
 
+def targets_of(assignment: ir.Assign) -> Iterator[ir.Expr]:
+    """What an assignment binds, one by one, also where tuples of them stand in each other."""
+    pending = [*assignment.targets]
+    while pending:
+        target = pending.pop(0)
+        if isinstance(target, ir.Display):
+            pending[:0] = target.elements
+        else:
+            yield target
+
+
+def reads_attribute(code: ir.Code, name: str) -> bool:
+    """Whether a function asks something for an attribute of this name; to assign it is no reading."""
+    assigned = {id(target) for one in assignments_in(code) for target in targets_of(one)}
+    return any(
+        isinstance(part, ir.Attribute) and part.attr == name and id(part) not in assigned for part in walk(code.body)
+    )
+
+
 def blocks_in(statement: object) -> Iterator[ir.Block]:
     """The blocks that stand in a statement, those of handlers as well."""
     match statement:
