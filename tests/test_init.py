@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from string import ascii_uppercase
 
 import pytest
 from static.analysis import write
@@ -13,6 +14,7 @@ from graphlint.cli import commands
 from graphlint.config import Config, load_config
 from graphlint.errors import UsageError
 from graphlint.initial import DECLARED, propose
+from graphlint.static.regions.proposals import MOST
 from graphlint.static.regions.survey import Survey
 from graphlint.targets import Target
 
@@ -217,6 +219,19 @@ def test_few_classes_are_named_one_by_one(tmp_path: Path) -> None:
     found = survey(write(tmp_path, "# file: serve/__init__.py" + others))
     runs = tuple(f"serve.models.m{number}:M{number}ForCausalLM.forward" for number in (3, 4))
     assert [runs] == [target.runs for target in found.targets]
+
+
+@pytest.mark.parametrize(("number", "is_told"), [(MOST, True), (MOST + 1, False)])
+def test_many_classes_that_have_nothing_in_common_are_no_target(tmp_path: Path, number: int, is_told: bool) -> None:
+    """Whoever calls `module(x)` takes any of them: that they fit says nothing."""
+    parts = "from torch import nn\nclass Part(nn.Module):\n    def forward(self, x):\n        return x\n"
+    for letter in ascii_uppercase[:number]:
+        parts += f"class {letter}tower(nn.Module):\n    def forward(self, ids):\n        return Part()(ids)\n"
+    engine = ENGINE.partition("# file: serve/models/")[0]
+    found = survey(
+        write(tmp_path, f"# file: serve/__init__.py{engine}# file: serve/parts.py\nfrom torch import nn\n{parts}")
+    )
+    assert [number] * is_told == [len(target.runs) for target in found.targets]
 
 
 def test_what_a_test_calls_is_no_target(tmp_path: Path) -> None:
@@ -475,6 +490,28 @@ def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, bod
     """Arrays have attributes and methods of tensors as well."""
     text = HOST.format(imports=imports, body=body, given="batch")
     assert (("images.ops:weighed",) if is_offered else ()) == survey(write(tmp_path, text)).exports
+
+
+@pytest.mark.parametrize(
+    ("given", "is_offered"),
+    [
+        ("torch.Tensor", True),
+        ("None", True),
+        ("'torch.Tensor'", True),
+        ("tuple[torch.Tensor, int]", True),
+        ("tuple[torch.Tensor, float]", False),
+        ("float", False),
+        ("bool | None", False),
+        ("tuple[int, int]", False),
+        ("Literal['decode', 'extend']", False),
+    ],
+)
+def test_what_says_that_it_gives_numbers_or_words_is_not_offered(tmp_path: Path, given: str, is_offered: bool) -> None:
+    """They would be those of the capture; whole numbers beside tensors may come from shapes."""
+    text = "import torch\nfrom typing import Literal\n"
+    text += f"def weighed(image: torch.Tensor) -> {given}:\n    return image * 2\n"
+    write(tmp_path, f"# file: images/ops.py\n{text}# file: images/__init__.py\nfrom images.ops import weighed\n")
+    assert (("images.ops:weighed",) if is_offered else ()) == survey(tmp_path).exports
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from graphlint.finding import Region
@@ -52,7 +52,7 @@ def is_tried(region: Region, way: Iterable[str], place: str, tried: frozenset[st
     return place in tried or (region.path not in tried and not tried.isdisjoint(way))
 
 
-def set_apart(files: Sequence[Path], is_meant: Callable[[str], bool]) -> frozenset[Path]:
+def set_apart(files: Collection[Path], is_meant: Callable[[str], bool]) -> frozenset[Path]:
     """The files whose name, or that of a folder below the one that all are in, is meant."""
     above = len(Path(os.path.commonpath(files)).parts) if files else 0
     return frozenset(file for file in files if any(is_meant(_stem(part)) for part in file.parts[above:]))

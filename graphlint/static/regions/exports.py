@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
@@ -16,18 +16,19 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import called_name, calls_in, walk
-from graphlint.values import UNKNOWN, External, Tensor, members
+from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
+from graphlint.values import NONE, UNKNOWN, External, Host, Sequence, Tensor, Union, Value, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
 RUN = "run"  # what a wrapper that is planned first and run later calls its second part
 PASSES = ("forward", "backward")
+_READ = frozenset({"float", "str"})  # kinds of numbers and words that no shape gives
 _USES_TENSORS = HoldsAny([FUNCTIONS])
 _CLASS_NAME = re.compile(r"([A-Z][a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
-def exported(interpreter: Interpreter, files: Sequence[Path], shown: Set[Path], captures: bool) -> tuple[str, ...]:
+def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path], captures: bool) -> tuple[str, ...]:
     """What may be captured by those who use these files, as `module:qualname`; not what is only `shown`.
 
     The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
@@ -47,7 +48,7 @@ def exported(interpreter: Interpreter, files: Sequence[Path], shown: Set[Path], 
     return tuple(found)
 
 
-def only_shown(interpreter: Interpreter, files: Sequence[Path]) -> frozenset[Path]:
+def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[Path]:
     """The files that test the others, show how they are used, or how fast they are."""
     named = [interpreter.lexicon.phases[kind] for kind in ("shown", "timed")]
     return set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
@@ -109,11 +110,12 @@ def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition |
 def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
     """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised.
 
-    What gives an array of the host, or takes one, works there, which nobody captures, and so does what reads records.
+    What gives something of the host, or takes an array of it, works there, and so does what reads records: nobody
+    captures that.
     Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
     """
     function = function_of(definition, owner)
-    if function is None or _gives_array(interpreter, function.code, definition.module) or takes_records(function.code):
+    if function is None or _gives_host(interpreter, function.code, definition.module) or takes_records(function.code):
         return False
     code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters
@@ -143,8 +145,27 @@ def takes_records(code: ir.Code) -> bool:
     return not taken.isdisjoint(asked)
 
 
-def _gives_array(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
-    return code.returns is not None and _is_of_host(interpreter, code.returns, module)
+def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function says that it gives an array of the host, numbers or words."""
+    match code.returns:
+        case None:
+            return False
+        case ir.Subscript(value=one) if last_name(one) == "Literal":
+            return True
+    promised = interpreter.annotations.promised(code.returns, module)
+    return _is_of_host(interpreter, code.returns, module) or _holds_host(promised)
+
+
+def _holds_host(value: Value) -> bool:
+    """Whether a promised value is one of the host. Beside tensors, whole numbers and flags may come from shapes."""
+    match value:
+        case Host():
+            return True
+        case Sequence(kind="tuple", elements=tuple(given)):
+            return any(isinstance(one, Host) and one.kind in _READ for one in given) or all(map(_holds_host, given))
+        case Union():
+            return all(one == NONE or _holds_host(one) for one in value.members)
+    return False
 
 
 def _hands_to_host(interpreter: Interpreter, call: ir.Call, names: Set[str], module: Module) -> bool:

@@ -17,6 +17,7 @@ from graphlint.static.regions.targets import telling
 from graphlint.targets import Target, call_mistake
 
 LISTED = 4  # classes that are named one by one; more of them are grouped by how they are called
+MOST = 24  # more classes that have nothing in common fit by chance
 SHARE = 10  # a group that is less than one in so many says nothing of what is called
 
 
@@ -98,7 +99,7 @@ def _patterns(chosen: list[tuple[ClassDefinition, str]], fitting: list[tuple[Cla
         if len(new) > 1 and len(new) * SHARE >= len(entries) and len(meant & entries) * 2 > len(meant):
             yield pattern
             left -= new
-    if len(left) == len(entries):
+    if len(left) == len(entries) <= MOST:
         yield from sorted(left)
 
 
