@@ -1480,3 +1480,33 @@ def test_a_count_that_is_only_shown_is_a_hint(tmp_path: Path, reader: str, is_to
     """Who asks for statistics may well want to know what Python has done."""
     analysis = analyse(tmp_path, COUNTED.format(reader=reader))
     assert ("GL401" in {code for _, _, code in analysis.shown}) is is_told
+
+
+NESTED = """
+import torch
+
+class Step:
+    def __init__(self):
+        self.depth = 0
+
+    def __call__(self, x):
+        self.depth += 1
+        y = x * self.depth
+        {left}
+        return y
+
+step = Step()
+x = torch.ones(4, device="cuda")
+step(x)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step(x)
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize(("left", "is_told"), [("self.depth -= 1", False), ("self.depth -= 2", True), ("pass", True)])
+def test_a_depth_that_a_run_leaves_as_it_was_is_the_same_in_each(tmp_path: Path, left: str, is_told: bool) -> None:
+    (tmp_path / "program.py").write_text(NESTED.format(left=left), encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is bool(report.findings)

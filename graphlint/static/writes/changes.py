@@ -69,7 +69,7 @@ class Changes:
         stores = self.writers.of(change.state)
         here = [w.store for w in stores if w.module is place.function.module and w.store.line == place.line]
         asks = (place.function.module, place.function.qualname) in self.traces.asking
-        if asks or any(store.is_lazy for store in here) or _goes_back(written.store for written in stores):
+        if asks or any(store.is_lazy for store in here) or goes_back(written.store for written in stores):
             return True
         if any(written.store.is_lazy and _is_display(written.store) for written in stores):
             return True  # a table that is made and filled once
@@ -207,7 +207,7 @@ def _is_display(store: Store) -> bool:
     return store.form == "assign" and isinstance(store.value, (ast.List, ast.Dict, ast.Set))
 
 
-def _goes_back(stores: Iterable[Store]) -> bool:
+def goes_back(stores: Iterable[Store]) -> bool:
     """Whether a count goes up and down by one number: it says how often something is entered, and not how often run."""
     steps = {
         (ast.dump(s.value), s.is_less) for s in stores if s.form == "augment" and isinstance(s.value, ast.Constant)

@@ -17,7 +17,7 @@ from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
-from graphlint.static.writes.changes import Changes
+from graphlint.static.writes.changes import Changes, goes_back
 from graphlint.static.writes.eager import EagerArguments
 from graphlint.static.writes.held import is_held
 from graphlint.static.writes.hyperparameters import Steps
@@ -158,10 +158,14 @@ class Judged:
 
     def _find(self, state: State, timing: Timing) -> list[tuple[Written, When]]:
         found: list[tuple[Written, When]] = []
+        inside = [one for one in self.writers.of(state) if (one.module, one.qualname) in self.traces.captured]
+        is_depth = goes_back(one.store for one in inside)  # the next run begins where this one has begun
         for written in self.writers.of(state):
+            if is_depth and written in inside and written.store.form == "augment":
+                continue
             if _hands_on(written) or self._prepares(written) or self._is_held(written, state, timing):
                 continue
-            if (written.module, written.qualname) in self.traces.captured and not isinstance(state.owner, Scope):
+            if written in inside and not isinstance(state.owner, Scope):
                 ran = (written.module, written.store.line) in self.changed
                 may_run = _counts_on(written.store) and not self._asks_for_capture(written.store)
                 goes_on = ran or may_run  # what stands where no capture comes counts for others
