@@ -86,6 +86,15 @@ def test_what_is_declared_in_a_test_is_told_as_anywhere_else(tmp_path: Path) -> 
     assert Confidence.LOW not in confidences(tmp_path, files, regions=("tests.model:step",))
 
 
+@pytest.mark.parametrize(("folder", "is_low"), [("testing", True), ("timing", False)])
+def test_what_is_declared_is_not_captured_to_be_timed(tmp_path: Path, folder: str, is_low: bool) -> None:
+    """An operator that may choose among kernels by trying them leads into what times them."""
+    model = f"import torch\nfrom serve.{folder}.timer import timed\ndef step(x: torch.Tensor):\n    timed(x)\n"
+    timer = STEP.replace("step", "timed")
+    files = {"serve/model.py": model, f"serve/{folder}/__init__.py": "", f"serve/{folder}/timer.py": timer}
+    assert is_low is (confidences(tmp_path, files, regions=("serve.model:step",)) == {Confidence.LOW})
+
+
 def test_a_layer_that_a_test_alone_hands_in_is_told_in_a_low_voice(tmp_path: Path) -> None:
     runner = """\
 import torch

@@ -44,12 +44,12 @@ def _stem(name: str) -> str:
 def is_tried(region: Region, way: Iterable[str], place: str, tried: frozenset[str]) -> bool:
     """Whether something stands in what is tried alone, or only that leads from a region of the program there.
 
-    What a test captures of the program is what the program says may be captured; what is declared is meant, wherever
-    it stands.
+    What a test captures of the program is what the program says may be captured. A test that is declared is meant.
     """
-    if not tried or region.entry is not None:
+    is_of_trial = region.path in tried
+    if not tried or (is_of_trial and region.entry is not None):
         return False
-    return place in tried or (region.path not in tried and not tried.isdisjoint(way))
+    return place in tried or not (is_of_trial or tried.isdisjoint(way))
 
 
 def set_apart(files: Collection[Path], is_meant: Callable[[str], bool]) -> frozenset[Path]:
