@@ -189,6 +189,39 @@ LEXICAL = {
             finally:
                 g.capture_end()
         """,
+    "capture_begin in two branches": """
+        def main(x, pool):
+            g = torch.cuda.CUDAGraph()
+            if pool is not None:
+                g.capture_begin(pool=pool)
+            else:
+                g.capture_begin()
+            step(x)
+            g.capture_end()
+            torch.cuda.synchronize()
+        """,
+    "capture_begin in one branch": """
+        def main(x, captures):
+            g = torch.cuda.CUDAGraph()
+            if captures:
+                g.capture_begin()
+            step(x)
+            if captures:
+                g.capture_end()
+            torch.cuda.synchronize()
+        """,
+    "capture_end in two branches": """
+        def main(x, shown):
+            g = torch.cuda.CUDAGraph()
+            g.capture_begin()
+            step(x)
+            if shown:
+                g.capture_end()
+                print(g)
+            else:
+                g.capture_end()
+            torch.cuda.synchronize()
+        """,
     "capture_begin in a helper": """
         def begin(g):
             g.capture_begin()

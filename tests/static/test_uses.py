@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from analysis import analyse
 
+from graphlint.finding import Confidence
+
 HEAD = "import functools\nimport torch\nfrom torch import nn\n\n"
 
 USES = {
@@ -280,18 +282,24 @@ def test_a_value_is_what_its_uses_and_its_origin_say(tmp_path: Path, program: st
     assert analysis.expected == analysis.found
 
 
-def test_a_cached_function_runs_at_its_first_call(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "key", "confidence"),
+    [("device", "x.device", Confidence.LOW), ("ids", "x", Confidence.MEDIUM)],
+    ids=["what runs before a capture has asked for it", "each tensor is another key"],
+)
+def test_a_cached_function_runs_at_its_first_call(tmp_path: Path, given: str, key: str, confidence: Confidence) -> None:
     """What it does is told with that condition, what its cache does is not."""
     program = f"""{HEAD}
 @functools.lru_cache(maxsize=4)
-def table(device):
-    return torch.tensor([1, 2], device=device)
-def step(x):
-    return x + table(x.device)
+def table({given}):
+    return torch.tensor([1, 2], device="cuda")
+def step(x: torch.Tensor):
+    return x + table({key})
 """
-    findings = analyse(tmp_path, program, regions=("main:step",)).report.findings
+    findings = analyse(tmp_path, program, regions=("main:step",), confidence=Confidence.LOW).report.findings
     told = {finding.code: [condition.text for condition in finding.when] for finding in findings}
     assert told == {"GL203": ["table is called for the first time"], "GL502": []}
+    assert confidence == next(finding.confidence for finding in findings if finding.code == "GL203")
 
 
 @pytest.mark.parametrize("call", ["x.numpy()", "np.asarray(x)"])

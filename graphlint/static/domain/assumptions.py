@@ -30,7 +30,8 @@ class Assumption:
     """What a test of a function came to, where it was not known what: true or false, or what `form` says of it.
 
     `known` are the parts of it that are known all the same. `is_named` is false of what nothing speaks for: what the
-    program would have to name to choose it, and does not, and a tensor of a region that lies on the host.
+    program would have to name to choose it, and does not, and a tensor of a region that lies on the host. Of the first
+    call of a cache, `is_keyed_anew` tells that each run may ask for something else, as each tensor is another key.
     """
 
     function: Function = field(compare=False)
@@ -39,6 +40,7 @@ class Assumption:
     form: str = _AS_IT_IS
     known: Mapping[ir.Expr, bool] = field(default_factory=dict, compare=False)
     is_named: bool = field(default=True, compare=False)
+    is_keyed_anew: bool = True
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

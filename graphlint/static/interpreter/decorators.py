@@ -143,8 +143,11 @@ class Decorators:
         if not isinstance(function, Function):
             return self.interpreter.calls.call(function, arguments, node, frame)
         assumed = frame.assumed
+        given = (*arguments.positional, *(value for _, value in arguments.keywords))
+        takes_tensors = any(True for value in given for _ in tensors_in(value))
         if node is not None:
-            frame.assumed = (*assumed, Assumption(frame.function, node.func, form=FIRST_CALL))
+            first = Assumption(frame.function, node.func, form=FIRST_CALL, is_keyed_anew=takes_tensors)
+            frame.assumed = (*assumed, first)
         result = self.interpreter.calls.context(function, arguments, node, frame).result
         frame.assumed = assumed
         if frame.in_region and any(True for _ in tensors_in(result)):
@@ -154,9 +157,9 @@ class Decorators:
             decorator = next((d for d in function.code.decorators if self._is_cache(d, inside)), None)
             is_settled = node is not None and self._asks_for_few(node, frame.function)
             is_settled = is_settled and self._is_asked_for_few(function)
-            given = (*arguments.positional, *(value for _, value in arguments.keywords))
-            varies = any(True for value in given for _ in tensors_in(value))
-            varies = varies or (node is not None and any(_varies(one.value, frame.function) for one in node.arguments))
+            varies = takes_tensors or (
+                node is not None and any(_varies(one.value, frame.function) for one in node.arguments)
+            )
             event = CachedCall(result, UNKNOWN if maxsize is None else maxsize, is_settled, varies)
             if decorator is not None:
                 frame.sink.reach(kept, frame.site(node), frame.assumptions)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption, Assumptions, is_put_out
-from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode, dispatched
+from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode, OpenRegion, dispatched
 from graphlint.static.interpreter import choices, narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -152,11 +152,13 @@ class Statements:
             frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
         before, assumed, around = frame.env, frame.assumed, frame.around
+        base, opened = list(frame.regions), list[list[OpenRegion]]()
         ends: dict[bool, tuple[Env, Assumptions]] = {}
         likely = {answer: narrowing.is_likely(self.interpreter, node.test, answer, frame) for answer in (True, False)}
         choices.ask(node.test, frame)
         for answer, branch, other in ((True, node.body, node.orelse), (False, node.orelse, node.body)):
             frame.env, frame.assumed = before, assumed
+            frame.regions = list(base) if opened else frame.regions
             frame.around = around if likely[answer] else around | {UNLIKELY}
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
             if not _fails(other):
@@ -165,7 +167,9 @@ class Statements:
                 goes_on = self.block(branch, frame)
             if goes_on:
                 ends[answer] = frame.env, frame.assumed
+                opened.append(frame.regions)
         frame.around = around
+        frame.regions = _open_behind(len(base), *opened) if opened else frame.regions
         if len(ends) == 1:  # what follows is behind the branch that goes on
             ((frame.env, frame.assumed),) = ends.values()
         elif ends:
@@ -288,6 +292,13 @@ class Statements:
     def _define_class(self, node: ir.DefineClass, frame: Frame) -> bool:
         frame.env[node.name] = self.interpreter.names.local_class(node, frame)
         return True
+
+
+def _open_behind(depth: int, one: list[OpenRegion], other: list[OpenRegion] | None = None) -> list[OpenRegion]:
+    """The regions that are open behind branches, of which so many were before: what both have begun is one capture."""
+    if other is None or min(len(one), len(other)) > depth:
+        return one
+    return min(one, other, key=len) if min(len(one), len(other)) < depth else max(one, other, key=len)
 
 
 def _fails(block: ir.Block) -> bool:
