@@ -113,6 +113,14 @@ KEPT = {
             graph.replay()
             results.append(y.detach())  # expect: GL510
         """,
+    "a list that is made anew, and used behind the next replay": """
+        parts = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            show(sum(part.sum() for part in parts))
+            parts = [y[number:] for number in range(2)]  # expect: GL510
+        """,
     "what a function returns": """
         def run(batch):
             x.copy_(batch)
@@ -176,6 +184,14 @@ COPIED = {
             graph.replay()
             results.append(y)
             show(results[0].sum())
+        """,
+    "a list that is made anew behind each replay": """
+        kept = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            parts = [y[number:] for number in range(2)]
+            kept.append(parts[0].clone())
         """,
     "a list that is emptied": """
         results = []

@@ -34,6 +34,8 @@ class Outputs(Listener):
     posted: set[Container] = field(default_factory=set)  # what was left
     handed: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # outputs, where they were returned
     collections: list[tuple[Capture, Container, Thing, Place, tuple[Loop, ...]]] = field(default_factory=list)
+    awaited: dict[tuple[Frame, str], tuple[Container, OutputKept, Place, Capture]] = field(default_factory=dict)
+    """What a local name keeps that a replay has written over, told once it is used."""
     given_early: dict[Thing, Place] = field(default_factory=dict)  # outputs, where they were returned before a replay
     names: dict[tuple[Frame, str], tuple[Capture, Thing, Place, int]] = field(default_factory=dict)
     gone: set[Capture] = field(default_factory=set)  # whose graphs were dropped
@@ -165,6 +167,9 @@ class Outputs(Listener):
             self.names[frame, name] = (capture, value, where, self.ledger.now)
 
     def loaded(self, name: str, frame: Frame) -> None:
+        waiting = self.awaited.pop((frame, name), None)
+        if waiting is not None and frame.env.get(name) is waiting[0]:
+            self.tell(*waiting[1:])
         known = self.names.get((frame, name))
         if known is not None and frame.env.get(name) is known[1]:
             capture, value, where, moment = known
@@ -187,9 +192,25 @@ class Outputs(Listener):
             is_there = container in self.posted or self._is_alive(container)
             is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and is_there)
             if is_repeated and any(held is value for held in tensors_in(container)):
-                is_known = isinstance(value.root, Tensor)
-                self.tell(OutputKept("collected", True, is_known), self._returned_at(value) or place, capture)
+                name = self._only_named(container)
+                # A list that is made anew in each round may be meant to show what this replay writes.
+                is_anew = name is not None and isinstance(place.node, ir.Comprehension)
+                is_known = isinstance(value.root, Tensor) and not is_anew
+                told = OutputKept("collected", True, is_known), self._returned_at(value) or place, capture
+                if name is None:
+                    self.tell(*told)
+                else:
+                    self.awaited[name] = (container, *told)
             self.collections.remove(kept)
+
+    def _only_named(self, container: Container) -> tuple[Frame, str] | None:
+        """The local name of a function that runs which alone leads to a container, if one does."""
+        named = [
+            (frame, name) for frame in self.ledger.frames for name, value in frame.env.items() if value is container
+        ]
+        others = (v for frame in self.ledger.frames for v in (*frame.bound(), frame.receiver) if v is not container)
+        is_kept = container in self.posted or any(one is container for value in others for one in things_in(value))
+        return named[0] if len(named) == 1 and not is_kept else None
 
     def _is_alive(self, container: Container) -> bool:
         """Whether a function that runs, or its object, leads to a container: a dict that a call gave may be gone."""
