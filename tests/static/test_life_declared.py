@@ -54,6 +54,11 @@ def found(folder: Path, program: str, region: str) -> list[tuple[str, str]]:
             [("GL603", "return x * 2")],
         ),
         (
+            "    with torch.cuda.stream(torch.cuda.default_stream()):\n        rows = x.size(0) + x.dim()\n"
+            "    return x * rows",
+            [],
+        ),
+        (
             "    side = torch.cuda.Stream()\n    torch.cuda.current_stream().wait_stream(side)\n    return x * 2",
             [("GL602", "torch.cuda.current_stream().wait_stream(side)")],
         ),

@@ -839,6 +839,16 @@ def test_a_graph_is_captured_once(tmp_path: Path, parameters: str, record: str) 
     assert expected == shown
 
 
+@pytest.mark.parametrize(
+    ("guard", "mark"), [("if self.graph is None:", ""), ("for _ in range(2):", "  # expect: GL707")]
+)
+def test_who_calls_may_have_asked_if_there_is_a_graph(tmp_path: Path, guard: str, mark: str) -> None:
+    program = EACH.format(parameters="x", record=f"self.record(){mark}")
+    program += f"\n    def serve(self, xs):\n        for x in xs:\n            {guard}\n                self.run(x)\n"
+    expected, shown = of(tmp_path, program, "GL707")
+    assert expected == shown
+
+
 BUFFER = """
 import torch
 

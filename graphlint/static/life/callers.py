@@ -1,4 +1,6 @@
-"""A method in, who calls it out: what a callable that it is given closes over, and whether an argument may stay."""
+"""A method in, who calls it out: what a callable that it is given closes over, whether an argument may stay, and
+whether a caller has asked for something before.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,34 @@ def _names(assignment: ir.Assign, given: ir.Expr | None) -> bool:
     return isinstance(given, ir.Name) and given.id in names
 
 
+def asks_before(project: Project, method: Function) -> bool:
+    """Whether all who call a method ask what an object holds before: `if self.graph is None: self.seed(x)`."""
+    calls = [(code, call) for _, code, call in _calls(project, method)]
+    return bool(calls) and all(_stands_behind_test(code, call) for code, call in calls)
+
+
+def _stands_behind_test(code: ir.Code, call: ir.Call) -> bool:
+    branches = (part for part in walk(code.body) if isinstance(part, ir.If))
+    asking = (one for one in branches if any(isinstance(part, ir.Attribute) for part in walk(one.test)))
+    return any(part is call for one in asking for part in walk((*one.body, *one.orelse)))
+
+
 def _given(project: Project, method: Function, parameter: str) -> Iterator[tuple[str, ir.Code, ir.Expr | None]]:
     """Where a method is called, the function that does so, and what it gives for a parameter."""
-    name = method.qualname.rpartition(".")[2]
     position = next((n for n, one in enumerate(method.code.parameters) if one.name == parameter), 0) - 1
+    for where, code, call in _calls(project, method):
+        yield where, code, given_for(call, parameter, position)
+
+
+def _calls(project: Project, method: Function) -> Iterator[tuple[str, ir.Code, ir.Call]]:
+    """Where a method is called, the function that does so, and the call."""
+    name = method.qualname.rpartition(".")[2]
     for module in project.calling(name):
         for definition in module.index.all_functions():
             code = definition.code if module.holds(definition.segment, name) else None
             for call in calls_in(code) if code is not None else ():
                 if code is not None and isinstance(call.func, ir.Attribute) and call.func.attr == name:
-                    where = f"{module.path.name}:{definition.segment.first + call.pos[0]}"
-                    yield where, code, given_for(call, parameter, position)
+                    yield f"{module.path.name}:{definition.segment.first + call.pos[0]}", code, call
 
 
 def _reads_what_is_made(code: ir.Code, name: str) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import GraphCollected, KeyRead, Recapture
+from graphlint.static.index.project import Project
+from graphlint.static.life.callers import asks_before
 from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
@@ -24,6 +26,7 @@ class Growth(Listener):
 
     tell: Tell
     replays: frozenset[str]
+    project: Project
     entries: list[tuple[Frame, int]] = field(default_factory=list)
     captured: dict[ir.Code, tuple[Capture, Place]] = field(default_factory=dict)  # by the last call of a function
     statements: dict[Capture, Place] = field(default_factory=dict)  # of the called function, that lead to captures
@@ -79,7 +82,8 @@ class Growth(Listener):
             return  # it serves no request
         known = self.captured.get(code)
         is_kept = known is not None and known[0].graph in self.kept
-        if known is not None and known[0] is not capture and code.name != "__init__" and not is_kept:
+        is_again = known is not None and known[0] is not capture and code.name != "__init__" and not is_kept
+        if is_again and not asks_before(self.project, frame.function):
             self.tell(Recapture(), statement, capture)
         self.captured[code] = (capture, statement)
 

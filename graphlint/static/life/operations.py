@@ -237,8 +237,7 @@ class Operations(Expressions):
 
     def call_tensor(self, owner: Thing, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """A method of a tensor."""
-        place = frame.place(node)
-        values = given.all()
+        place, values = frame.place(node), given.all()
         if name in self.interpreter.lexicon.life["training"]:
             self.ledger.trained(owner, name, given, place)
         if name.endswith("_") and not name.endswith("__"):
@@ -247,7 +246,7 @@ class Operations(Expressions):
             elif isinstance(owner, Tensor):
                 owner.is_leaf = name == "requires_grad_" and given.get(0, "requires_grad") is not False
             return owner
-        if name == "to" and type(owner) is Thing and not any(self.is_dtype(value) for value in values):
+        if name == "to" and type(owner) is Thing and not any(map(self.is_dtype, values)):
             return self.unknown_call(owner, given, node, frame)
         if name in ("pin_memory", *self.interpreter.lexicon.life["casting"]):
             self.ledger.read([owner, *values], place)
@@ -259,17 +258,18 @@ class Operations(Expressions):
             return made if name not in ("chunk", "split", "unbind") else several(made)
         operation = self.interpreter.catalogue.method(name)
         is_pinned = isinstance(owner.root, Tensor) and owner.root.pinned
-        if is_pinned and operation is not None and operation.returns == _ARRAY:
-            return self.view(owner, place)  # of the same memory
         if operation is None and not is_pinned:
             return self.unknown_call(owner, given, node, frame)
+        if is_pinned and operation is not None and operation.returns == _ARRAY:
+            return self.view(owner, place)  # of the same memory
         is_host = operation is None or operation.returns in _HOST_KINDS or operation.returns == "none"
-        self.ledger.read([owner, *values], place, is_sure=not is_host or name in self.interpreter.catalogue.telling)
+        if not is_host or operation is None or operation.told:  # a size is no data
+            self.ledger.read([owner, *values], place, not is_host or name in self.interpreter.catalogue.telling)
         if is_host:
             read = place if name in ("item", "tolist") else None
             is_none = operation is not None and operation.returns == "none"
             return None if is_none else Symbol(frozenset({owner}), read=read)
-        source = (owner, *(value for value in values if isinstance(value, Thing)))
+        source = tuple(value for value in (owner, *values) if isinstance(value, Thing))
         return Tensor(place, self.ledger.capture, source=source, factory=f"{TENSOR}.{name}")
 
     def is_dtype(self, value: Object) -> bool:

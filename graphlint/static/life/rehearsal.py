@@ -60,7 +60,7 @@ from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.shared import Shared
 from graphlint.static.life.silence import Silence
-from graphlint.static.life.soft import Soft
+from graphlint.static.life.soft import MARKS, Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
 from graphlint.static.life.unrefreshed import Unrefreshed
@@ -100,6 +100,7 @@ class Rehearsal:
     runs: defaultdict[object, Runs] = field(default_factory=lambda: defaultdict(Runs))
     steps: int = 0
     turn: int = 0
+    heard: Ledger | None = None  # of the run that is listened to
 
     def begin(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> Callable[[], list[Told]]:
         """Rehearse what is around the regions at these places, and what prepares for those of others in these files.
@@ -195,6 +196,11 @@ class Rehearsal:
         return Knowledge(life["compiling"], libraries, decorators, life["benchmark"], life["collective"])
 
     @cached_property
+    def marks_steps(self) -> bool:
+        """Whether a file of the project marks where a step of what is compiled begins."""
+        return any(True for name in MARKS for _ in self.interpreter.project.calling(name))
+
+    @cached_property
     def ends(self) -> frozenset[str]:
         """The methods that end a capture."""
         return frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
@@ -249,6 +255,7 @@ class Rehearsal:
         ledger.listen(Gradients(self._tell_replaced, self.interpreter.lexicon.is_trained, silence))
 
     def _listen(self, ledger: Ledger) -> None:
+        self.heard = ledger
         life = self.interpreter.lexicon.life
         replays = life["replays"]
         streams = Streams(self._tell, life)
@@ -271,7 +278,7 @@ class Rehearsal:
             silence,
             Gradients(self._tell, self.interpreter.lexicon.is_trained, silence),
             Births(self._tell, life["stateful"], life["lazy"]),
-            Growth(self._tell, replays),
+            Growth(self._tell, replays, self.interpreter.project),
             streams,
             Backward(self._tell, streams),
             Forks(self._tell, streams),
@@ -288,7 +295,7 @@ class Rehearsal:
             Callables(self._tell, self.makers, silence),
             FirstCalls(self._tell, self.knowledge),
             Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
-            Soft(self._tell, self.interpreter.entries, silence),
+            Soft(self._tell, self.interpreter.entries, silence, self.marks_steps),
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
@@ -308,6 +315,9 @@ class Rehearsal:
             self._tell(event, place, capture, Confidence.MEDIUM)
 
     def _tell(self, event: Event, place: Place, capture: Capture, most: Confidence = Confidence.HIGH) -> None:
+        """Tell of a place what the detectors say. Where a run has gone one of several ways, it may not come to that."""
+        if self.heard is not None and self.heard.decided:
+            most = min(most, Confidence.MEDIUM)
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
                 sure = min(hit.confidence, most)

@@ -50,6 +50,7 @@ class Soft(Listener):
     tell: Tell
     entries: Entries
     silence: Silence
+    is_marked: bool = False  # steps are marked somewhere in the project, maybe by those who call what runs here
     outputs: dict[Thing, Output] = field(default_factory=dict)  # of the step that runs
     gone: dict[Thing, Output] = field(default_factory=dict)  # of those before
     kept: list[tuple[Container, Thing, Place]] = field(default_factory=list)  # where outputs were put
@@ -94,7 +95,7 @@ class Soft(Listener):
         for container, value, where in self.kept:
             output = self.outputs.get(value.root)
             if output is not None and any(held is value for held in container.values()):
-                self.tell(OutputKept("collected", True, output.is_free), where, self._region(output.module))
+                self._tell_kept(output._replace(place=where), "collected")
                 del self.outputs[value.root]  # which is told of once
         self.kept.clear()
         for root in self.outputs.keys() & set(given):
@@ -121,7 +122,8 @@ class Soft(Listener):
                     break
 
     def _tell_kept(self, output: Output, how: str) -> None:
-        self.tell(OutputKept(how, True, output.is_free), output.place, self._region(output.module))
+        is_step = self.marks_steps or not self.is_marked
+        self.tell(OutputKept(how, is_step, output.is_free), output.place, self._region(output.module))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         """What an object keeps of an output is to be copied there."""
