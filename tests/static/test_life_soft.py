@@ -6,11 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from analysis import RULEBOOK, analyse, write
-
-from graphlint import static
-from graphlint.config import Config
-from graphlint.finding import Confidence
+from analysis import analyse
 
 FUNCTION = """
 import torch
@@ -421,15 +417,3 @@ def test_what_a_compiler_makes_a_constant_of_is_told_of_captures_alone(tmp_path:
         for opened in (COMPILED_HERE, CAPTURED_HERE)
     }
     assert not told[COMPILED_HERE] & {"GL104", "GL203"} and told[CAPTURED_HERE] & {"GL104", "GL203"}
-
-
-@pytest.mark.parametrize(
-    ("mark", "confidence"), [("torch.compiler.cudagraph_mark_step_begin()", "low"), ("print(agent)", "high")]
-)
-def test_who_marks_steps_elsewhere_may_mark_those_that_call(tmp_path: Path, mark: str, confidence: str) -> None:
-    """What runs here begins no step by itself then."""
-    body = "    a = cell(x)\n    return head(a)\n"
-    trainer = f"# file: trainer.py\nimport torch\ndef act(agent, x):\n    {mark}\n    return agent(x)\n"
-    write(tmp_path, f"# file: cells.py\n{STEPS}{body}{trainer}")
-    report = static.check([tmp_path], Config(tmp_path, confidence=Confidence.LOW, select=("GL510",)), RULEBOOK)
-    assert [confidence] == [str(one.confidence) for one in report.findings]

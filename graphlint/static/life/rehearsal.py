@@ -60,7 +60,7 @@ from graphlint.static.life.programs import Program, Programs, rehearse
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.shared import Shared
 from graphlint.static.life.silence import Silence
-from graphlint.static.life.soft import MARKS, Soft
+from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
 from graphlint.static.life.unrefreshed import Unrefreshed
@@ -196,11 +196,6 @@ class Rehearsal:
         return Knowledge(life["compiling"], libraries, decorators, life["benchmark"], life["collective"])
 
     @cached_property
-    def marks_steps(self) -> bool:
-        """Whether a file of the project marks where a step of what is compiled begins."""
-        return any(True for name in MARKS for _ in self.interpreter.project.calling(name))
-
-    @cached_property
     def ends(self) -> frozenset[str]:
         """The methods that end a capture."""
         return frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
@@ -295,7 +290,7 @@ class Rehearsal:
             Callables(self._tell, self.makers, silence),
             FirstCalls(self._tell, self.knowledge),
             Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
-            Soft(self._tell, self.interpreter.entries, silence, self.marks_steps),
+            Soft(self._tell, self.interpreter.entries, silence),
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),

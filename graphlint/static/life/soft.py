@@ -50,7 +50,6 @@ class Soft(Listener):
     tell: Tell
     entries: Entries
     silence: Silence
-    is_marked: bool = False  # steps are marked somewhere in the project, maybe by those who call what runs here
     outputs: dict[Thing, Output] = field(default_factory=dict)  # of the step that runs
     gone: dict[Thing, Output] = field(default_factory=dict)  # of those before
     kept: list[tuple[Container, Thing, Place]] = field(default_factory=list)  # where outputs were put
@@ -122,8 +121,7 @@ class Soft(Listener):
                     break
 
     def _tell_kept(self, output: Output, how: str) -> None:
-        is_step = self.marks_steps or not self.is_marked
-        self.tell(OutputKept(how, is_step, output.is_free), output.place, self._region(output.module))
+        self.tell(OutputKept(how, True, output.is_free), output.place, self._region(output.module))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         """What an object keeps of an output is to be copied there."""
