@@ -550,3 +550,31 @@ def test_what_a_decorator_may_leave_as_it_is_is_said_so(tmp_path: Path) -> None:
     """Both sides of `step is step` have one name."""
     found = analyse(tmp_path, WRAPPED, confidence=Confidence.LOW).report.findings
     assert ["step is not wrapped"] in [[one.text for one in finding.when] for finding in found]
+
+
+def test_a_container_that_a_class_may_have_is_asked_for_each_time(tmp_path: Path) -> None:
+    """What is stored in it where it is there says nothing of where it is not."""
+    program = """
+import torch
+
+class Layer:
+    shown: dict | None = None
+
+    def __call__(self, x):
+        if Layer.shown is not None:
+            Layer.shown["x"] = x
+        if Layer.shown is not None:
+            x.sum().item()
+        return x
+
+def show():
+    Layer.shown = {}
+
+layer = Layer()
+x = torch.ones(4, device="cuda")
+layer(x)
+with torch.cuda.graph(torch.cuda.CUDAGraph()):
+    layer(x)
+"""
+    (finding,) = analyse(tmp_path, program, select=("GL101",)).report.findings
+    assert ["Layer.shown is not None"] == [condition.text for condition in finding.when]

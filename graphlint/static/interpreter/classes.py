@@ -227,10 +227,11 @@ class Classes:
         return self.below[cls]
 
     def put(self, cls: ClassDefinition, name: str, value: Value) -> None:
-        """What a member of a class holds from now on that is not a method."""
+        """What a container that a class has holds from now on; another time, there may be none, as before."""
         found = self.find(cls, name)
         if found is not None and isinstance(found[0], ClassDefinition):
-            self.attributes[found[0], name] = value
+            known = self.attributes.get((found[0], name), value)
+            self.attributes[found[0], name] = union((value, NONE)) if NONE in members(known) else value
 
     def _evaluate_class_attribute(self, owner: ClassDefinition, name: str) -> Value:
         if self.is_enum(owner) and name in owner.assignments:
