@@ -514,6 +514,14 @@ def test_what_says_that_it_gives_numbers_or_words_is_not_offered(tmp_path: Path,
     assert (("images.ops:weighed",) if is_offered else ()) == survey(tmp_path).exports
 
 
+@pytest.mark.parametrize(("holds", "is_offered"), [("param_groups", True), ("atoms", False)])
+def test_what_is_called_an_optimizer_has_groups_of_parameters(tmp_path: Path, holds: str, is_offered: bool) -> None:
+    """What relaxes atoms is called so as well, and captures by itself."""
+    text = "import torch\nfrom serve.base import Base\nclass SplitOptimizer(Base):\n    def step(self):\n"
+    write(tmp_path, f"# file: images/steps.py\n{text}        for one in self.{holds}:\n            torch.relu(one)\n")
+    assert (("steps:SplitOptimizer.step",) if is_offered else ()) == survey(tmp_path).exports
+
+
 @pytest.mark.parametrize(
     ("given", "is_model"),
     [("batch * 2", True), ("[one['image'] for one in batch]", False), ("[one[0] for one in batch]", True)],

@@ -17,6 +17,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
+from graphlint.static.writes.schedules import GROUPS
 from graphlint.values import NONE, UNKNOWN, External, Host, Sequence, Tensor, Union, Value, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
@@ -24,6 +25,7 @@ RUN = "run"  # what a wrapper that is planned first and run later calls its seco
 PASSES = ("forward", "backward")
 _READ = frozenset({"float", "str"})  # kinds of numbers and words that no shape gives
 _USES_TENSORS = HoldsAny([FUNCTIONS])
+_HAS_GROUPS = HoldsAny([GROUPS])
 _CLASS_NAME = re.compile(r"([A-Z][a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
@@ -193,7 +195,10 @@ def _is_outside(interpreter: Interpreter, definition: Definition, owner: ClassDe
 
 
 def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
-    """The steps of optimizers, and both passes of autograd functions."""
+    """The steps of optimizers, and both passes of autograd functions.
+
+    Others than those of torch are called optimizers as well, such as what relaxes atoms: these have no groups.
+    """
     classes, lexicon = interpreter.classes, interpreter.lexicon
     optimizers = lexicon.modules["optimizers"]
     endings = tuple(name.rpartition(".")[2] for name in optimizers)
@@ -205,7 +210,8 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
         for cls in module.index.classes.values():
             bases = classes.external_bases(cls)
             names: Iterable[str] = ()
-            if any(base in optimizers for base in bases) or cls.name.endswith(endings):
+            is_called_so = cls.name.endswith(endings) and interpreter.project.ask(module.path, _HAS_GROUPS)
+            if is_called_so or any(base in optimizers for base in bases):
                 names = sorted(lexicon.modules["steps"])
             elif any(base in applied for base in bases):
                 names = PASSES
