@@ -578,3 +578,32 @@ with torch.cuda.graph(torch.cuda.CUDAGraph()):
 """
     (finding,) = analyse(tmp_path, program, select=("GL101",)).report.findings
     assert ["Layer.shown is not None"] == [condition.text for condition in finding.when]
+
+
+ENCODING = """
+import torch
+
+class Encoding(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pe = None
+        self.extend(torch.tensor(0.0).expand(1, 5000))
+
+    def extend(self, x):
+        if self.pe is not None:
+            if self.pe.size(1) >= x.size(1):
+                {left}
+        self.pe = torch.zeros(1, x.size(1)).to(x.device)
+
+    def forward(self, x: torch.Tensor):
+        self.extend(x)
+        return x * self.pe[:, : x.size(1)]
+"""
+
+
+@pytest.mark.parametrize(("left", "when"), [("return", ["self.pe.size(1) < x.size(1)"]), ("print(x.shape)", [])])
+def test_what_is_left_where_kept_state_fits_is_a_condition(tmp_path: Path, left: str, when: list[str]) -> None:
+    """That there is none yet is the first run alone."""
+    report = analyse(tmp_path, ENCODING.format(left=left), regions=("main:Encoding.forward",), select=("GL202",)).report
+    (finding,) = report.findings
+    assert when == [condition.text for condition in finding.when]

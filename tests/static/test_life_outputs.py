@@ -193,6 +193,13 @@ COPIED = {
             parts = [y[number:] for number in range(2)]
             kept.append(parts[0].clone())
         """,
+    "a list that is joined at once": """
+        kept = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            kept.append(torch.cat([part.view(-1) for part in (y[:1], y[1:])]))
+        """,
     "a list that is emptied": """
         results = []
         for batch in (first, second):

@@ -1510,3 +1510,30 @@ def test_a_depth_that_a_run_leaves_as_it_was_is_the_same_in_each(tmp_path: Path,
     (tmp_path / "program.py").write_text(NESTED.format(left=left), encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+DRAWN = """
+import torch
+
+class Step:
+    def __init__(self):
+        self.parts = iter(range(9))
+
+    def __call__(self, x):
+        {made}
+        return x * next(self.parts)
+
+step = Step()
+x = torch.ones(4, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step(x)
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize(("made", "is_told"), [("self.parts = iter(range(9))", False), ("pass", True)])
+def test_an_iterator_that_a_region_makes_begins_anew(tmp_path: Path, made: str, is_told: bool) -> None:
+    (tmp_path / "program.py").write_text(DRAWN.format(made=made), encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402", "GL403")), RULEBOOK)
+    assert is_told is bool(report.findings)

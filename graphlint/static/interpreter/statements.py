@@ -1,8 +1,11 @@
-"""Statements in, a changed environment out: both branches are run where a condition is not known."""
+"""Statements in, a changed environment out: both branches are run where a condition is not known.
+
+Long, because branches, loops and blocks that end early share what they leave behind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -176,11 +179,21 @@ class Statements:
             envs = {answer: env for answer, (env, _) in ends.items()}
             # What nothing speaks for leaves nothing behind.
             frame.env = self.interpreter.merge_all([env for answer, env in envs.items() if likely[answer]])
-            frame.assumed = assumed
+            frame.assumed = (*assumed, *self._left(node.test, ends, assumed, frame))
             choices.settle(node.test, envs, frame.env, frame)
             if frame.constructing is not None and len(envs) > 1:
                 self.interpreter.heap.choose(frame.constructing, node.test, envs)
         return bool(ends)
+
+    def _left(
+        self, test: ir.Expr, ends: dict[bool, tuple[Env, Assumptions]], before: Assumptions, frame: Frame
+    ) -> Iterator[Assumption]:
+        """What is assumed behind a branch that is left where kept state still fits: `if self.x is not None: if
+        self.x.size(0) >= n: return`. The other branch, on which there is none yet, is that of the first run.
+        """
+        for answer, (_, behind) in ends.items():
+            if Assumption(frame.function, test, not answer).is_unfilled:
+                yield from (one for one in behind[len(before) :] if one.test is not test)
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
         around = frame.around

@@ -1,6 +1,4 @@
-"""A method in, who calls it out: what a callable that it is given closes over, whether an argument may stay, and
-whether a caller has asked for something before.
-"""
+"""A method in, who calls it out: what they close over, whether an argument may stay, whether they ask before."""
 
 from __future__ import annotations
 

@@ -189,8 +189,9 @@ class Outputs(Listener):
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
         for kept in [one for one in self.collections if one[0] is capture]:
             _, container, value, place, loops = kept
-            is_there = container in self.posted or self._is_alive(container)
-            is_repeated = any(loop in self.ledger.loops for loop in loops) or (not loops and is_there)
+            is_made = any(loop.place.node is place.node for loop in self.ledger.loops)  # by a comprehension that runs
+            is_there = is_made or container in self.posted or self._is_alive(container)
+            is_repeated = is_there and (not loops or any(loop in self.ledger.loops for loop in loops))
             if is_repeated and any(held is value for held in tensors_in(container)):
                 name = self._only_named(container)
                 # A list that is made anew in each round may be meant to show what this replay writes.

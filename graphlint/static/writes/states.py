@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from graphlint.static.domain.contexts import Frame, Source
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Instance, ModuleValue
+from graphlint.static.domain.program import Function, Instance, ModuleValue
 from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, stands_before, walk, words_in
 from graphlint.static.writes.stores import Named, is_of_file
 from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
@@ -145,3 +145,10 @@ def is_looked_at_again(sides: list[Sources]) -> bool:
 def is_count(source: Source) -> bool:
     """Whether a number is read, which is one whatever it comes to: it is never None."""
     return isinstance(source, Read) and source.is_number
+
+
+def is_given_before(target: ir.Expr, node: ir.Node, function: Function) -> bool:
+    """Whether a function has assigned something before a node stands in it: `self.rows = iter(x); next(self.rows)`."""
+    given = (one for one in assignments_in(function.code) if stands_before(one, node))
+    spelt = function.source(target)
+    return any(function.source(one) == spelt for assignment in given for one in assignment.targets)

@@ -22,6 +22,7 @@ from graphlint.static.writes.states import (
     counts_in,
     is_container,
     is_count,
+    is_given_before,
     is_handed,
     is_looked_at_again,
     is_plain,
@@ -313,8 +314,9 @@ class Traces:
 
     def consumed(self, node: ir.Call, frame: Frame) -> None:
         """A region takes the next item of what an iterator gives that was there before."""
-        if frame.in_region and node.arguments:
-            for state in self.states(node.arguments[0].value, frame):
+        iterator = node.arguments[0].value if frame.in_region and node.arguments else None
+        if iterator is not None and not is_given_before(iterator, node, frame.function):
+            for state in self.states(iterator, frame):
                 self.taken.setdefault((frame.sink, node), Change(state, Place.of(frame, node)))
 
     def mutated(self, node: ir.Call, receiver: Value, arguments: Arguments, frame: Frame) -> None:
