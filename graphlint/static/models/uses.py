@@ -14,13 +14,13 @@ from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
+from graphlint.static.models.asked import EQUAL, asks_how_large, asks_whether_equal, is_name, is_number, is_written
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, children, names_in, walk
-from graphlint.values import UNKNOWN, External, Host, Value, members
+from graphlint.values import NONE, UNKNOWN, External, Host, Value, members
 
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "number", "size"})  # types of parameters that are read on the host
-_EQUAL = ("==", "!=")
 _SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
 _SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
@@ -74,18 +74,18 @@ def _speaks_of(evaluator: Evaluator, node: object, name: str) -> bool:
     if isinstance(node, ir.Attribute) and node.attr in evaluator.lexicon.unknown["attributes"]:
         return False
     is_method = isinstance(node, ir.Attribute) and node.attr in evaluator.lexicon.unknown["methods"]
-    return not is_method and (_is(node, name) or any(_speaks_of(evaluator, part, name) for part in children(node)))
+    return not is_method and (is_name(node, name) or any(_speaks_of(evaluator, part, name) for part in children(node)))
 
 
 def _is_of_another_kind(evaluator: Evaluator, node: object, name: str) -> bool:
     """Whether a node calls a name, iterates over it, takes an item by a text, or asks of it what no tensor has."""
     match node:
         case ir.Call(func=called):
-            return _is(called, name)
+            return is_name(called, name)
         case ir.Attribute(value=holder, attr=attr):
-            return _is(holder, name) and evaluator.catalogue.method(attr) is None
+            return is_name(holder, name) and evaluator.catalogue.method(attr) is None
         case ir.Subscript(value=holder, index=ir.Literal(value=str())) | ir.For(iterable=holder):
-            return _is(holder, name)
+            return is_name(holder, name)
     return False
 
 
@@ -103,6 +103,9 @@ def _computed_of(evaluator: Evaluator, node: object, module: Module) -> Iterator
             yield name
         case ir.Slice():
             return
+        case ir.Binary(operator="//" | "%", left=dividend, right=divisor):  # `(n + k - 1) // k` says nothing of k
+            divided = _computed_of(evaluator, dividend, module)
+            yield from (name for name in divided if name not in names_in(divisor))
         case ir.Call() if _is_of_numbers(evaluator, node, module):
             return
         case ir.Call() if (operation := _operation(evaluator, node, module)) is not None:
@@ -125,7 +128,7 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     """Whether a parameter that nothing is promised of is used as a string, a number or a callable, and no tensor."""
     parts = list(walk(function.code.body))
     named = dict(_named_once(function.code))
-    names = {name, *_parts(function.code, name), *(alias for alias, made in named.items() if _is(made, name))}
+    names = {name, *_parts(function.code, name), *(alias for alias, made in named.items() if is_name(made, name))}
     if any(treats_as_tensor(evaluator, part, names, function.module) for part in parts):
         return False
     if any(_asks_as_tensor(evaluator, part, one) for part in parts for one in names):
@@ -133,13 +136,13 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     names |= _reckoned(function.code, names)  # arithmetic makes no number of a tensor
     if any(_treats_as_plain(evaluator, part, one, named, function.module) for part in parts for one in names):
         return True
-    if _is_measured(evaluator, parts, name) or any(_asks_how_large(part, name) for part in parts):
+    if _is_measured(evaluator, parts, name) or any(asks_how_large(part, name) for part in parts):
         return True
     calls = [part for part in parts if isinstance(part, ir.Call)]
     held = (*names, *_items(function.code, name))
     handed = [pair for call in calls for one in held for pair in _handed(evaluator, call, one, function)]
     return any(
-        _is_promised_plain(evaluator, callee, taken)
+        promises_plain(evaluator, callee, taken)
         if taken.annotation is not None
         else hands > 0 and is_plain(evaluator, callee, taken.name, hands - 1)
         for callee, taken in handed
@@ -149,7 +152,7 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
 def is_asked(evaluator: Evaluator, function: Function, name: str) -> bool:
     """Whether a function asks of a parameter whether it is a tensor: `isinstance(scale, torch.Tensor)`."""
     for part in walk(function.code.body):
-        if isinstance(part, ir.Call) and part.arguments and _is(part.arguments[0].value, name):
+        if isinstance(part, ir.Call) and part.arguments and is_name(part.arguments[0].value, name):
             asked = _called(evaluator, part, function.module)
             if not evaluator.lexicon.tensors["tests"].isdisjoint(asked):
                 return True
@@ -157,6 +160,21 @@ def is_asked(evaluator: Evaluator, function: Function, name: str) -> bool:
                 TENSOR in _classes(evaluator, a, function) for a in part.arguments[1:2]
             ):
                 return True
+    return False
+
+
+def is_made_on_host(evaluator: Evaluator, code: ir.Code, module: Module, name: str) -> bool:
+    """Whether a function makes a tensor of the host of a parameter, where that is none: `lens = torch.tensor(lens)`.
+
+    One that is given as a tensor is hardly on the device then: nothing else would be at the same place.
+    """
+    for one in assignments_in(code):
+        chosen = (one.value.body, one.value.orelse) if isinstance(one.value, ir.Conditional) else (one.value,)
+        for made in chosen if any(is_name(target, name) for target in one.targets) else ():
+            if isinstance(made, ir.Call) and any(is_name(a.value, name) for a in made.arguments[:1]):
+                factories = [evaluator.lexicon.factories.get(called) for called in _called(evaluator, made, module)]
+                if all(a.keyword not in ("device", None) for a in made.arguments[1:]):
+                    return any(factory is not None and factory.data for factory in factories)
     return False
 
 
@@ -168,14 +186,15 @@ def _classes(evaluator: Evaluator, argument: ir.Argument, function: Function) ->
     return {member.name for member in found if isinstance(member, External)}
 
 
-def _is_promised_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter) -> bool:
-    """Whether an annotation promises a number, a string or a flag, and nothing else."""
-    return all(isinstance(kind, Host) for kind in members(evaluator.refine(UNKNOWN, parameter, function)))
+def promises_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter) -> bool:
+    """Whether an annotation, or a default, promises a number, a string or a flag, or None at most."""
+    promised = members(evaluator.refine(UNKNOWN, parameter, function))
+    return promised != (NONE,) and all(isinstance(kind, Host) or kind == NONE for kind in promised)
 
 
 def _asks_as_tensor(evaluator: Evaluator, node: object, name: str) -> bool:
     """Whether a node asks for what tensors have, and strings, numbers and containers do not."""
-    if not (isinstance(node, ir.Attribute) and _is(node.value, name)):
+    if not (isinstance(node, ir.Attribute) and is_name(node.value, name)):
         return False
     return evaluator.catalogue.method(node.attr) is not None and not any(hasattr(kind, node.attr) for kind in _PLAIN)
 
@@ -214,7 +233,7 @@ def _reckoned(code: ir.Code, names: Set[str]) -> set[str]:
 def _items(code: ir.Code, name: str) -> Iterator[str]:
     """The local names that are given an item of another one: `left = ranks[rank - 1]`."""
     for one in assignments_in(code):
-        if isinstance(one.value, ir.Subscript) and _is(one.value.value, name):
+        if isinstance(one.value, ir.Subscript) and is_name(one.value.value, name):
             yield from (target.id for target in one.targets if isinstance(target, ir.Name))
 
 
@@ -222,7 +241,7 @@ def _parts(code: ir.Code, name: str) -> Iterator[str]:
     """The local names that another one, or an item of it, is taken apart into: `rows, columns = block`."""
     for one in assignments_in(code):
         value = one.value.value if isinstance(one.value, ir.Subscript) else one.value
-        for target in one.targets if _is(value, name) else ():
+        for target in one.targets if is_name(value, name) else ():
             if isinstance(target, ir.Display):
                 yield from (part.id for part in target.elements if isinstance(part, ir.Name))
 
@@ -231,41 +250,22 @@ def _treats_as_plain(
     evaluator: Evaluator, node: object, name: str, named: Mapping[str, ir.Expr], module: Module
 ) -> bool:
     """Whether a node does with a name what cannot be done with tensors."""
+    if asks_whether_equal(node, name):
+        return True
     match node:
         case ir.Compare():
             sides = [node.left, *(side for _, side in node.comparisons)]
-            written = any(map(_is_written, sides)) or (node.comparisons[0][0] in _EQUAL and any(map(_is_number, sides)))
-            return any(_is(_dividend(side), name) for side in sides) and written
-        case ir.If(test=test) | ir.While(test=test) | ir.Assert(test=test) | ir.Conditional(test=test):
-            return any(_asks_whether_equal(part, name) for part in walk(test))
+            written = any(map(is_written, sides)) or (node.comparisons[0][0] in EQUAL and any(map(is_number, sides)))
+            return any(is_name(_dividend(side), name) for side in sides) and written
         case ir.Binary(operator="//" | "%", left=size, right=divisor):
-            return _is(divisor, name) and _is_size(evaluator, size)
+            return is_name(divisor, name) and _is_size(evaluator, size)
         case ir.Slice(bounds=bounds):
-            return any(_is(bound, name) for bound in bounds)
+            return any(is_name(bound, name) for bound in bounds)
         case ir.Attribute(value=holder, attr=attr):
             is_held = evaluator.catalogue.method(attr) is None and any(hasattr(kind, attr) for kind in _PLAIN)
-            return _is(holder, name) and is_held
+            return is_name(holder, name) and is_held
         case ir.Call():
-            return _is(node.func, name) or _counts(evaluator, node, name, named, module)
-    return False
-
-
-def _asks_whether_equal(node: object, name: str) -> bool:
-    """Whether a condition compares a name with something: of tensors, the answer would be one for each element."""
-    match node:
-        case ir.Compare(left=left, comparisons=((sign, right),)) if sign in _EQUAL:
-            return _is(left, name) or _is(right, name)
-    return False
-
-
-def _asks_how_large(node: object, name: str) -> bool:
-    """Whether a branch compares a name itself with a number that is written down: `if degree > 2`."""
-    match node:
-        case ir.If(test=test) | ir.While(test=test) | ir.Assert(test=test) | ir.Conditional(test=test):
-            compared = [(one.left, one.comparisons[0][1]) for one in walk(test) if isinstance(one, ir.Compare)]
-            return any(
-                _is(one, name) and _is_number(other) for sides in compared for one, other in (sides, sides[::-1])
-            )
+            return is_name(node.func, name) or _counts(evaluator, node, name, named, module)
     return False
 
 
@@ -309,10 +309,10 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, 
     """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range` and `math`."""
     all_read = _is_of_numbers(evaluator, call, module)
     read = (value for value, counts in _given(evaluator, call, module) if counts or all_read)
-    if any(_is(size, name) for value in read for size in _sizes(value, named)):
+    if any(is_name(size, name) for value in read for size in _sizes(value, named)):
         return True
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
-    holds = any(_is(element, name) for display in data for element in display.elements)
+    holds = any(is_name(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
     return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
 
@@ -341,7 +341,7 @@ def _sizes(node: ir.Expr, named: Mapping[str, ir.Expr]) -> Iterator[ir.Expr]:
 
 def _adds_up(node: ir.Expr, name: str) -> bool:
     """Whether a node is a name, or arithmetic with it."""
-    return isinstance(node, (ir.Name, ir.Binary)) and any(_is(part, name) for part in _sizes(node, {}))
+    return isinstance(node, (ir.Name, ir.Binary)) and any(is_name(part, name) for part in _sizes(node, {}))
 
 
 def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:
@@ -381,16 +381,3 @@ def _handed(
                 taken = parameter if argument.keyword is None else named.get(argument.keyword)
                 if taken is not None:
                     yield callee, taken
-
-
-def _is(node: object, name: str) -> bool:
-    return isinstance(node, ir.Name) and node.id == name
-
-
-def _is_number(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Literal) and isinstance(node.value, (int, float))
-
-
-def _is_written(node: ir.Expr) -> bool:
-    """Whether a node is a string or a display, such as `(-1, 0)`, which tensors are not compared with."""
-    return isinstance(node, ir.Display) or (isinstance(node, ir.Literal) and isinstance(node.value, str))
