@@ -14,7 +14,7 @@ APPLIED = """
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, {name}):
-        return x * 2 if {name} is None else x + int({name})
+        return x * 2 if {name} is None else x * {name} + int({name})
 
 {callers}
 """
@@ -35,6 +35,11 @@ CALLERS = {
         "def other(x, y):\n    return Scale.apply(x, y)",
         True,
     ),
+    "what a list holds besides": (
+        "def scaled(x, scale: float):\n    return Scale.apply(x, scale)\n"
+        "def other(given):\n    return Scale.apply(*given)",
+        True,
+    ),
     "what is promised to be a tensor": ("def scaled(x, scale: torch.Tensor):\n    return Scale.apply(x, scale)", True),
     "what nobody says": ("def scaled(x, scale):\n    return Scale.apply(x, scale)", True),
     "nobody": ("", True),
@@ -47,6 +52,23 @@ def test_an_autograd_function_is_applied_to_what_its_callers_hand_in(tmp_path: P
     callers, is_told = CALLERS[form]
     text = HEAD + APPLIED.format(name="scale", callers=callers)
     assert _told(analyse(tmp_path, text, regions=("main:Scale.forward",))) == ({"GL101"} if is_told else set())
+
+
+def test_what_comes_back_to_an_autograd_function_is_no_argument_of_it(tmp_path: Path) -> None:
+    """The gradient of `backward` stands where `forward` has its first argument."""
+    text = """
+class Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, count, x):
+        return x[:count]
+    @staticmethod
+    def backward(ctx, grad):
+        return None, grad * int(grad.sum())
+
+def rows(x):
+    return Rows.apply(4, x)
+"""
+    assert _told(analyse(tmp_path, HEAD + text, regions=("main:Rows.backward",))) == {"GL101"}
 
 
 def _told(analysis: Analysis) -> set[str]:
@@ -63,6 +85,21 @@ PROGRAMS = {
         def step(x: torch.Tensor, most):
             small = most.sum() <= 128 and x.shape[0] >= 256  # expect: GL301
             return x + 1 if small else x
+        """,
+    "what is only made a number of": """
+        def resolve(fast):
+            return fast is None or bool(fast)
+        def step(x: torch.Tensor, scale, count, fast):
+            count = int(count)
+            y = x * float(scale) + x * count * count
+            return y if resolve(fast) else y + 1
+        """,
+    "what is a number in the end": """
+        def step(x: torch.Tensor, scale, count):
+            y = x * scale
+            if count.dim() == 0:
+                count = int(count)  # expect: GL101
+            return y * float(scale) * count  # expect: GL101
         """,
     "a number or None, where it is handed to": """
         def scaled(x: torch.Tensor, scale: Optional[float] = None):

@@ -29,16 +29,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import (
-    device_tensor,
-    doubted,
-    fresh_tensor,
-    is_plain,
-    perhaps,
-    placed_by_name,
-    unsure,
-    with_guesses,
-)
+from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps, placed_by_name, unsure, with_guesses
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -71,7 +62,7 @@ class Assignment:
         columns = [union(column) for column in zip(*fitting, strict=True)] or [UNKNOWN] * len(target.elements)
         is_alike = any(isinstance(member, Sequence) and member.elements is None for member in members(value))
         for element, column in zip(target.elements, columns, strict=True):
-            if is_alike and isinstance(element, ir.Name) and device_tensor(column) is not None:
+            if is_alike and isinstance(element, ir.Name) and unsure(column) != column:
                 # A list of tensors, by its annotation, that other things are in as well.
                 column = unsure(column) if uses.is_plain(self.interpreter, frame.function, element.id) else column
             self.store(element.value if isinstance(element, ir.Starred) else element, column, frame)

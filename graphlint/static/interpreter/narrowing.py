@@ -15,7 +15,7 @@ from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.interpreter import choices
 from graphlint.static.interpreter.names import loosened
-from graphlint.static.models.uses import is_made_on_host
+from graphlint.static.models.doubts import is_made_on_host
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Union, Unknown, Value, members, union
 from graphlint.values.queries import place_of_device, truth

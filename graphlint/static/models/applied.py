@@ -21,15 +21,17 @@ _NAMES = 2  # for names, one after the other
 
 def is_applied_to_numbers(evaluator: Evaluator, function: Function, name: str) -> bool:
     """Whether what is handed in for a parameter is a number, a string, a flag or None wherever it is handed in."""
-    owner = function.owner
-    if owner is None or not any(
-        evaluator.lexicon.callables.get(b) == "applied" for b in evaluator.external_bases(owner)
-    ):
+    owner, kinds = function.owner, evaluator.lexicon.callables
+    if owner is None or function.code.name != "forward":
+        return False
+    if not any(kinds.get(base) == "applied" for base in evaluator.external_bases(owner)):
         return False
     position = [one.name for one in function.code.parameters].index(name) - 1  # the first is the context
-    given = [(given_for(call, name, position), caller) for call, caller in _calls(evaluator, owner)]
+    calls = list(_calls(evaluator, owner))
+    given = [(given_for(call, name, position), caller) for call, caller in calls]
     handed = [(node, caller) for node, caller in given if node is not None and not _is_none(node)]
-    return bool(handed) and all(_is_number(evaluator, node, caller) for node, caller in handed)
+    is_open = any(argument.star for call, _ in calls for argument in call.arguments)
+    return bool(handed) and not is_open and all(_is_number(evaluator, node, caller) for node, caller in handed)
 
 
 def _calls(evaluator: Evaluator, owner: ClassDefinition) -> Iterator[tuple[ir.Call, Function]]:

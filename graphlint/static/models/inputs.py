@@ -5,7 +5,8 @@ from __future__ import annotations
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance
 from graphlint.static.models.applied import is_applied_to_numbers
-from graphlint.static.models.uses import is_asked, is_made_on_host, is_plain
+from graphlint.static.models.doubts import is_made_on_host, is_only_converted
+from graphlint.static.models.uses import is_asked, is_plain
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
@@ -42,6 +43,7 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     asked = [name for name, value in given.items() if _may_be_tensor(value) and is_asked(evaluator, function, name)]
     given |= {name: union((given[name], Host("float"))) for name in asked}  # or a number: else it would not be asked
     doubtful = [name for name in asked if is_made_on_host(evaluator, function.code, function.module, name)]
+    doubtful += [name for name in tensors if is_only_converted(evaluator, function, name)]
     given |= {name: unsure(given[name]) for name in doubtful}
     keywords = tuple((name, on_device(value)) for name, value in given.items())
     star = UNKNOWN if any(parameter.kind == "*" for parameter in function.code.parameters) else None

@@ -63,7 +63,7 @@ def is_tensor(evaluator: Evaluator, function: Function, name: str, hands: int = 
         for part in parts
     ):
         return True
-    handed = (pair for call in calls if hands for pair in _handed(evaluator, call, name, function))
+    handed = (pair for call in calls if hands for pair in handed_to(evaluator, call, name, function))
     return any(
         is_tensor(evaluator, callee, taken.name, hands - 1) for callee, taken in handed if taken.annotation is None
     )
@@ -121,7 +121,7 @@ def _computed_of(evaluator: Evaluator, node: object, module: Module) -> Iterator
 
 def _is_of_numbers(evaluator: Evaluator, call: ir.Call, module: Module) -> bool:
     """Whether a call takes numbers, or lists of them, and no tensors of the device: `range`, `math.sqrt`."""
-    return any(map(evaluator.lexicon.takes_no_tensor, _called(evaluator, call, module)))
+    return any(map(evaluator.lexicon.takes_no_tensor, called_by(evaluator, call, module)))
 
 
 def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
@@ -140,7 +140,7 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
         return True
     calls = [part for part in parts if isinstance(part, ir.Call)]
     held = (*names, *_items(function.code, name))
-    handed = [pair for call in calls for one in held for pair in _handed(evaluator, call, one, function)]
+    handed = [pair for call in calls for one in held for pair in handed_to(evaluator, call, one, function)]
     return any(
         promises_plain(evaluator, callee, taken)
         if taken.annotation is not None
@@ -153,28 +153,13 @@ def is_asked(evaluator: Evaluator, function: Function, name: str) -> bool:
     """Whether a function asks of a parameter whether it is a tensor: `isinstance(scale, torch.Tensor)`."""
     for part in walk(function.code.body):
         if isinstance(part, ir.Call) and part.arguments and is_name(part.arguments[0].value, name):
-            asked = _called(evaluator, part, function.module)
+            asked = called_by(evaluator, part, function.module)
             if not evaluator.lexicon.tensors["tests"].isdisjoint(asked):
                 return True
             if "builtins.isinstance" in asked and any(
                 TENSOR in _classes(evaluator, a, function) for a in part.arguments[1:2]
             ):
                 return True
-    return False
-
-
-def is_made_on_host(evaluator: Evaluator, code: ir.Code, module: Module, name: str) -> bool:
-    """Whether a function makes a tensor of the host of a parameter, where that is none: `lens = torch.tensor(lens)`.
-
-    One that is given as a tensor is hardly on the device then: nothing else would be at the same place.
-    """
-    for one in assignments_in(code):
-        chosen = (one.value.body, one.value.orelse) if isinstance(one.value, ir.Conditional) else (one.value,)
-        for made in chosen if any(is_name(target, name) for target in one.targets) else ():
-            if isinstance(made, ir.Call) and any(is_name(a.value, name) for a in made.arguments[:1]):
-                factories = [evaluator.lexicon.factories.get(called) for called in _called(evaluator, made, module)]
-                if all(a.keyword not in ("device", None) for a in made.arguments[1:]):
-                    return any(factory is not None and factory.data for factory in factories)
     return False
 
 
@@ -201,13 +186,14 @@ def _asks_as_tensor(evaluator: Evaluator, node: object, name: str) -> bool:
 
 def _operation(evaluator: Evaluator, call: ir.Call, module: Module) -> Operation | None:
     """The function on tensors that is called; None if it is something else."""
-    for name in _called(evaluator, call, module):
+    for name in called_by(evaluator, call, module):
         if evaluator.lexicon.is_catalogued(name) and evaluator.catalogue.method(name.rpartition(".")[2]) is not None:
             return evaluator.catalogue.find(name)
     return None
 
 
-def _called(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
+def called_by(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
+    """What a call calls outside of the project, by qualified names."""
     callee: Value = evaluator.static_value(call.func, module)
     return [member.name for member in members(callee) if isinstance(member, External)]
 
@@ -314,12 +300,12 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, 
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
     holds = any(is_name(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
-    return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
+    return holds and any(one in factories and factories[one].data for one in called_by(evaluator, call, module))
 
 
 def _makes_of_size(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> bool:
     """Whether a call makes a new tensor of this size, as in `torch.ones(n) * n**-0.5`."""
-    called = map(evaluator.catalogue.find, _called(evaluator, call, module))
+    called = map(evaluator.catalogue.find, called_by(evaluator, call, module))
     is_new = any(operation is not None and operation.returns in _MADE for operation in called)
     return is_new and _counts(evaluator, call, name, {}, module)
 
@@ -346,7 +332,7 @@ def _adds_up(node: ir.Expr, name: str) -> bool:
 
 def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:
     """The arguments of a call, each with whether an operation reads it on the host, as a size."""
-    known = map(evaluator.catalogue.find, _called(evaluator, call, module))
+    known = map(evaluator.catalogue.find, called_by(evaluator, call, module))
     operation = next(filter(None, known), None)
     skipped = 0
     if operation is None and isinstance(call.func, ir.Attribute):
@@ -366,7 +352,7 @@ def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tupl
             yield argument.value, argument.keyword in sizes
 
 
-def _handed(
+def handed_to(
     evaluator: Evaluator, call: ir.Call, name: str, function: Function
 ) -> Iterator[tuple[Function, ir.Parameter]]:
     """The functions of the project that a call hands a name to, each with the parameter that takes it."""
