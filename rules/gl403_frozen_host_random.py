@@ -12,4 +12,4 @@ def detect(event: HostDraw) -> Iterator[Hit]:
         yield Hit(Confidence.HIGH)
     elif event.kind == "clocks":
         message = "`{operation}` reads a clock of the host once, at capture, and every replay keeps its time"
-        yield Hit(Confidence.HIGH, message)
+        yield Hit(Confidence.LOW if event.is_awaited else Confidence.HIGH, message)

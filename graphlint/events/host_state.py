@@ -51,11 +51,12 @@ class HostStateRead(Event):
 class HostDraw(Event):
     """The region asks the host for what nobody knows before: `kind` is `draws`, `clocks`, or `next` of an iterator.
 
-    `use` is what it decides, in the words of `HostStateRead`.
+    `use` is what it decides, in the words of `HostStateRead`; `is_awaited` says that it only ends a wait.
     """
 
     kind: str
     use: str
+    is_awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

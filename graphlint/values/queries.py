@@ -149,6 +149,14 @@ def doubted(value: Value) -> Value:
     return union(replace(m, sure=Confidence.LOW) if isinstance(m, Tensor) else m for m in members(value))
 
 
+def unsure(value: Value) -> Value:
+    """A value of which something says that it is hardly a tensor, where nothing makes sure that it is one."""
+    return union(
+        replace(m, sure=Confidence.LOW) if isinstance(m, Tensor) and m.sure < Confidence.HIGH else m
+        for m in members(value)
+    )
+
+
 def truth(value: Value) -> bool | None:
     """The truth of a value if it is the same for everything it can be."""
     answers = {_member_truth(member) for member in members(value)}

@@ -76,6 +76,9 @@ PUT_OUT = {
     "a table of the object that is handed in": "filled(self.kept, name, x)\nreturn x",
     "a table of the object": "if self.kept.get(x.device) is None:\n    self.kept[x.device] = x.item()\nreturn x",
     "a name that is set": "if not hasattr(self, 'late'):\n    self.late = x.item()\nreturn x",
+    "a table that drops what it has no room for": (
+        "if name not in _tables:\n    while len(_tables) > 64:\n        _tables.popitem()\n    _tables[name] = x.item()"
+    ),
     "a buffer": "if self.value is None:\n    self.register_value('value', x.item())\nreturn x",
 }
 
@@ -113,6 +116,10 @@ STAYS = {
     "a value that another method drops": (PUT_OUT["an attribute that is None"], "self.value = None"),
     "a table that another method empties": (PUT_OUT["a table by a word"], "_tables.clear()"),
     "a table that drops an item": (PUT_OUT["a table by a word"], "del _tables['a']"),
+    "a table that is emptied when something else is full": (
+        PUT_OUT["a table by a word"],
+        "if len(self.tables) > 4:\n    _tables.clear()",
+    ),
     "what is kept only now and then": (
         "if self.value is None:\n    y = x.item()\n    if self.ask:\n        self.value = y\nreturn x",
         "self.ask = bool(x)",
@@ -136,6 +143,9 @@ OF_SIZES = {
     "a number": "if n not in _tables:\n    _tables[n] = {made}\nreturn x",
     "a size": "key = (name, x.shape[0])\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
     "a key that holds itself": "key = name\nkey = (key, name)\nif key not in _tables:\n    _tables[key] = {made}",
+    "whether it is still that of its owner": (
+        "found = _tables.get(n)\nif found is not None and found[0] is x:\n    return found[1]\n_tables[n] = (x, {made})"
+    ),
     "whether it fits": "if self.made is None or self.made.shape[0] < n:\n    self.made = {made}\nreturn x",
 }
 
@@ -153,7 +163,9 @@ def test_what_the_first_run_of_some_sizes_does_is_told_if_it_is_kept(tmp_path: P
 
 def test_what_never_fits_is_told(tmp_path: Path) -> None:
     """What else is asked for has nothing to do with what is kept."""
-    assert told(tmp_path, "if self.made is None or n > 3:\n    self.made = x.item()\nreturn x")
+    assert told(tmp_path / "none", "if self.made is None or n > 3:\n    self.made = x.item()\nreturn x")
+    body = "if self.made is not None and n > 3:\n    return self.made\nself.made = x.item()\nreturn x"
+    assert told(tmp_path / "some", body)
 
 
 _MADE = """

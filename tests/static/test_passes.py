@@ -133,6 +133,45 @@ def test_a_cache_surely_drops_what_surely_varies(tmp_path: Path, given: str, con
     assert [confidence] == [one.confidence for one in found if one.code == "GL502"]
 
 
+KEPT = """
+import functools
+import torch
+
+@functools.lru_cache(maxsize=16)
+def table(index, heads):
+    return torch.zeros(heads, device=torch.device("cuda", index))
+
+class Layer:
+    def forward(self, x: torch.Tensor, plan):
+        if plan.heads > 1:
+            made = table(torch.cuda.current_device(), {heads})
+            first = second = made
+        else:
+            first = second = None
+        {kept}
+        return x if first is None else x + first.sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("heads", "kept", "is_told"),
+    [
+        ("plan.heads", "self.live = (first, second)", False),
+        ("plan.heads", "self.live = first", False),
+        ("plan.heads", "live = (first, second)", True),
+        ("plan.heads", "self.live = second is None", True),
+        ("x.shape[0]", "self.live = first", True),
+        ("len(plan.rows)", "self.live = first", True),
+    ],
+)
+def test_what_an_object_keeps_as_well_is_not_dropped_with_the_cache(
+    tmp_path: Path, heads: str, kept: str, is_told: bool
+) -> None:
+    """Where it is made for numbers of an object, such as a plan, and not for a length."""
+    found = analyse(tmp_path, KEPT.format(heads=heads, kept=kept), regions=("main:Layer.forward",)).shown
+    assert ("GL502" in {code for _, _, code in found}) is is_told
+
+
 HANDED = """
 import functools
 import torch

@@ -667,6 +667,28 @@ def test_a_count_has_begun_before_a_capture(tmp_path: Path, asked: str, is_told:
     assert is_told is bool(report.findings)
 
 
+_UNTIL = """
+import time
+import torch
+
+def step(x: torch.Tensor, lock, timeout: float):
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        {body}
+    return x * 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [("if lock.taken(): break\n        time.sleep(0.1)", False), ("x = x * lock.rate", True)],
+)
+def test_a_clock_that_ends_a_wait_decides_nothing(tmp_path: Path, body: str, is_told: bool) -> None:
+    """One that ends what is computed decides how much of it there is."""
+    analysis = analyse(tmp_path, _UNTIL.format(body=body), regions=("main:step",))
+    assert ("GL403" in {code for _, _, code in analysis.shown}) is is_told
+
+
 @pytest.mark.parametrize(("name", "is_told"), [("dump", False), ("scale", True)])
 def test_what_dumps_and_logs_computes_nothing(tmp_path: Path, name: str, is_told: bool) -> None:
     """State of that name, in a function of that name."""

@@ -31,8 +31,8 @@ from graphlint.static.syntax.traversal import (
     walk,
     words_in,
 )
-from graphlint.static.syntax.trees import nodes_in, tree_of
-from graphlint.static.writes.stores import Written, stores_to
+from graphlint.static.syntax.trees import endings, nodes_in, tree_of
+from graphlint.static.writes.stores import Store, Written, stores_to
 
 _FILLING = ("add", "append", "setdefault", "update")
 _DROPPING = ("clear", "discard", "pop", "popitem", "popleft", "remove")
@@ -78,7 +78,7 @@ class _Kept:
         store, code = written.store, written.definition and written.definition.code
         handed = {one.name for one in code.parameters} if code else set()
         if self.needs == "item":
-            return store.form in ("assign", *_DROPPING)
+            return store.form in ("assign", *_DROPPING) and not _makes_room(store)
         value = store.value
         if store.form != "assign":
             return False
@@ -187,6 +187,13 @@ class Once:
         return cls is not None and self._temporary[cls]
 
 
+def _makes_room(store: Store) -> bool:
+    """Whether a table drops something because it is full: `while len(plans) >= 64: plans.popitem()`."""
+    parts = (part for test in store.tests for part in nodes_in(test))
+    measured = (part.args[:1] for part in parts if isinstance(part, ast.Call) and "len" in endings(part.func))
+    return store.form in _DROPPING and any(store.name in endings(table) for tables in measured for table in tables)
+
+
 @remembered_in_run
 def _deletes(module: Module, name: str) -> bool:
     """Whether a module deletes an attribute of a name, or an item of what is called so."""
@@ -205,8 +212,9 @@ def _kept(test: ir.Expr, outcome: bool, asking: _Asking) -> _Kept | None:
     match test:
         case ir.Unary(operator="not", operand=inner):
             return _kept(inner, not outcome, asking)
-        case ir.Boolean(operator="or", left=left, right=right) if outcome and asking.of_sizes:
-            # Whether there is something, and whether it still fits: `buffer is None or buffer.shape[0] < rows`.
+        case ir.Boolean(operator=operator, left=left, right=right) if (operator == "or") is outcome and asking.of_sizes:
+            # Whether there is something, and whether it still fits: `buffer is None or buffer.shape[0] < rows`, and
+            # what comes to the same, `not (found is not None and found.owner is owner)`.
             kept = _kept(left, outcome, asking)
             asked = names_in(left) | {part.attr for part in walk(left) if isinstance(part, ir.Attribute)}
             return kept if kept is not None and not asked.isdisjoint(words_in(right)) else None

@@ -9,6 +9,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.facts import growth
 from graphlint.static.interpreter import choices, registries
+from graphlint.static.models import uses
 from graphlint.static.models.containers import with_item
 from graphlint.static.models.modules import named
 from graphlint.static.syntax import ir
@@ -28,7 +29,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps, placed_by_name, with_guesses
+from graphlint.values.queries import doubted, fresh_tensor, is_plain, perhaps, placed_by_name, unsure, with_guesses
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -59,7 +60,11 @@ class Assignment:
         rows = [self._columns(target, member) for member in members(value) if member != NONE]
         fitting = [row for row in rows if row]
         columns = [union(column) for column in zip(*fitting, strict=True)] or [UNKNOWN] * len(target.elements)
+        is_alike = any(isinstance(member, Sequence) and member.elements is None for member in members(value))
         for element, column in zip(target.elements, columns, strict=True):
+            if is_alike and isinstance(element, ir.Name) and unsure(column) != column:
+                # A list of tensors, by its annotation, that other things are in as well.
+                column = unsure(column) if uses.is_plain(self.interpreter, frame.function, element.id) else column
             self.store(element.value if isinstance(element, ir.Starred) else element, column, frame)
 
     def _columns(self, target: ir.Display, value: Value) -> list[Value]:

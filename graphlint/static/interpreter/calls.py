@@ -106,8 +106,8 @@ class Calls:
         targets = list(members(target))
         if len(targets) > 1:
             functions = [t for t in targets if t != NONE and not isinstance(t, (Const, Host))]
-            # A candidate that does not take these arguments is not what is called here.
-            functions = ([t for t in functions if self.takes(t, arguments)] or functions)[:MAX_TARGETS]
+            taking = [t for t in functions if self.takes(t, arguments)]  # none of the others is what is called here
+            functions = interpreter.signatures.meant(taking or functions, arguments)[:MAX_TARGETS]
             callee = node.func if node is not None else None
             each = dispatched(functions, callee, frame, {*interpreter.unnamed, *filter(self._is_for_host, functions)})
             result = union(self.call(t, arguments, node, frame) for t in each) if functions else UNKNOWN

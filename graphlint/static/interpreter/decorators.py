@@ -177,8 +177,11 @@ class Decorators:
         return all(self._asks_for_few(call, caller) for call, caller in self._calls_of(cached))
 
     def _asks_for_few(self, call: ir.Call, function: Function) -> bool:
-        """Whether a call in a function gives the same for all requests."""
-        return bool(call.arguments) and all(self._is_one_of_few(one.value, function) for one in call.arguments)
+        """Whether a call in a function gives the same for all requests: numbers of other objects, too, where an object
+        keeps the result beside the cache.
+        """
+        depth = _HANDED_ON - _is_kept(call, function.code)
+        return bool(call.arguments) and all(self._is_one_of_few(one.value, function, depth) for one in call.arguments)
 
     def _is_one_of_few(self, node: ir.Expr, function: Function, depth: int = _HANDED_ON) -> bool:
         """Whether a value is the same for all requests; who calls says so of what is handed in, as far as it is known.
@@ -208,6 +211,27 @@ class Decorators:
                 caller = function_of(one, owner) if module.holds(one.segment, name) else None
                 if caller is not None and caller.code is not called.code:
                     yield from ((call, caller) for call in calls_in(caller.code) if last_name(call.func) == name)
+
+
+@remembered
+def _is_kept(call: ir.Call, code: ir.Code) -> bool:
+    """Whether a function gives what a call makes to an attribute, by whatever local names."""
+    assigned, names, before = assignments_in(code), set[str](), -1
+    while len(names) > before:
+        before = len(names)
+        given = [one for one in assigned if one.value is call or any(_is_any_of(part, names) for part in _parts(one))]
+        names |= {target.id for one in given for target in one.targets if isinstance(target, ir.Name)}
+    return any(isinstance(target, ir.Attribute) for one in given for target in one.targets)
+
+
+def _parts(assignment: ir.Assign) -> tuple[ir.Expr | None, ...]:
+    """What is assigned, or what stands in it if that is a tuple or a list."""
+    value = assignment.value
+    return value.elements if isinstance(value, ir.Display) else (value,)
+
+
+def _is_any_of(node: ir.Expr | None, names: set[str]) -> bool:
+    return isinstance(node, ir.Name) and node.id in names
 
 
 @remembered

@@ -15,6 +15,7 @@ from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
 from graphlint.static.interpreter import choices
 from graphlint.static.interpreter.names import loosened
+from graphlint.static.models.doubts import is_made_on_host
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Union, Unknown, Value, members, union
 from graphlint.values.queries import place_of_device, truth
@@ -209,7 +210,8 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
     if name != "isinstance" and name not in interpreter.lexicon.tensor_tests:
         _ask(interpreter, test, outcome, frame, env)
         return
-    key, value = _held(interpreter, test.arguments[0].value, frame, env)
+    asked = test.arguments[0].value
+    key, value = _held(interpreter, asked, frame, env)
     if key is None or value is None:
         return
     classes: tuple[Value, ...] = (External(TENSOR),)
@@ -223,7 +225,7 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
         answers = {interpreter.builtins.reflection.is_instance(member, cls) for cls in classes}
         answer = True if True in answers else None if None in answers else False
         if isinstance(member, Unknown) and outcome:
-            kept.extend(_instance_of(interpreter, cls) for cls in classes)
+            kept.extend(_instance_of(interpreter, cls, asked, frame) for cls in classes)
         elif answer is None or answer is outcome:
             kept.append(member)
     if kept:
@@ -281,10 +283,12 @@ def _returns(block: ir.Block) -> bool:
     return all(isinstance(statement, ir.Return) for statement in block)
 
 
-def _instance_of(interpreter: Interpreter, cls: Value) -> Value:
+def _instance_of(interpreter: Interpreter, cls: Value, asked: ir.Expr, frame: Frame) -> Value:
     match cls:
         case External() if cls.name == TENSOR:
-            return Tensor()
+            function, name = frame.function, asked.id if isinstance(asked, ir.Name) else ""
+            is_guess = is_made_on_host(interpreter, function.code, function.module, name)
+            return Tensor(sure=Confidence.LOW if is_guess else Confidence.MEDIUM)
         case Class():
             return interpreter.heap.promised(cls.definition)
     return UNKNOWN

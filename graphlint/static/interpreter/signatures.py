@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.models.containers import by_name
@@ -27,10 +26,13 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import is_number, placed_by_name
+from graphlint.values.queries import is_number, placed_by_name, unsure
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
+
+
+_MISTAKES = 2  # arguments that are not what is promised, if a function is another one than is called
 
 
 class _Shape(NamedTuple):
@@ -88,6 +90,20 @@ class Signatures:
             and shape.wanted <= keywords.union(shape.positional[:count])
         )
 
+    def meant(self, targets: list[Value], arguments: Arguments) -> list[Value]:
+        """Of several values of which one is called, those that are not promised other things than are handed in."""
+        return [t for t in targets if not (isinstance(t, Function) and self._is_for_others(t, arguments))] or targets
+
+    def _is_for_others(self, function: Function, arguments: Arguments) -> bool:
+        """Whether annotations promise numbers for tensors, or tensors for numbers, more often than by mistake."""
+        parameters, named = function.code.parameters, dict(arguments.keywords)
+        positional = [one for one in parameters if one.kind == "positional"]
+        handed = list(zip(positional, arguments.positional, strict=False))
+        handed += [(one, named[one.name]) for one in parameters if one.name in named]
+        told = [(one, value) for one, value in handed if one.annotation is not None]
+        kinds = [{_kind(value), _kind(self.refine(UNKNOWN, one, function))} for one, value in told]
+        return kinds.count({Host, Tensor}) >= _MISTAKES
+
     def _left_out(self, parameter: ir.Parameter, arguments: Arguments, function: Function) -> Value:
         possible = []
         if parameter.kind == "positional" and arguments.star is not None:
@@ -136,6 +152,14 @@ class Signatures:
         return placed_by_name(union([promised, *(m for m in members(value) if m != UNKNOWN)]), parameter.name)
 
 
+def _kind(value: Value) -> type[Tensor] | type[Host] | None:
+    """What a value surely is: a tensor, or a number or a string."""
+    if all(isinstance(member, Tensor) for member in members(value)):
+        return Tensor
+    is_plain = all(isinstance(m, Host) or (isinstance(m, Const) and m.value is not None) for m in members(value))
+    return Host if is_plain else None
+
+
 @remembered
 def _shape(code: ir.Code) -> _Shape:
     parameters = code.parameters
@@ -153,16 +177,10 @@ def _told(value: Value, promised: Value) -> Value:
     """
     kept = [member for member in members(value) if not isinstance(member, Tensor)]
     if kept and is_number(promised):
-        return union(_less_sure(member) for member in members(value))
+        return unsure(value)
     if promised == NONE or not all(_is_no_tensor(member, kept) for member in members(promised)):
         return value
     return union(kept) if kept else promised
-
-
-def _less_sure(value: Value) -> Value:
-    if isinstance(value, Tensor) and value.sure < Confidence.HIGH:
-        return replace(value, sure=Confidence.LOW)
-    return value
 
 
 def _is_no_tensor(promised: Value, given: list[Value]) -> bool:

@@ -32,7 +32,7 @@ from graphlint.values import (
     members,
     union,
 )
-from graphlint.values.queries import device_tensor, tensors_in, truth
+from graphlint.values.queries import device_tensor, tensors_in, truth, unsure
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -106,6 +106,8 @@ class Comparisons:
             sides = [side for side in (left, right) if not any(isinstance(m, Tensor) for m in members(side))]
             if any(all(map(self._is_no_operand, members(side))) for side in sides):
                 return Host("bool")
+            if Host("bool") in sides:
+                left, right = _as_flags(left), _as_flags(right)
         return self.tensors.compare(left, right, frame)
 
     def _is_no_operand(self, value: Value) -> bool:
@@ -172,3 +174,9 @@ class Comparisons:
             case ((Class() | Function()), (Class() | Function())):
                 return left == right
         return None
+
+
+def _as_flags(value: Value) -> Value:
+    """What is compared with a flag of the host: flags as well, and hardly tensors, but for masks."""
+    is_mask = any(isinstance(member, Tensor) and member.is_mask for member in members(value))
+    return value if is_mask else unsure(value)

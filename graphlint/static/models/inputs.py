@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance
+from graphlint.static.models.applied import is_applied_to_numbers
+from graphlint.static.models.doubts import is_made_on_host, is_only_converted
 from graphlint.static.models.uses import is_asked, is_plain
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import NONE, UNKNOWN, Arguments, Host, Mapping, Place, Sequence, Tensor, Value, members, union
+from graphlint.values.queries import unsure
 
 
 def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function, Value | None]]:
@@ -30,6 +33,7 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     defaults = {p.name: evaluator.default(p, function) for p in parameters if p.default is not None}
     silent = [p.name for p in parameters if p.annotation is None and given[p.name] == UNKNOWN and p.default is None]
     tensors = [name for name in silent if not is_plain(evaluator, function, name)]
+    tensors = [name for name in tensors if not is_applied_to_numbers(evaluator, function, name)]
     is_given = any(_may_be_tensor(value) for value in given.values())
     if not (tensors or is_given or receiver is not None):
         tensors = silent  # a graph has an input, and what is no method has none of its own
@@ -38,6 +42,9 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     given |= {name: union((given[name], default)) for name, default in defaults.items()}
     asked = [name for name, value in given.items() if _may_be_tensor(value) and is_asked(evaluator, function, name)]
     given |= {name: union((given[name], Host("float"))) for name in asked}  # or a number: else it would not be asked
+    doubtful = [name for name in asked if is_made_on_host(evaluator, function.code, function.module, name)]
+    doubtful += [name for name in tensors if is_only_converted(evaluator, function, name)]
+    given |= {name: unsure(given[name]) for name in doubtful}
     keywords = tuple((name, on_device(value)) for name, value in given.items())
     star = UNKNOWN if any(parameter.kind == "*" for parameter in function.code.parameters) else None
     return Arguments(() if receiver is None else (receiver,), keywords, star, UNKNOWN)

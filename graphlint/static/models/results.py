@@ -94,7 +94,8 @@ def places(values: Iterable[Value]) -> list[tuple[Place, Confidence]]:
         for tensor in tensors:
             found[tensor.place] = max(found.get(tensor.place, Confidence.LOW), tensor.sure)
     if len(found) != 1:  # a value that is moved to and fro was somewhere else at another time
-        return [(Place.ANYWHERE, Confidence.MEDIUM)]
+        elsewhere = (sure for place, sure in found.items() if place is not Place.HOST)
+        return [(Place.ANYWHERE, min(max(elsewhere, default=Confidence.MEDIUM), Confidence.MEDIUM))]
     return list(found.items())
 
 

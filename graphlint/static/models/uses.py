@@ -14,13 +14,13 @@ from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
+from graphlint.static.models.asked import EQUAL, asks_how_large, asks_whether_equal, is_name, is_number, is_written
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, children, names_in, walk
-from graphlint.values import UNKNOWN, External, Host, Value, members
+from graphlint.values import NONE, UNKNOWN, External, Host, Value, members
 
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "number", "size"})  # types of parameters that are read on the host
-_EQUAL = ("==", "!=")
 _SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
 _SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
@@ -63,7 +63,7 @@ def is_tensor(evaluator: Evaluator, function: Function, name: str, hands: int = 
         for part in parts
     ):
         return True
-    handed = (pair for call in calls if hands for pair in _handed(evaluator, call, name, function))
+    handed = (pair for call in calls if hands for pair in handed_to(evaluator, call, name, function))
     return any(
         is_tensor(evaluator, callee, taken.name, hands - 1) for callee, taken in handed if taken.annotation is None
     )
@@ -74,18 +74,18 @@ def _speaks_of(evaluator: Evaluator, node: object, name: str) -> bool:
     if isinstance(node, ir.Attribute) and node.attr in evaluator.lexicon.unknown["attributes"]:
         return False
     is_method = isinstance(node, ir.Attribute) and node.attr in evaluator.lexicon.unknown["methods"]
-    return not is_method and (_is(node, name) or any(_speaks_of(evaluator, part, name) for part in children(node)))
+    return not is_method and (is_name(node, name) or any(_speaks_of(evaluator, part, name) for part in children(node)))
 
 
 def _is_of_another_kind(evaluator: Evaluator, node: object, name: str) -> bool:
     """Whether a node calls a name, iterates over it, takes an item by a text, or asks of it what no tensor has."""
     match node:
         case ir.Call(func=called):
-            return _is(called, name)
+            return is_name(called, name)
         case ir.Attribute(value=holder, attr=attr):
-            return _is(holder, name) and evaluator.catalogue.method(attr) is None
+            return is_name(holder, name) and evaluator.catalogue.method(attr) is None
         case ir.Subscript(value=holder, index=ir.Literal(value=str())) | ir.For(iterable=holder):
-            return _is(holder, name)
+            return is_name(holder, name)
     return False
 
 
@@ -103,6 +103,9 @@ def _computed_of(evaluator: Evaluator, node: object, module: Module) -> Iterator
             yield name
         case ir.Slice():
             return
+        case ir.Binary(operator="//" | "%", left=dividend, right=divisor):  # `(n + k - 1) // k` says nothing of k
+            divided = _computed_of(evaluator, dividend, module)
+            yield from (name for name in divided if name not in names_in(divisor))
         case ir.Call() if _is_of_numbers(evaluator, node, module):
             return
         case ir.Call() if (operation := _operation(evaluator, node, module)) is not None:
@@ -118,14 +121,14 @@ def _computed_of(evaluator: Evaluator, node: object, module: Module) -> Iterator
 
 def _is_of_numbers(evaluator: Evaluator, call: ir.Call, module: Module) -> bool:
     """Whether a call takes numbers, or lists of them, and no tensors of the device: `range`, `math.sqrt`."""
-    return any(map(evaluator.lexicon.takes_no_tensor, _called(evaluator, call, module)))
+    return any(map(evaluator.lexicon.takes_no_tensor, called_by(evaluator, call, module)))
 
 
 def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
     """Whether a parameter that nothing is promised of is used as a string, a number or a callable, and no tensor."""
     parts = list(walk(function.code.body))
     named = dict(_named_once(function.code))
-    names = {name, *_parts(function.code, name), *(alias for alias, made in named.items() if _is(made, name))}
+    names = {name, *_parts(function.code, name), *(alias for alias, made in named.items() if is_name(made, name))}
     if any(treats_as_tensor(evaluator, part, names, function.module) for part in parts):
         return False
     if any(_asks_as_tensor(evaluator, part, one) for part in parts for one in names):
@@ -133,13 +136,13 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     names |= _reckoned(function.code, names)  # arithmetic makes no number of a tensor
     if any(_treats_as_plain(evaluator, part, one, named, function.module) for part in parts for one in names):
         return True
-    if _is_measured(evaluator, parts, name) or any(_asks_how_large(part, name) for part in parts):
+    if _is_measured(evaluator, parts, name) or any(asks_how_large(part, name) for part in parts):
         return True
     calls = [part for part in parts if isinstance(part, ir.Call)]
     held = (*names, *_items(function.code, name))
-    handed = [pair for call in calls for one in held for pair in _handed(evaluator, call, one, function)]
+    handed = [pair for call in calls for one in held for pair in handed_to(evaluator, call, one, function)]
     return any(
-        _is_promised_plain(evaluator, callee, taken)
+        promises_plain(evaluator, callee, taken)
         if taken.annotation is not None
         else hands > 0 and is_plain(evaluator, callee, taken.name, hands - 1)
         for callee, taken in handed
@@ -149,8 +152,8 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
 def is_asked(evaluator: Evaluator, function: Function, name: str) -> bool:
     """Whether a function asks of a parameter whether it is a tensor: `isinstance(scale, torch.Tensor)`."""
     for part in walk(function.code.body):
-        if isinstance(part, ir.Call) and part.arguments and _is(part.arguments[0].value, name):
-            asked = _called(evaluator, part, function.module)
+        if isinstance(part, ir.Call) and part.arguments and is_name(part.arguments[0].value, name):
+            asked = called_by(evaluator, part, function.module)
             if not evaluator.lexicon.tensors["tests"].isdisjoint(asked):
                 return True
             if "builtins.isinstance" in asked and any(
@@ -168,27 +171,29 @@ def _classes(evaluator: Evaluator, argument: ir.Argument, function: Function) ->
     return {member.name for member in found if isinstance(member, External)}
 
 
-def _is_promised_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter) -> bool:
-    """Whether an annotation promises a number, a string or a flag, and nothing else."""
-    return all(isinstance(kind, Host) for kind in members(evaluator.refine(UNKNOWN, parameter, function)))
+def promises_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter) -> bool:
+    """Whether an annotation, or a default, promises a number, a string or a flag, or None at most."""
+    promised = members(evaluator.refine(UNKNOWN, parameter, function))
+    return promised != (NONE,) and all(isinstance(kind, Host) or kind == NONE for kind in promised)
 
 
 def _asks_as_tensor(evaluator: Evaluator, node: object, name: str) -> bool:
     """Whether a node asks for what tensors have, and strings, numbers and containers do not."""
-    if not (isinstance(node, ir.Attribute) and _is(node.value, name)):
+    if not (isinstance(node, ir.Attribute) and is_name(node.value, name)):
         return False
     return evaluator.catalogue.method(node.attr) is not None and not any(hasattr(kind, node.attr) for kind in _PLAIN)
 
 
 def _operation(evaluator: Evaluator, call: ir.Call, module: Module) -> Operation | None:
     """The function on tensors that is called; None if it is something else."""
-    for name in _called(evaluator, call, module):
+    for name in called_by(evaluator, call, module):
         if evaluator.lexicon.is_catalogued(name) and evaluator.catalogue.method(name.rpartition(".")[2]) is not None:
             return evaluator.catalogue.find(name)
     return None
 
 
-def _called(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
+def called_by(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
+    """What a call calls outside of the project, by qualified names."""
     callee: Value = evaluator.static_value(call.func, module)
     return [member.name for member in members(callee) if isinstance(member, External)]
 
@@ -214,7 +219,7 @@ def _reckoned(code: ir.Code, names: Set[str]) -> set[str]:
 def _items(code: ir.Code, name: str) -> Iterator[str]:
     """The local names that are given an item of another one: `left = ranks[rank - 1]`."""
     for one in assignments_in(code):
-        if isinstance(one.value, ir.Subscript) and _is(one.value.value, name):
+        if isinstance(one.value, ir.Subscript) and is_name(one.value.value, name):
             yield from (target.id for target in one.targets if isinstance(target, ir.Name))
 
 
@@ -222,7 +227,7 @@ def _parts(code: ir.Code, name: str) -> Iterator[str]:
     """The local names that another one, or an item of it, is taken apart into: `rows, columns = block`."""
     for one in assignments_in(code):
         value = one.value.value if isinstance(one.value, ir.Subscript) else one.value
-        for target in one.targets if _is(value, name) else ():
+        for target in one.targets if is_name(value, name) else ():
             if isinstance(target, ir.Display):
                 yield from (part.id for part in target.elements if isinstance(part, ir.Name))
 
@@ -231,41 +236,22 @@ def _treats_as_plain(
     evaluator: Evaluator, node: object, name: str, named: Mapping[str, ir.Expr], module: Module
 ) -> bool:
     """Whether a node does with a name what cannot be done with tensors."""
+    if asks_whether_equal(node, name):
+        return True
     match node:
         case ir.Compare():
             sides = [node.left, *(side for _, side in node.comparisons)]
-            written = any(map(_is_written, sides)) or (node.comparisons[0][0] in _EQUAL and any(map(_is_number, sides)))
-            return any(_is(_dividend(side), name) for side in sides) and written
-        case ir.If(test=test) | ir.While(test=test) | ir.Assert(test=test) | ir.Conditional(test=test):
-            return any(_asks_whether_equal(part, name) for part in walk(test))
+            written = any(map(is_written, sides)) or (node.comparisons[0][0] in EQUAL and any(map(is_number, sides)))
+            return any(is_name(_dividend(side), name) for side in sides) and written
         case ir.Binary(operator="//" | "%", left=size, right=divisor):
-            return _is(divisor, name) and _is_size(evaluator, size)
+            return is_name(divisor, name) and _is_size(evaluator, size)
         case ir.Slice(bounds=bounds):
-            return any(_is(bound, name) for bound in bounds)
+            return any(is_name(bound, name) for bound in bounds)
         case ir.Attribute(value=holder, attr=attr):
             is_held = evaluator.catalogue.method(attr) is None and any(hasattr(kind, attr) for kind in _PLAIN)
-            return _is(holder, name) and is_held
+            return is_name(holder, name) and is_held
         case ir.Call():
-            return _is(node.func, name) or _counts(evaluator, node, name, named, module)
-    return False
-
-
-def _asks_whether_equal(node: object, name: str) -> bool:
-    """Whether a condition compares a name with something: of tensors, the answer would be one for each element."""
-    match node:
-        case ir.Compare(left=left, comparisons=((sign, right),)) if sign in _EQUAL:
-            return _is(left, name) or _is(right, name)
-    return False
-
-
-def _asks_how_large(node: object, name: str) -> bool:
-    """Whether a branch compares a name itself with a number that is written down: `if degree > 2`."""
-    match node:
-        case ir.If(test=test) | ir.While(test=test) | ir.Assert(test=test) | ir.Conditional(test=test):
-            compared = [(one.left, one.comparisons[0][1]) for one in walk(test) if isinstance(one, ir.Compare)]
-            return any(
-                _is(one, name) and _is_number(other) for sides in compared for one, other in (sides, sides[::-1])
-            )
+            return is_name(node.func, name) or _counts(evaluator, node, name, named, module)
     return False
 
 
@@ -309,17 +295,17 @@ def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, 
     """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range` and `math`."""
     all_read = _is_of_numbers(evaluator, call, module)
     read = (value for value, counts in _given(evaluator, call, module) if counts or all_read)
-    if any(_is(size, name) for value in read for size in _sizes(value, named)):
+    if any(is_name(size, name) for value in read for size in _sizes(value, named)):
         return True
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
-    holds = any(_is(element, name) for display in data for element in display.elements)
+    holds = any(is_name(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
-    return holds and any(one in factories and factories[one].data for one in _called(evaluator, call, module))
+    return holds and any(one in factories and factories[one].data for one in called_by(evaluator, call, module))
 
 
 def _makes_of_size(evaluator: Evaluator, call: ir.Call, name: str, module: Module) -> bool:
     """Whether a call makes a new tensor of this size, as in `torch.ones(n) * n**-0.5`."""
-    called = map(evaluator.catalogue.find, _called(evaluator, call, module))
+    called = map(evaluator.catalogue.find, called_by(evaluator, call, module))
     is_new = any(operation is not None and operation.returns in _MADE for operation in called)
     return is_new and _counts(evaluator, call, name, {}, module)
 
@@ -341,12 +327,12 @@ def _sizes(node: ir.Expr, named: Mapping[str, ir.Expr]) -> Iterator[ir.Expr]:
 
 def _adds_up(node: ir.Expr, name: str) -> bool:
     """Whether a node is a name, or arithmetic with it."""
-    return isinstance(node, (ir.Name, ir.Binary)) and any(_is(part, name) for part in _sizes(node, {}))
+    return isinstance(node, (ir.Name, ir.Binary)) and any(is_name(part, name) for part in _sizes(node, {}))
 
 
 def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:
     """The arguments of a call, each with whether an operation reads it on the host, as a size."""
-    known = map(evaluator.catalogue.find, _called(evaluator, call, module))
+    known = map(evaluator.catalogue.find, called_by(evaluator, call, module))
     operation = next(filter(None, known), None)
     skipped = 0
     if operation is None and isinstance(call.func, ir.Attribute):
@@ -366,7 +352,7 @@ def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tupl
             yield argument.value, argument.keyword in sizes
 
 
-def _handed(
+def handed_to(
     evaluator: Evaluator, call: ir.Call, name: str, function: Function
 ) -> Iterator[tuple[Function, ir.Parameter]]:
     """The functions of the project that a call hands a name to, each with the parameter that takes it."""
@@ -381,16 +367,3 @@ def _handed(
                 taken = parameter if argument.keyword is None else named.get(argument.keyword)
                 if taken is not None:
                     yield callee, taken
-
-
-def _is(node: object, name: str) -> bool:
-    return isinstance(node, ir.Name) and node.id == name
-
-
-def _is_number(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Literal) and isinstance(node.value, (int, float))
-
-
-def _is_written(node: ir.Expr) -> bool:
-    """Whether a node is a string or a display, such as `(-1, 0)`, which tensors are not compared with."""
-    return isinstance(node, ir.Display) or (isinstance(node, ir.Literal) and isinstance(node.value, str))

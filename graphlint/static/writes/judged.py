@@ -30,7 +30,7 @@ from graphlint.static.writes.sizes import too_small
 from graphlint.static.writes.stores import Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
-from graphlint.static.writes.uses import CALLED, Use
+from graphlint.static.writes.uses import CALLED, Use, ends_wait
 from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")
@@ -107,7 +107,8 @@ class Judged:
                 if isinstance(draw, Draw):
                     found.setdefault(draw, []).extend(uses.values())
         for draw, made in found.items():
-            yield draw.place, HostDraw(draw.kind, _best(made).kind)
+            is_awaited = all(ends_wait(self.evaluator, use) for use in made)
+            yield draw.place, HostDraw(draw.kind, _best(made).kind, is_awaited)
 
     def _counts(self, read: Read) -> bool:
         """Whether what is read computes something, and is not how a capture is told apart."""

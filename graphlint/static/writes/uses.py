@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphlint.rule import StateWrite
+from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
+from graphlint.values import External
 
 CALLED = "called"  # the use of what is called, and was drawn
 _ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -32,6 +35,15 @@ class Use:
         """Whether it only asks whether a count is still 0."""
         node = self.place.node
         return self.settles and isinstance(node, ir.Compare) and _is_zero(node.comparisons)
+
+
+def ends_wait(evaluator: Evaluator, use: Use) -> bool:
+    """Whether a value only says how long a loop waits: `while time.monotonic() < deadline: time.sleep(0.1)`."""
+    function, waits = use.place.function, evaluator.lexicon.host_state["waits"]
+    loops = (part for part in walk(function.code.body) if isinstance(part, ir.While) and part.test is use.place.node)
+    calls = (part for loop in loops for part in walk(loop.body) if isinstance(part, ir.Call))
+    called = (evaluator.static_value(call.func, function.module) for call in calls)
+    return any(isinstance(one, External) and waits.match(one.name) is not None for one in called)
 
 
 def _is_zero(comparisons: tuple[tuple[str, ir.Expr], ...]) -> bool:
