@@ -13,7 +13,7 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
-from graphlint.static.interpreter import choices
+from graphlint.static.interpreter import choices, grounds
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.syntax import ir
 from graphlint.values import NONE, UNKNOWN, External, Place, Sequence, Tensor, Union, Unknown, Value, members, union
@@ -113,6 +113,9 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
         case ir.Walrus():
             _apply(interpreter, test.target, outcome, frame, env)
         case ir.Name() | ir.Attribute():
+            kept_test = grounds.meant(test.id, frame) if isinstance(test, ir.Name) else None
+            if kept_test is not None:
+                _apply(interpreter, kept_test, outcome, frame, env)
             key, value = _held(interpreter, test, frame, env)
             if key is not None and value is not None:
                 kept = [m for m in members(value) if truth(m) is not (not outcome)]

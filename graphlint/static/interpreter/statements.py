@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption, Assumptions, is_put_out
-from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode, dispatched
-from graphlint.static.interpreter import choices, narrowing
+from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Ground, Mode, dispatched
+from graphlint.static.interpreter import choices, grounds, narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import (
@@ -63,6 +63,7 @@ class Statements:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
+            grounds.keep(target, node.value, frame)
         for target in moved:
             self.interpreter.assignment.settle_moved(target, value, frame)
         frame.assumed = assumed
@@ -151,25 +152,28 @@ class Statements:
         if outcome is not None and not frame.searches:
             frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
-        before, assumed, around = frame.env, frame.assumed, frame.around
-        ends: dict[bool, tuple[Env, Assumptions]] = {}
+        before, assumed, around, ground = frame.env, frame.assumed, frame.around, frame.ground
+        ends: dict[bool, tuple[Env, Assumptions, Ground]] = {}
         likely = {answer: narrowing.is_likely(self.interpreter, node.test, answer, frame) for answer in (True, False)}
         choices.ask(node.test, frame)
         for answer, branch, other in ((True, node.body, node.orelse), (False, node.orelse, node.body)):
             frame.env, frame.assumed = before, assumed
             frame.around = around if likely[answer] else around | {UNLIKELY}
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
+            there = frame.ground = grounds.behind(node.test, answer, ground, frame)
             if not _fails(other):
                 frame.assume(node.test, answer, likely[answer])
             with self.interpreter.heap.recent.perhaps():
                 goes_on = self.block(branch, frame)
             if goes_on:
-                ends[answer] = frame.env, frame.assumed
-        frame.around = around
+                ends[answer] = frame.env, frame.assumed, frame.ground
+            else:
+                frame.excluded = (*frame.excluded, there.said)
+        frame.around, frame.ground = around, ground
         if len(ends) == 1:  # what follows is behind the branch that goes on
-            ((frame.env, frame.assumed),) = ends.values()
+            ((frame.env, frame.assumed, frame.ground),) = ends.values()
         elif ends:
-            envs = {answer: env for answer, (env, _) in ends.items()}
+            envs = {answer: env for answer, (env, *_) in ends.items()}
             # What nothing speaks for leaves nothing behind.
             frame.env = self.interpreter.merge_all([env for answer, env in envs.items() if likely[answer]])
             frame.assumed = assumed
@@ -187,7 +191,8 @@ class Statements:
             entered = self.interpreter.capture.enter(expression, manager, frame)
             if target is not None:
                 self.interpreter.assignment.store(target, entered, frame)
-        goes_on = self.block(node.body, frame)
+        with grounds.apart(frame):
+            goes_on = self.block(node.body, frame)
         for expression, manager, depth in reversed(managers):
             # What `__exit__` closes is the region of its own manager; it ends here in any case.
             outside, closes = frame.regions[:depth], frame.context.closes
@@ -205,7 +210,7 @@ class Statements:
     def _try(self, node: ir.Try, frame: Frame) -> bool:
         before, assumed = dict(frame.env), frame.assumed
         returned = len(frame.returns)
-        with self.interpreter.heap.recent.perhaps():
+        with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
             body_goes_on = self.block(node.body, frame)
         after_body = frame.env
         ends: list[Env] = []
@@ -221,7 +226,7 @@ class Statements:
                 frame.env = {**frame.env, handler.name: Host("object")}
             if handler.kind is not None:
                 frame.assumed = (*assumed, Assumption(frame.function, handler.kind, form="except {}"))
-            with self.interpreter.heap.recent.perhaps():
+            with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
                 goes_on = self.block(handler.body, frame)
             if goes_on:
                 ends.append(frame.env)
@@ -257,7 +262,7 @@ class Statements:
             if case.guard is not None:
                 self.interpreter.conditions.condition(case.guard, frame)
                 frame.assume(case.guard, True)
-            with self.interpreter.heap.recent.perhaps():
+            with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
                 goes_on = self.block(case.body, frame)
             if goes_on:
                 ends.append(frame.env)
