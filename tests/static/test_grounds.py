@@ -111,3 +111,41 @@ def test_what_has_ended_a_function_together_does_not_hold_together_behind_it(
     """As long as the names stand for the same, and nobody goes on where it ended."""
     found = analyse(tmp_path, LEFT.format(left=left, between=between, asked=asked)).shown
     assert is_told is ("GL101" in {code for _, _, code in found})
+
+
+OF_A_CLASS = """
+import torch
+def step(value):
+    if {test}:
+        return str(value)
+
+def main(number, several):
+    x = torch.ones(4, device="cuda")
+    value = {value}
+    if several:
+        value = number
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(value)
+"""
+
+
+@pytest.mark.parametrize("value", ["x", "(x, x)", "{'x': x}", "[x]"])
+@pytest.mark.parametrize(
+    ("test", "is_told"),
+    [
+        ("isinstance(value, torch.dtype)", False),
+        ("isinstance(value, (torch.dtype, torch.device, str))", False),
+        ("type(value) is torch.dtype", False),
+        ("not (type(value) != torch.device)", False),
+        ("type(value) is not torch.dtype", True),
+        ("not isinstance(value, torch.dtype)", True),
+        ("isinstance(value, (torch.dtype, torch.Tensor, tuple, dict, list))", True),
+        ("value", True),
+    ],
+)
+def test_what_is_of_a_class_that_holds_no_tensors_is_none_and_holds_none(
+    tmp_path: Path, value: str, test: str, is_told: bool
+) -> None:
+    """Whatever else it may have been before it was asked."""
+    found = analyse(tmp_path, OF_A_CLASS.format(value=value, test=test)).shown
+    assert is_told is ("GL102" in {code for _, _, code in found})
