@@ -83,6 +83,7 @@ def found(folder: Path, program: str, region: str) -> list[tuple[str, str]]:
     ids=[
         "the default stream waits",
         "work on the default stream",
+        "sizes on the default stream",
         "waits for a stream outside",
         "other work is captured",
         "an event of the capturing stream",

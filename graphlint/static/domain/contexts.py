@@ -6,7 +6,7 @@ Long, because frames and contexts hold each other.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -162,9 +162,18 @@ class OpenRegion:
 
 RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared
 Key: TypeAlias = "str | tuple[Instance, str]"
+Said: TypeAlias = "frozenset[tuple[Hashable, bool]]"  # what is asked, each with how it came out
 Env: TypeAlias = "dict[Key, Value]"
 # Where two ways met, what a key held then, and what it held at the end of each of them, by how the test came out.
 Chosen: TypeAlias = "dict[Key, tuple[Value, dict[bool, Value]]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What tests came to on the way to a place, and the tests that names keep there, each with a stamp of its words."""
+
+    said: Said = frozenset()
+    kept: Mapping[str, tuple[ir.Expr, Hashable]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -183,7 +192,8 @@ class Frame:
     `around` are the context managers in force that matter to what runs inside, those of the callers included.
     `tests` are the conditions of the statements that hold the one that runs. `suspended` are the regions that are open
     where the generators yield that calls have given. `assumed` is what is assumed where it runs now, `known` how the
-    tests came out that were asked last, and `before` how much was assumed where each of the regions began.
+    tests came out that were asked last, and `before` how much was assumed where each of the regions began. `excluded`
+    is what does not hold together any more, and `changes` how often names were given a value.
     """
 
     function: Function
@@ -204,6 +214,9 @@ class Frame:
     doubtful: bool = False  # whether nothing supports what is assumed
     known: dict[ir.Expr, bool | None] = field(default_factory=dict)
     choices: dict[Hashable, tuple[frozenset[str], Chosen]] = field(default_factory=dict)
+    ground: Ground = Ground()
+    excluded: tuple[Said, ...] = ()
+    changes: dict[str, int] = field(default_factory=dict)
     before: dict[OpenRegion, int] = field(default_factory=dict)
     sources: dict[object, frozenset[Source]] = field(default_factory=dict)  # of names, of attributes, and of nodes
     answers: list[Source] = field(default_factory=list)  # of what has been called without a node
@@ -277,6 +290,8 @@ class Frame:
             assumed=self.assumptions,
             known={},
             choices={},
+            ground=Ground(),
+            excluded=(),
             before={},
             sources={},
             suspended={},

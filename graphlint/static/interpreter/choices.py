@@ -20,14 +20,14 @@ _OF_KINDS = ("hasattr", "isinstance", "issubclass")  # what a value is it stays
 
 def ask(test: ir.Expr, frame: Frame) -> None:
     """Before the branches of a test: what is given to its words from here on makes it another one."""
-    words = _words_of(test)
+    words = words_of(test)
     if words:
-        frame.choices.setdefault(_question(test)[0], (words, {}))
+        frame.choices.setdefault(question_of(test)[0], (words, {}))
 
 
 def settle(test: ir.Expr, ends: dict[bool, Env], met: Env, frame: Frame) -> None:
     """Behind its branches: what each of them left."""
-    question, sign = _question(test)
+    question, sign = question_of(test)
     if question not in frame.choices:
         return
     ways = {outcome is sign: env for outcome, env in ends.items()}
@@ -44,7 +44,7 @@ def recall(test: ir.Expr, outcome: bool, env: Env, frame: Frame) -> None:
     """Where the test is asked again, put back what it has chosen."""
     if not frame.choices:
         return
-    question, sign = _question(test)
+    question, sign = question_of(test)
     _, chosen = frame.choices.get(question, (None, {}))
     for key, (met, ways) in chosen.items():
         before = ways.get(outcome is sign)
@@ -54,12 +54,13 @@ def recall(test: ir.Expr, outcome: bool, env: Env, frame: Frame) -> None:
 
 def forget(word: str, frame: Frame) -> None:
     """A name or an attribute is given another value."""
+    frame.changes[word] = frame.changes.get(word, 0) + 1
     for question in [question for question, (words, _) in frame.choices.items() if word in words]:
         del frame.choices[question]
 
 
 @remembered
-def _words_of(test: ir.Expr) -> frozenset[str]:
+def words_of(test: ir.Expr) -> frozenset[str]:
     """What a test speaks of; nothing if it may come out otherwise each time."""
     return words_in(test) if all(map(_lasts, walk(test))) else frozenset()
 
@@ -72,11 +73,11 @@ def _lasts(part: object) -> bool:
 
 
 @remembered
-def _question(test: ir.Expr) -> tuple[Hashable, bool]:
+def question_of(test: ir.Expr) -> tuple[Hashable, bool]:
     """What a test asks, the same for all that ask it and for their opposites, and the outcome that means yes."""
     match test:
         case ir.Unary(operator="not"):
-            question, sign = _question(test.operand)
+            question, sign = question_of(test.operand)
             return question, not sign
         case ir.Compare(left=left, comparisons=[(operator, right)]) if operator in _POSITIVE:
             return (_POSITIVE[operator], form(left), form(right)), False

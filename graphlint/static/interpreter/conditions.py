@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.rule import Truth
 from graphlint.static.domain.contexts import Env, Frame
-from graphlint.static.interpreter import narrowing
+from graphlint.static.interpreter import grounds, narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name, names_in
 from graphlint.values import TRUE, Arguments, Place, Value, members, union
@@ -64,8 +64,8 @@ class Conditions:
                 given = self.condition(node.operand, frame, asker)
                 outcome = None if given is None else not given
             case _:
-                return self.test(node, self.interpreter.eval(node, frame), frame, asker)
-        frame.known[node] = outcome
+                outcome = self.test(node, self.interpreter.eval(node, frame), frame, asker)
+        frame.known[node] = outcome = grounds.settled(node, frame) if outcome is None else outcome
         return outcome
 
     def _both(self, node: ir.Boolean, frame: Frame, asker: str) -> bool | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.static.domain.contexts import Frame, Loop
 from graphlint.static.domain.program import Class, Function
-from graphlint.static.interpreter import narrowing
+from graphlint.static.interpreter import grounds, narrowing
 from graphlint.static.syntax import ir
 from graphlint.values import TRUE, Const, External, Sequence, Value, limit_depth
 
@@ -77,7 +77,7 @@ class Loops:
             frame.assumed = assumed
             self._store(node, element, frame)
             loop.continues.clear()
-            with self.interpreter.heap.recent.perhaps():
+            with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
                 goes_on = self.interpreter.block(node.body, frame)
             ends = [*([frame.env] if goes_on else []), *loop.continues]
             goes_on = bool(ends)
@@ -125,7 +125,7 @@ class Loops:
             if not enter():
                 break
             loop.continues.clear()
-            with self.interpreter.heap.recent.perhaps():
+            with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
                 goes_on = self.interpreter.block(node.body, frame)
             comes_round = comes_round or goes_on or bool(loop.continues)
             ends = [env, *([frame.env] if goes_on else []), *loop.continues]

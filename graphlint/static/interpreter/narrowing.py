@@ -13,7 +13,7 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
-from graphlint.static.interpreter import choices
+from graphlint.static.interpreter import choices, grounds
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models.doubts import is_made_on_host
 from graphlint.static.syntax import ir
@@ -107,6 +107,11 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
             for side, other in ((test.left, test.right), (test.right, test.left)):
                 if frame.known.get(side) is (test.operator == "and"):
                     _apply(interpreter, other, outcome, frame, env)
+        case ir.Compare(
+            left=ir.Call(func=ir.Name(id="type"), arguments=[ir.Argument(value=node)]),
+            comparisons=[("is" | "is not" | "==" | "!=" as sign, other)],
+        ) if (sign in ("is", "==")) is outcome:
+            _keep_objects(interpreter, node, interpreter.eval(other, frame), True, frame, env)
         case ir.Compare(comparisons=[("is" | "is not" | "==" | "!=" as sign, ir.Literal(value=None))]):
             _restrict(interpreter, test.left, frame, env, none=(sign in ("is", "==")) is outcome)
         case ir.Call():
@@ -114,6 +119,9 @@ def _apply(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: Frame,
         case ir.Walrus():
             _apply(interpreter, test.target, outcome, frame, env)
         case ir.Name() | ir.Attribute():
+            kept_test = grounds.meant(test.id, frame) if isinstance(test, ir.Name) else None
+            if kept_test is not None:
+                _apply(interpreter, kept_test, outcome, frame, env)
             key, value = _held(interpreter, test, frame, env)
             if key is not None and value is not None:
                 kept = [m for m in members(value) if truth(m) is not (not outcome)]
@@ -210,22 +218,27 @@ def _narrow_call(interpreter: Interpreter, test: ir.Call, outcome: bool, frame: 
     if name != "isinstance" and name not in interpreter.lexicon.tensor_tests:
         _ask(interpreter, test, outcome, frame, env)
         return
-    asked = test.arguments[0].value
-    key, value = _held(interpreter, asked, frame, env)
+    if name != "isinstance":
+        _keep_objects(interpreter, test.arguments[0].value, External(TENSOR), outcome, frame, env)
+    elif len(test.arguments) > 1:
+        wanted = interpreter.eval(test.arguments[1].value, frame)
+        _keep_objects(interpreter, test.arguments[0].value, wanted, outcome, frame, env)
+
+
+def _keep_objects(
+    interpreter: Interpreter, node: ir.Expr, wanted: Value, outcome: bool, frame: Frame, env: Env
+) -> None:
+    """Keep only objects of a class, or of one of several; or everything else."""
+    key, value = _held(interpreter, node, frame, env)
     if key is None or value is None:
         return
-    classes: tuple[Value, ...] = (External(TENSOR),)
-    if name == "isinstance":
-        if len(test.arguments) < 2:
-            return
-        wanted = interpreter.eval(test.arguments[1].value, frame)
-        classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
+    classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
     kept: list[Value] = []
     for member in members(value):
         answers = {interpreter.builtins.reflection.is_instance(member, cls) for cls in classes}
         answer = True if True in answers else None if None in answers else False
         if isinstance(member, Unknown) and outcome:
-            kept.extend(_instance_of(interpreter, cls, asked, frame) for cls in classes)
+            kept.extend(_instance_of(interpreter, cls, node, frame) for cls in classes)
         elif answer is None or answer is outcome:
             kept.append(member)
     if kept:

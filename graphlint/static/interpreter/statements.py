@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption, Assumptions, is_put_out
-from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Mode, OpenRegion, dispatched
-from graphlint.static.interpreter import choices, narrowing
+from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Ground, Mode, OpenRegion, dispatched
+from graphlint.static.interpreter import choices, grounds, narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import (
@@ -66,6 +66,7 @@ class Statements:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
+            grounds.keep(target, node.value, frame)
         for target in moved:
             self.interpreter.assignment.settle_moved(target, value, frame)
         frame.assumed = assumed
@@ -154,9 +155,9 @@ class Statements:
         if outcome is not None and not frame.searches:
             frame.env = narrowing.narrow(self.interpreter, node.test, outcome, frame)
             return self.block(node.body if outcome else node.orelse, frame)
-        before, assumed, around = frame.env, frame.assumed, frame.around
+        before, assumed, around, ground = frame.env, frame.assumed, frame.around, frame.ground
         base, opened = list(frame.regions), list[list[OpenRegion]]()
-        ends: dict[bool, tuple[Env, Assumptions]] = {}
+        ends: dict[bool, tuple[Env, Assumptions, Ground]] = {}
         likely = {answer: narrowing.is_likely(self.interpreter, node.test, answer, frame) for answer in (True, False)}
         choices.ask(node.test, frame)
         for answer, branch, other in ((True, node.body, node.orelse), (False, node.orelse, node.body)):
@@ -164,19 +165,22 @@ class Statements:
             frame.regions = list(base) if opened else frame.regions
             frame.around = around if likely[answer] else around | {UNLIKELY}
             frame.env = narrowing.narrow(self.interpreter, node.test, answer, frame)
+            there = frame.ground = grounds.behind(node.test, answer, ground, frame)
             if not _fails(other):
                 frame.assume(node.test, answer, likely[answer])
             with self.interpreter.heap.recent.perhaps():
                 goes_on = self.block(branch, frame)
             if goes_on:
-                ends[answer] = frame.env, frame.assumed
+                ends[answer] = frame.env, frame.assumed, frame.ground
                 opened.append(frame.regions)
-        frame.around = around
+            else:
+                frame.excluded = (*frame.excluded, there.said)
+        frame.around, frame.ground = around, ground
         frame.regions = _open_behind(len(base), *opened) if opened else frame.regions
         if len(ends) == 1:  # what follows is behind the branch that goes on
-            ((frame.env, frame.assumed),) = ends.values()
+            ((frame.env, frame.assumed, frame.ground),) = ends.values()
         elif ends:
-            envs = {answer: env for answer, (env, _) in ends.items()}
+            envs = {answer: env for answer, (env, *_) in ends.items()}
             # What nothing speaks for leaves nothing behind.
             frame.env = self.interpreter.merge_all([env for answer, env in envs.items() if likely[answer]])
             frame.assumed = (*assumed, *self._left(node.test, ends, assumed, frame))
@@ -186,12 +190,12 @@ class Statements:
         return bool(ends)
 
     def _left(
-        self, test: ir.Expr, ends: dict[bool, tuple[Env, Assumptions]], before: Assumptions, frame: Frame
+        self, test: ir.Expr, ends: dict[bool, tuple[Env, Assumptions, Ground]], before: Assumptions, frame: Frame
     ) -> Iterator[Assumption]:
         """What is assumed behind a branch that is left where kept state still fits: `if self.x is not None: if
         self.x.size(0) >= n: return`. The other branch, on which there is none yet, is that of the first run.
         """
-        for answer, (_, behind) in ends.items():
+        for answer, (_, behind, _) in ends.items():
             if Assumption(frame.function, test, not answer).is_unfilled:
                 yield from (one for one in behind[len(before) :] if one.test is not test)
 
@@ -204,7 +208,8 @@ class Statements:
             entered = self.interpreter.capture.enter(expression, manager, frame)
             if target is not None:
                 self.interpreter.assignment.store(target, entered, frame)
-        goes_on = self.block(node.body, frame)
+        with grounds.apart(frame):
+            goes_on = self.block(node.body, frame)
         for expression, manager, depth in reversed(managers):
             # What `__exit__` closes is the region of its own manager; it ends here in any case.
             outside, closes = frame.regions[:depth], frame.context.closes
@@ -222,7 +227,7 @@ class Statements:
     def _try(self, node: ir.Try, frame: Frame) -> bool:
         before, assumed = dict(frame.env), frame.assumed
         returned = len(frame.returns)
-        with self.interpreter.heap.recent.perhaps():
+        with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
             body_goes_on = self.block(node.body, frame)
         after_body = frame.env
         ends: list[Env] = []
@@ -238,7 +243,7 @@ class Statements:
                 frame.env = {**frame.env, handler.name: Host("object")}
             if handler.kind is not None:
                 frame.assumed = (*assumed, Assumption(frame.function, handler.kind, form="except {}"))
-            with self.interpreter.heap.recent.perhaps():
+            with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
                 goes_on = self.block(handler.body, frame)
             if goes_on:
                 ends.append(frame.env)
@@ -274,7 +279,7 @@ class Statements:
             if case.guard is not None:
                 self.interpreter.conditions.condition(case.guard, frame)
                 frame.assume(case.guard, True)
-            with self.interpreter.heap.recent.perhaps():
+            with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
                 goes_on = self.block(case.body, frame)
             if goes_on:
                 ends.append(frame.env)

@@ -35,6 +35,7 @@ class Reflection:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._tensor_types = evaluator.lexicon.tensors["every"]
+        self._single = evaluator.lexicon.tensors["single"]
         self._called_tensors = tuple(evaluator.lexicon.tensors["called"])
 
     def isinstance(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
@@ -73,6 +74,7 @@ class Reflection:
 
     def _is_of_elsewhere(self, value: Value, cls: str) -> bool | None:
         is_tensor = cls in self._tensor_types
+        is_single = cls in self._single
         match value:
             case Tensor():
                 return True if is_tensor else None if cls.endswith(self._called_tensors) else False
@@ -83,14 +85,14 @@ class Reflection:
             case Host():
                 return True if cls == f"builtins.{value.kind}" else False if is_tensor else None
             case Sequence():
-                is_other = is_tensor or cls == "builtins.dict" or cls in _SINGLE
+                is_other = is_tensor or cls == "builtins.dict" or cls in _SINGLE or is_single
                 return True if cls == f"builtins.{value.kind}" else False if is_other else None
             case Mapping():
-                return True if cls == "builtins.dict" else False if is_tensor or cls in _SINGLE else None
+                return True if cls == "builtins.dict" else False if is_tensor or cls in _SINGLE or is_single else None
             case Instance():
                 bases = self.evaluator.external_bases(value.cls)
                 may_be_tensor = any(base.endswith(self._called_tensors) for base in bases)
-                return True if cls in bases else False if is_tensor and not may_be_tensor else None
+                return True if cls in bases else False if is_single or (is_tensor and not may_be_tensor) else None
         return None
 
     def hasattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
