@@ -329,6 +329,9 @@ class Access:
     @abstractmethod
     def eval(self, node: ir.Expr, frame: Frame) -> Object: ...
 
+    @abstractmethod
+    def condition(self, node: ir.Expr, frame: Frame, likely: bool) -> Object: ...
+
     # Truth
 
     def known_truth(self, value: Object) -> bool | None:
@@ -340,6 +343,8 @@ class Access:
             case Question():
                 known = self.outcomes.get(value.asked)
                 return self.bounds.answer(value.asked) if known is None and value.is_counted else known
+            case Container(is_sifted=True):
+                return value.truth
             case Container():
                 return True if value.values() else (None if value.is_open else False)
             case Tensor():
@@ -387,7 +392,7 @@ class Access:
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
         """The outcome of a condition: known, or decided."""
-        value = self.eval(node, frame)
+        value = self.condition(node, frame, likely)
         known = self.known_truth(value)
         outcome = known if known is not None else self.decide_on(value, frame.place(node), likely)
         self.ledger.tested(frame.place(node), outcome, known is not None)

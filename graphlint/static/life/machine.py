@@ -124,13 +124,12 @@ class Machine(Calls):
         """Which side of a condition that nobody knows to try first: not the one that raises, nor one that leaves for
         a single number of many, or once data of the device says so, such as that all requests are at their end.
         """
-        last = node.body[-1] if node.body else None
         match node.test:
             case ir.Compare(comparisons=[("==", ir.Literal(value=int()))]):
                 is_rare = True
             case test:
                 is_rare = called_name(test) in self.interpreter.lexicon.life["waiting"]
-        return not (isinstance(last, ir.Raise) or (is_rare and isinstance(last, (ir.Jump, ir.Return))))
+        return not (_raises(node.body) or (is_rare and isinstance(node.body[-1], (ir.Jump, ir.Return))))
 
     def _for(self, node: ir.For, frame: Frame) -> None:
         def body(value: Object) -> None:
@@ -196,7 +195,7 @@ class Machine(Calls):
     def _try(self, node: ir.Try, frame: Frame) -> None:
         try:
             try:
-                with self.caught(bool(node.handlers)):
+                with self.caught(not all(_raises(one.body) for one in node.handlers)):
                     self.block(node.body, frame)
             except Raised:
                 if not node.handlers:
@@ -282,6 +281,11 @@ class Machine(Calls):
             self.ledger.bound(owner, name, before, value, place)
         elif isinstance(owner, Outside):
             self.ledger.configured(f"{owner.name}.{name}", value, place)
+
+
+def _raises(block: ir.Block) -> bool:
+    """Whether statements end with an exception."""
+    return bool(block) and isinstance(block[-1], ir.Raise)
 
 
 def _names_of(target: ir.Expr) -> list[str]:
