@@ -59,6 +59,7 @@ class Access:
         self.steps = 0
         self.is_making, self.has_begun = False, False  # whether the object that a program is about is made, or was
         self.is_wide = False  # whether conditions are tried both ways wherever they stand, while it is made
+        self.is_refused = False  # an exception has ended what the program called
         self.home: Module | None = None  # the file whose conditions are tried both ways
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
@@ -330,7 +331,7 @@ class Access:
     def eval(self, node: ir.Expr, frame: Frame) -> Object: ...
 
     @abstractmethod
-    def condition(self, node: ir.Expr, frame: Frame, likely: bool) -> Object: ...
+    def condition(self, node: ir.Expr, frame: Frame, likely: bool, is_guard: bool = False) -> Object: ...
 
     # Truth
 
@@ -359,13 +360,14 @@ class Access:
                 return True
         return bool(value)
 
-    def decide_on(self, value: Object, place: Place, likely: bool) -> bool:
+    def decide_on(self, value: Object, place: Place, likely: bool, is_guard: bool = False) -> bool:
         """Decide the truth of a value that nobody knows, for the rest of the run."""
         if isinstance(value, Opposite):
-            return not self.decide_on(value.negated, place, not likely)
-        if isinstance(value, Question) and value.is_counted and self.bounds.is_due(value.asked):
+            return not self.decide_on(value.negated, place, not likely, is_guard)
+        if self._is_unlikely(value, place):
             likely = False
-        outcome = self.decide(place, likely if getattr(value, "likely", None) is None else value.likely)
+        likely = likely if getattr(value, "likely", None) is None or is_guard else value.likely
+        outcome = self.decide(place, likely, is_guard)
         match value:
             case Question():
                 if isinstance(value, ArrayAsked):
@@ -381,19 +383,33 @@ class Access:
                 self.outcomes[value] = outcome
         return outcome
 
-    def decide(self, place: Place, likely: bool) -> bool:
+    def _is_unlikely(self, value: Object, place: Place) -> bool:
+        """Whether a question is to be denied: a count that is due, or that what somebody gives is nothing, where that
+        answer is the only one.
+        """
+        if not isinstance(value, Question):
+            return False
+        if value.is_counted:
+            return self.bounds.is_due(value.asked)
+        return value.asked[0] == "is" and identity(None) in value.asked and not self._is_tried(place)
+
+    def _is_tried(self, place: Place) -> bool:
+        """Whether a condition is tried both ways, as a rule."""
+        is_home = place.function.module is self.home or self.player.is_from(place.function.module)
+        return is_home or (self.is_wide and self.is_making)
+
+    def decide(self, place: Place, likely: bool, is_guard: bool = False) -> bool:
         self.ledger.decided += 1
         capture = self.ledger.capture
         is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
-        is_home = place.function.module is self.home or self.player.is_from(place.function.module)
-        is_free = is_home or (self.is_wide and self.is_making)
-        return self.decisions.decide(place, likely, is_free and not is_inside, self.has_begun)
+        is_free = self._is_tried(place) and not is_inside and not is_guard
+        return self.decisions.decide(place, likely, is_free, self.has_begun)
 
-    def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
-        """The outcome of a condition: known, or decided."""
-        value = self.condition(node, frame, likely)
+    def test(self, node: ir.Expr, frame: Frame, likely: bool, is_guard: bool = False) -> bool:
+        """The outcome of a condition: known, or decided; of one that is a guard, the other leads nowhere."""
+        value = self.condition(node, frame, likely, is_guard)
         known = self.known_truth(value)
-        outcome = known if known is not None else self.decide_on(value, frame.place(node), likely)
+        outcome = known if known is not None else self.decide_on(value, frame.place(node), likely, is_guard)
         self.ledger.tested(frame.place(node), outcome, known is not None)
         return outcome

@@ -263,7 +263,8 @@ class Calls(Records):
     def unknown_arguments(self, function: Function, skip: int = 0, is_flagged: bool = False) -> Arguments:
         """Something unknown for each parameter that has no default.
 
-        Flags that have one are tried both ways where an object is made, and of what is asked to.
+        Flags that have one are tried both ways where an object is made, and of what is asked to. What may be left out
+        is given where nothing comes of it otherwise.
         """
         made = Arguments()
         code = function.code
@@ -275,6 +276,8 @@ class Calls(Records):
                 made.keywords[parameter.name] = self._argument(parameter, function.module)
             elif isinstance(default, ir.Literal) and isinstance(default.value, bool) and is_flagged:
                 made.keywords[parameter.name] = Symbol(likely=default.value)
+            elif isinstance(default, ir.Literal) and default.value is None and self.is_wide:
+                made.keywords[parameter.name] = self._argument(parameter, function.module)
         return made
 
     def _argument(self, parameter: ir.Parameter, module: Module) -> Thing:

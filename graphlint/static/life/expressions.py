@@ -181,24 +181,26 @@ class Expressions(Globals):
         known = self.known_truth(value)
         return (not known) if known is not None else Opposite(value)
 
-    def _boolean(self, node: ir.Boolean, frame: Frame, likely: bool = True) -> Object:
-        left = self.condition(node.left, frame, likely or node.operator == "and")
+    def _boolean(self, node: ir.Boolean, frame: Frame, likely: bool = True, is_guard: bool = False) -> Object:
+        is_or = node.operator == "or"
+        decides = is_or is not likely  # whether the whole comes out so only if the left does
+        left = self.condition(node.left, frame, likely or not is_or, is_guard and decides)
         truth = self.known_truth(left)
         if truth is None:
-            truth = self.decide_on(left, frame.place(node.left), likely or node.operator == "and")
-        if truth is (node.operator == "or"):
+            truth = self.decide_on(left, frame.place(node.left), likely or not is_or, is_guard and decides)
+        if truth is is_or:
             return left
-        return self.condition(node.right, frame, likely)
+        return self.condition(node.right, frame, likely, is_guard)
 
-    def condition(self, node: ir.Expr, frame: Frame, likely: bool) -> Object:
+    def condition(self, node: ir.Expr, frame: Frame, likely: bool, is_guard: bool = False) -> Object:
         """The value of a condition; its parts come out so that the whole comes out as it is likely to."""
         match node:
             case ir.Boolean():
                 self.step()
-                return self._boolean(node, frame, likely)
+                return self._boolean(node, frame, likely, is_guard)
             case ir.Unary(operator="not"):
                 self.step()
-                return self._negated(self.condition(node.operand, frame, not likely))
+                return self._negated(self.condition(node.operand, frame, not likely, is_guard))
         return self.eval(node, frame)
 
     def _compare(self, node: ir.Compare, frame: Frame) -> Object:

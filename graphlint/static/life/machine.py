@@ -118,7 +118,9 @@ class Machine(Calls):
                     self.delete_item(self.eval(target.value, frame), self.eval(target.index, frame), place)
 
     def _if(self, node: ir.If, frame: Frame) -> None:
-        self.block(node.body if self.test(node.test, frame, self._likely(node)) else node.orelse, frame)
+        is_guard = _raises(node.body) and not self.handlers and not self.ledger.captures
+        outcome = self.test(node.test, frame, self._likely(node), is_guard)
+        self.block(node.body if outcome else node.orelse, frame)
 
     def _likely(self, node: ir.If) -> bool:
         """Which side of a condition that nobody knows to try first: not the one that raises, nor one that leaves for

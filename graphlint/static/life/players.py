@@ -50,13 +50,16 @@ class Player:
 class Run(NamedTuple):
     """What came of a run, and what it asked of its player: another one that answers the same makes no difference.
 
-    It `is_making` the object that its program is about, or `has_begun` to use it.
+    It `is_making` the object that its program is about, or `has_begun` to use it; or what it called `is_refused`.
     """
 
     decisions: Decisions
     steps: int
     is_making: bool
     has_begun: bool
+    is_refused: bool
+    has_captured: bool
+    has_replayed: bool
     asked: dict[object, bool]
 
 

@@ -56,7 +56,7 @@ from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
-from graphlint.static.life.programs import Program, Programs, rehearse
+from graphlint.static.life.programs import Program, Programs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.shared import Shared
 from graphlint.static.life.silence import Silence
@@ -65,6 +65,7 @@ from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
 from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
+from graphlint.static.life.ways import rehearse
 from graphlint.static.life.witness import Testimony, Witness
 from graphlint.static.life.workers import Workers
 
