@@ -14,7 +14,7 @@ from graphlint.static.domain.program import Instance as Promised
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.births import CACHED
-from graphlint.static.life.frames import Raised, Returned
+from graphlint.static.life.frames import MAX_AWAY, MAX_STEPS, Raised, Returned, Wearied
 from graphlint.static.life.hooks import is_hook
 from graphlint.static.life.objects import (
     PLAIN,
@@ -216,7 +216,20 @@ class Calls(Records):
         self._bind(function, given, inner)
         if function.code.is_generator:
             return Made(place, self.ledger.capture, cls="<generator>", state={"frame": inner})
+        is_away = frame.function.module is self.home and function.module is not self.home
+        if self.is_thrifty and is_away and self.limit == MAX_STEPS and self.ledger.capture is None:
+            return self._finish_soon(inner, given, node, frame)
         return self._finish(inner)
+
+    def _finish_soon(self, inner: Frame, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """Run what another file does, as long as it does not take long or captures."""
+        self.limit = min(MAX_STEPS, self.steps + MAX_AWAY)
+        try:
+            return self._finish(inner)
+        except Wearied:
+            return self.unknown_call(inner.receiver, given, node, frame)
+        finally:
+            self.limit = MAX_STEPS
 
     def _finish(self, inner: Frame) -> Object:
         """Run the body of a frame to its end."""

@@ -10,7 +10,9 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, calls_in
 
 MAX_STEPS = 20_000  # nodes of one run
+MAX_AWAY = 2_000  # of what another file does, where the steps do not last otherwise
 MAX_STEPS_IN_ALL = 220_000  # of the runs of one program
+MAX_STEPS_IN_VAIN = 80_000  # of those, while none has captured
 MAX_FORKS = 16  # conditions of one run that are tried both ways
 MAX_RUNS = 20  # of one program
 MAX_ROUNDS = 4  # of a loop whose rounds are known
@@ -40,6 +42,10 @@ class Raised(Leave):
 
 class Stopped(Exception):
     """The run has taken too many steps, or cannot go on."""
+
+
+class Wearied(Exception):
+    """What can be left has taken too many steps."""
 
 
 @dataclass(slots=True)

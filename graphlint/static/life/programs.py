@@ -27,7 +27,7 @@ from graphlint.static.life.frames import Leave, Raised
 from graphlint.static.life.held import calls_held, holders_of
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, switches_of
+from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, setters_of, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -168,7 +168,9 @@ class Programs:
             if not self.ran.get(owner, True):
                 continue
             capturing = [one for one in owner.methods if self._captures(owner, one)]
+            setting = [other for one in (name, *capturing) for other, _ in setters_of(owner, one)]
             changes = [*changing.of(owner, ("__init__", name, *capturing), {*capturing} - {"__init__"})]
+            changes = [one for one in changes if one not in setting]  # which comes before
             for change in changes[:MAX_METHODS]:
                 yield Program((owner, change), partial(self.of_class, owner=owner, name=name, change=change))
 
@@ -220,6 +222,7 @@ class Programs:
         made = constructed(machine, owner, frame)
         if made is None:
             return
+        self._prepare(machine, made, name, frame)
         leads = name and any(self._captures(owner, one) for one in leads_to(owner, name)[1:])
         for _ in range(2 if leads else 0):  # it captures what its own request brings
             self._call(machine, made, name, frame)
@@ -239,11 +242,20 @@ class Programs:
                 self._call(machine, one, change, outer_frame(machine, one.cls.module, one.cls.line))
             self._call(machine, made, name, frame)
 
+    def _prepare(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
+        """Call what sets the attributes that are there when somebody captures, or calls this method, as those say."""
+        owner = made.cls
+        needing = [one for one in owner.methods if one == name or (one != "__init__" and self._captures(owner, one))]
+        for other, attribute in dict.fromkeys(pair for one in needing for pair in setters_of(owner, one)):
+            if other not in needing and attribute in made.attributes and made.attributes[attribute] is None:
+                self._call(machine, made, other, frame)
+
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, and call a method as often as it takes until there is a graph, and twice with that."""
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is not None:
+            self._prepare(machine, made, name, frame)
             again(machine, lambda: self._call(machine, made, name, frame), made)
 
     def _captures(self, owner: ClassDefinition, name: str) -> bool:
