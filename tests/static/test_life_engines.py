@@ -202,6 +202,7 @@ class Engine:
         self.x = torch.zeros(4, device="cuda")
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
+            {inside}
             self.y = self.x * 2
 
     def run(self, x):
@@ -211,10 +212,11 @@ class Engine:
 """
 
 
+@pytest.mark.parametrize("inside", ["pass", "shard(model, rank)"], ids=["before", "in the region"])
 @pytest.mark.parametrize("refill", ["self.x = x  # expect: GL508", "self.x.copy_(x)"], ids=["rebound", "copied"])
-def test_what_takes_long_in_another_file_is_left(tmp_path: Path, refill: str) -> None:
+def test_what_takes_long_in_another_file_is_left(tmp_path: Path, inside: str, refill: str) -> None:
     loops = "".join(f"    {'    ' * n}for n{n} in range(4):\n" for n in range(9)) + "    " * 10 + "total += n8"
-    analysis = analyse(tmp_path, LONG.format(loops=loops, refill=refill))
+    analysis = analyse(tmp_path, LONG.format(loops=loops, inside=inside, refill=refill))
     assert analysis.shown == analysis.expected
 
 

@@ -216,10 +216,15 @@ class Calls(Records):
         self._bind(function, given, inner)
         if function.code.is_generator:
             return Made(place, self.ledger.capture, cls="<generator>", state={"frame": inner})
-        is_away = frame.function.module is self.home and function.module is not self.home
-        if self.is_thrifty and is_away and self.limit == MAX_STEPS and self.ledger.capture is None:
+        if self.is_thrifty and self.limit == MAX_STEPS and self._goes_away(frame, function):
             return self._finish_soon(inner, given, node, frame)
         return self._finish(inner)
+
+    def _goes_away(self, frame: Frame, function: Function) -> bool:
+        """Whether a call leads out of the file that the program is about, or in a region out of that which captures."""
+        capture = self.ledger.capture
+        home = self.home if capture is None else capture.place.function.module
+        return frame.function.module is home and function.module is not home
 
     def _finish_soon(self, inner: Frame, given: Arguments, node: ir.Node, frame: Frame) -> Object:
         """Run what another file does, as long as it does not take long or captures."""
