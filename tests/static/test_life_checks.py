@@ -129,6 +129,14 @@ PASSED = {
                 raise ValueError(wrong)
             return model
         """,
+    "what holds, though it looks otherwise": """
+        def ask(model):
+            policies = {}
+            for kind in ():
+                policies[kind] = model
+            assert len(policies) > 0
+            return policies
+        """,
     "an error that only gets another name": """
         def ask(model):
             held = None
@@ -167,6 +175,17 @@ ENDED = {
             if wrong:
                 raise ValueError(wrong)
             return model
+        """,
+    "an assertion that something handles": """
+        def ask(model):
+            policies = {}
+            try:
+                assert len(policies) > 0
+            except AssertionError:
+                policies = None
+            if policies is None:
+                raise ValueError
+            return policies
         """,
     "one of two conditions that holds": """
         SEED = 7

@@ -43,7 +43,8 @@ def test_what_a_capture_asserts_to_be_there_is_set_first(tmp_path: Path, asserte
 
 
 ASSERTED = """
-# file: pool.py
+import torch
+
 class Pool:
     def __init__(self):
         self.blocks = None
@@ -53,10 +54,6 @@ class Pool:
     def block(self):
         assert self.blocks is not None
         return self.blocks[0]
-
-# file: main.py
-import torch
-from pool import Pool
 
 class Engine:
     def __init__(self, model):
