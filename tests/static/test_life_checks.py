@@ -162,6 +162,13 @@ ENDED = {
                 raise NotImplementedError(mode)
             return 1
         """,
+    "a list that is repeated": """
+        def ask(model):
+            ready = [False] * model.depth
+            if not ready[model.rank]:
+                raise ValueError
+            return ready
+        """,
     "as many as a list has": """
         def ask(model):
             sizes = [one + 1 for one in (1, 2)]

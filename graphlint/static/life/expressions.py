@@ -156,6 +156,8 @@ class Expressions(Globals):
             joined = Container(frame.place(node), kind=left.kind, elements=list(left.elements), is_open=not more)
             joined.take(more)
             return joined
+        if isinstance(left, Container) and sign == "*" and not isinstance(right, (Container, Tensor)):
+            return Container(frame.place(node), kind=left.kind, elements=list(left.elements), is_open=True)
         return self.operated((left, right), frame.place(node))
 
     def changed_in_place(self, node: ir.AugAssign, before: Object, value: Object, frame: Frame) -> Object | None:
