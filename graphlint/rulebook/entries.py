@@ -63,6 +63,7 @@ class Entries:
         self.declaring = {_last(name) for entry in entries if entry.form == "decorator" for name in entry.names}
         self.compiling = {_last(name) for entry in entries if entry.form == "compile" for name in entry.names}
         self.graphing = {name for entry in entries for name, _ in entry.graphing}
+        self.opening = frozenset(_last(name) for name, one in self.by_name.items() if one.form in ("begin", "context"))
         self.last_names = {_last(name) for name in self.by_name}
         self.packages = {package_of(name) for name in self.by_name}
         self.marks = sorted({mark for entry in entries for mark in entry.marks})

@@ -10,7 +10,7 @@ import pytest
 from analysis import analyse
 
 from graphlint.finding import Confidence
-from graphlint.static.life import programs
+from graphlint.static.life import ways
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
 from graphlint.static.life.players import Run
@@ -190,12 +190,12 @@ def test_a_run_that_asks_nothing_of_a_class_is_not_repeated_for_it(
 ) -> None:
     """With another class in the same place it would be the same; one that calls a method of it may be another."""
     ran: set[str | None] = set()
-    run = programs._run
+    run = ways._run
 
     def noted(machine: Machine, program: Program, listen: Callable[[Ledger], None]) -> Run:
         ran.add(program.player.name if program.player is not None else None)
         return run(machine, program, listen)
 
-    monkeypatch.setattr(programs, "_run", noted)
+    monkeypatch.setattr(ways, "_run", noted)
     analyse(tmp_path, PLAYED.replace("{asked}", asked))
     assert players == ran

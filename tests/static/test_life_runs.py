@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from analysis import Analysis, analyse
 
-from graphlint.static.life import programs
+from graphlint.static.life import ways
 
 RUNNER = """
 import torch
@@ -360,7 +360,7 @@ def test_the_runs_of_a_program_share_their_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int, codes: list[str]
 ) -> None:
     """A way that is gone second is gone while there are some left."""
-    monkeypatch.setattr(programs, "MAX_STEPS_IN_ALL", steps)
+    monkeypatch.setattr(ways, "MAX_STEPS_IN_ALL", steps)
     body = "if self.flag:\n    pass\nelse:\n    self.x = x"
     assert codes == [code for _, _, code in rehearsed(tmp_path, body).shown]
 

@@ -15,10 +15,11 @@ from analysis import analyse
 from graphlint.errors import UsageError
 from graphlint.static.index import parallel
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.life import programs, rehearsal
+from graphlint.static.life import rehearsal, ways
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.players import Runs
-from graphlint.static.life.programs import Program, Ran
+from graphlint.static.life.programs import Program
+from graphlint.static.life.ways import Ran
 
 PROGRAM = """
 import torch
@@ -128,7 +129,7 @@ def test_what_no_object_is_made_of_is_rehearsed_once(tmp_path: Path, monkeypatch
     def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None], runs: Runs) -> Ran:
         owner = program.run.keywords.get("owner")
         ran.append(f"{owner.name}.{program.run.keywords['name']}" if owner is not None else "other")
-        return programs.rehearse(interpreter, program, listen, runs)
+        return ways.rehearse(interpreter, program, listen, runs)
 
     monkeypatch.setattr(rehearsal, "rehearse", rehearse)
     analyse(tmp_path, REPLAYED)

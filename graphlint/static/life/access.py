@@ -1,6 +1,6 @@
-"""Names, attributes and items of a rehearsed run, and the truth of what nobody knows.
+"""Names, attributes and items of a rehearsed run.
 
-Long, because what an object holds and whether it is one are asked by every expression.
+Long, because what an object holds is asked by every expression.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, ModuleValue, PackageValue
 from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.life.bounds import Bounds
 from graphlint.static.life.forms import is_sliced, slices, takes_all
-from graphlint.static.life.frames import MAX_STEPS, Decisions, Stopped
+from graphlint.static.life.frames import Decisions
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
     PLAIN,
@@ -38,32 +37,22 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
-    ArrayAsked,
-    Opposite,
-    Question,
     identity,
 )
+from graphlint.static.life.truth import Truth
 from graphlint.static.syntax import ir
 from graphlint.values import Const, External, ExternalObject, Value
 
 
-class Access:
+class Access(Truth):
     """What names, attributes and items are, in one run."""
 
     def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:
+        super().__init__(ledger, decisions, player)
         self.interpreter = interpreter
-        self.ledger = ledger
         ledger.global_of = self.global_of
-        self.decisions = decisions
-        self.player = player
-        self.steps = 0
-        self.is_making, self.has_begun = False, False  # whether the object that a program is about is made, or was
-        self.is_wide = False  # whether conditions are tried both ways wherever they stand, while it is made
-        self.home: Module | None = None  # the file whose conditions are tried both ways
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
         self.assigned: set[tuple[Module, Segment]] = set()
-        self.outcomes: dict[object, bool] = {}  # of questions and symbols
-        self.bounds = Bounds()
         self.handlers = 0  # blocks under way whose exceptions are handled
         self.cached: dict[tuple[object, ...], Object] = {}  # what cached functions gave
 
@@ -75,12 +64,6 @@ class Access:
             yield
         finally:
             self.handlers -= is_handled
-
-    def step(self) -> None:
-        """Count a step. Raises Stopped after too many."""
-        self.steps += 1
-        if self.steps > MAX_STEPS:
-            raise Stopped
 
     # Names
 
@@ -325,70 +308,3 @@ class Access:
 
     @abstractmethod
     def iterate(self, iterated: Object, frame: Frame, node: ir.Node, body: Callable[[Object], None]) -> None: ...
-
-    @abstractmethod
-    def eval(self, node: ir.Expr, frame: Frame) -> Object: ...
-
-    # Truth
-
-    def known_truth(self, value: Object) -> bool | None:
-        """The truth of a value if it is known, or has been decided in this run."""
-        match value:
-            case Opposite():
-                inner = self.known_truth(value.negated)
-                return None if inner is None else not inner
-            case Question():
-                known = self.outcomes.get(value.asked)
-                return self.bounds.answer(value.asked) if known is None and value.is_counted else known
-            case Container():
-                return True if value.values() else (None if value.is_open else False)
-            case Tensor():
-                return None
-            case Instance() | Made() | Closure() | ClassRef() | MethodOf():
-                return True
-            case Thing():
-                return value.truth
-            case Symbol():
-                return self.outcomes.get(value)
-            case Outside() | ModuleValue() | PackageValue():
-                return True
-        return bool(value)
-
-    def decide_on(self, value: Object, place: Place, likely: bool) -> bool:
-        """Decide the truth of a value that nobody knows, for the rest of the run."""
-        if isinstance(value, Opposite):
-            return not self.decide_on(value.negated, place, not likely)
-        if isinstance(value, Question) and value.is_counted and self.bounds.is_due(value.asked):
-            likely = False
-        outcome = self.decide(place, likely if getattr(value, "likely", None) is None else value.likely)
-        match value:
-            case Question():
-                if isinstance(value, ArrayAsked):
-                    value.array.is_array = outcome
-                self.outcomes[value.asked] = outcome
-                if value.is_counted:
-                    self.bounds.learn(value.asked, outcome)
-            case Tensor():
-                pass
-            case Thing():
-                value.truth = outcome
-            case Symbol():
-                self.outcomes[value] = outcome
-        return outcome
-
-    def decide(self, place: Place, likely: bool) -> bool:
-        self.ledger.decided += 1
-        capture = self.ledger.capture
-        is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
-        is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
-        is_home = place.function.module is self.home or self.player.is_from(place.function.module)
-        is_free = is_home or (self.is_wide and self.is_making)
-        return self.decisions.decide(place, likely, is_free and not is_inside, self.has_begun)
-
-    def test(self, node: ir.Expr, frame: Frame, likely: bool) -> bool:
-        """The outcome of a condition: known, or decided."""
-        value = self.eval(node, frame)
-        known = self.known_truth(value)
-        outcome = known if known is not None else self.decide_on(value, frame.place(node), likely)
-        self.ledger.tested(frame.place(node), outcome, known is not None)
-        return outcome

@@ -184,7 +184,8 @@ class Builtins(Reflection):
         if isinstance(value, Tensor):
             shape = self.attribute(value, "shape", frame, node)
             return shape.elements[0] if isinstance(shape, Container) else Symbol()
-        return len(value.values()) if isinstance(value, Container) and not value.is_open else Symbol()
+        is_known = isinstance(value, Container) and not (value.is_open or value.is_guessed or value.is_sifted)
+        return len(value.values()) if is_known else Symbol()
 
     def _is_instance(self, value: Object, cls: Object) -> bool | None:
         """Whether a value is of a class, or of one of several; None where nobody knows."""
@@ -220,11 +221,9 @@ class Builtins(Reflection):
             value = replace(value, elements=value.elements[::-1], keyed=dict([*value.keyed.items()][::-1]))
         if isinstance(value, Container):
             kind = kind if kind in ("tuple", "set", "dict") else "list"
-            elements = [key for key, _ in value.keyed.values()] if value.kind == "dict" else list(value.elements)
             if kind == "dict":
-                return Container(
-                    place, self.ledger.capture, kind="dict", keyed=dict(value.keyed), is_open=value.is_open
-                )
+                return self._dictionary(value, place)
+            elements = [key for key, _ in value.keyed.values()] if value.kind == "dict" else list(value.elements)
             return Container(place, self.ledger.capture, kind=kind, elements=elements, is_open=value.is_open)
         parts = self.parts_of(value)
         if parts is not None:
@@ -246,6 +245,16 @@ class Builtins(Reflection):
         if isinstance(value, Thing):
             return Thing(place, self.ledger.capture, source=(value,))
         return Symbol() if isinstance(value, Symbol) else Thing(place, self.ledger.capture)
+
+    def _dictionary(self, value: Container, place: Place) -> Container:
+        """A dict of what another one holds, or of pairs."""
+        made = Container(place, self.ledger.capture, kind="dict", keyed=dict(value.keyed), is_open=value.is_open)
+        for pair in value.elements:
+            if isinstance(pair, Container) and len(pair.elements) == 2:
+                made.keyed[identity(pair.elements[0])] = pair.elements[0], pair.elements[1]
+            else:
+                made.is_open = True
+        return made
 
     def _combined_iterators(self, name: str, given: Arguments, frame: Frame, node: ir.Node) -> Object:
         """What `enumerate`, `zip` and the like give, as a list."""

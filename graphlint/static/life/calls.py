@@ -14,7 +14,7 @@ from graphlint.static.domain.program import Instance as Promised
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.life.births import CACHED
-from graphlint.static.life.frames import Raised, Returned
+from graphlint.static.life.frames import MAX_AWAY, MAX_STEPS, Raised, Returned, Wearied
 from graphlint.static.life.hooks import is_hook
 from graphlint.static.life.objects import (
     PLAIN,
@@ -216,7 +216,25 @@ class Calls(Records):
         self._bind(function, given, inner)
         if function.code.is_generator:
             return Made(place, self.ledger.capture, cls="<generator>", state={"frame": inner})
+        if self.is_thrifty and self.limit == MAX_STEPS and self._goes_away(frame, function):
+            return self._finish_soon(inner, given, node, frame)
         return self._finish(inner)
+
+    def _goes_away(self, frame: Frame, function: Function) -> bool:
+        """Whether a call leads out of the file that the program is about, or in a region out of that which captures."""
+        capture = self.ledger.capture
+        home = self.home if capture is None else capture.place.function.module
+        return frame.function.module is home and function.module is not home
+
+    def _finish_soon(self, inner: Frame, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """Run what another file does, as long as it does not take long or captures."""
+        self.limit = min(MAX_STEPS, self.steps + MAX_AWAY)
+        try:
+            return self._finish(inner)
+        except Wearied:
+            return self.unknown_call(inner.receiver, given, node, frame)
+        finally:
+            self.limit = MAX_STEPS
 
     def _finish(self, inner: Frame) -> Object:
         """Run the body of a frame to its end."""
@@ -263,7 +281,8 @@ class Calls(Records):
     def unknown_arguments(self, function: Function, skip: int = 0, is_flagged: bool = False) -> Arguments:
         """Something unknown for each parameter that has no default.
 
-        Flags that have one are tried both ways where an object is made, and of what is asked to.
+        Flags that have one are tried both ways where an object is made, and of what is asked to. What may be left out
+        is given where nothing comes of it otherwise.
         """
         made = Arguments()
         code = function.code
@@ -275,6 +294,8 @@ class Calls(Records):
                 made.keywords[parameter.name] = self._argument(parameter, function.module)
             elif isinstance(default, ir.Literal) and isinstance(default.value, bool) and is_flagged:
                 made.keywords[parameter.name] = Symbol(likely=default.value)
+            elif isinstance(default, ir.Literal) and default.value is None and self.is_wide:
+                made.keywords[parameter.name] = self._argument(parameter, function.module)
         return made
 
     def _argument(self, parameter: ir.Parameter, module: Module) -> Thing:

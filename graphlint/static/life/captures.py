@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from graphlint.finding import Region
+from graphlint.static.life.frames import MAX_STEPS
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -87,6 +88,7 @@ class Captures(Operations):
         """A capture begins."""
         region = Region(kind, place.path, place.line)
         self.ledger.now += 1
+        self.limit = MAX_STEPS  # this is what it is about
         frame.before = dict(frame.env)
         self.ledger.begin(Capture(graph, region, place, self.ledger.now, frame, manager=manager))
 

@@ -15,10 +15,12 @@ from graphlint.static.life.globals import Globals
 from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.objects import (
     PLAIN,
+    ClassRef,
     Closure,
     Container,
     Frame,
     Object,
+    Outside,
     Symbol,
     Tensor,
     Thing,
@@ -121,11 +123,15 @@ class Expressions(Globals):
 
             def body(value: Object) -> None:
                 self.store(target, value, inner, node)
-                if all(self.known_truth(self.eval(test, inner)) is not False for test in tests):
+                answers = [self.known_truth(self.eval(test, inner)) for test in tests]
+                made.is_sifted |= None in answers
+                if False not in answers:
                     clause(number + 1)
 
+            iterated = self.eval(iterable, inner)
+            made.is_guessed |= not isinstance(iterated, (Container, range)) or getattr(iterated, "is_guessed", False)
             with self.ledger.loop(frame.place(node)):
-                self.iterate(self.eval(iterable, inner), inner, node, body)
+                self.iterate(iterated, inner, node, body)
 
         clause(0)
         return made
@@ -150,6 +156,8 @@ class Expressions(Globals):
             joined = Container(frame.place(node), kind=left.kind, elements=list(left.elements), is_open=not more)
             joined.take(more)
             return joined
+        if isinstance(left, Container) and sign == "*" and not isinstance(right, (Container, Tensor)):
+            return Container(frame.place(node), kind=left.kind, elements=list(left.elements), is_open=True)
         return self.operated((left, right), frame.place(node))
 
     def changed_in_place(self, node: ir.AugAssign, before: Object, value: Object, frame: Frame) -> Object | None:
@@ -166,20 +174,36 @@ class Expressions(Globals):
     def _unary(self, node: ir.Unary, frame: Frame) -> Object:
         value = self.eval(node.operand, frame)
         if node.operator == "not":
-            known = self.known_truth(value)
-            return (not known) if known is not None else Opposite(value)
+            return self._negated(value)
         if isinstance(value, (int, float)) and node.operator == "-":
             return -value
         return self.operated((value,), frame.place(node))
 
-    def _boolean(self, node: ir.Boolean, frame: Frame) -> Object:
-        left = self.eval(node.left, frame)
+    def _negated(self, value: Object) -> Object:
+        known = self.known_truth(value)
+        return (not known) if known is not None else Opposite(value)
+
+    def _boolean(self, node: ir.Boolean, frame: Frame, likely: bool = True, is_guard: bool = False) -> Object:
+        is_or = node.operator == "or"
+        decides = is_or is not likely  # whether the whole comes out so only if the left does
+        left = self.condition(node.left, frame, likely or not is_or, is_guard and decides)
         truth = self.known_truth(left)
         if truth is None:
-            truth = self.decide_on(left, frame.place(node.left), True)
-        if truth is (node.operator == "or"):
+            truth = self.decide_on(left, frame.place(node.left), likely or not is_or, is_guard and decides)
+        if truth is is_or:
             return left
-        return self.eval(node.right, frame)
+        return self.condition(node.right, frame, likely, is_guard)
+
+    def condition(self, node: ir.Expr, frame: Frame, likely: bool, is_guard: bool = False) -> Object:
+        """The value of a condition; its parts come out so that the whole comes out as it is likely to."""
+        match node:
+            case ir.Boolean():
+                self.step()
+                return self._boolean(node, frame, likely, is_guard)
+            case ir.Unary(operator="not"):
+                self.step()
+                return self._negated(self.condition(node.operand, frame, not likely, is_guard))
+        return self.eval(node, frame)
 
     def _compare(self, node: ir.Compare, frame: Frame) -> Object:
         left = self.eval(node.left, frame)
@@ -205,6 +229,8 @@ class Expressions(Globals):
         elif isinstance(left, PLAIN) and isinstance(right, PLAIN) and sign in _ORDER:
             with suppress(TypeError):
                 return bool(_ORDER[sign](left, right))
+        elif isinstance(left, (Outside, ClassRef)) and left == right and sign in ("==", "!="):
+            return sign == "=="  # a member of an enumeration
         elif isinstance(left, Tensor) or isinstance(right, Tensor):
             return self.operated((left, right), frame.place(node))
         base, is_opposite = positive(sign)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 from graphlint.static.life.objects import Object, Place
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import called_name, calls_in
 
 MAX_STEPS = 20_000  # nodes of one run
+MAX_AWAY = 2_000  # of what another file does, where the steps do not last otherwise
 MAX_STEPS_IN_ALL = 220_000  # of the runs of one program
+MAX_STEPS_IN_VAIN = 80_000  # of those, while none has captured
 MAX_FORKS = 16  # conditions of one run that are tried both ways
 MAX_RUNS = 20  # of one program
 MAX_ROUNDS = 4  # of a loop whose rounds are known
@@ -41,6 +44,10 @@ class Stopped(Exception):
     """The run has taken too many steps, or cannot go on."""
 
 
+class Wearied(Exception):
+    """What can be left has taken too many steps."""
+
+
 @dataclass(slots=True)
 class Decisions:
     """The outcomes of what nobody knows: those that were planned, then the likely ones.
@@ -70,25 +77,30 @@ class Decisions:
             place, outcome, is_open = self.made[number]
             if is_open:
                 is_use = self.begun is not None and number >= self.begun
-                yield Plan((*outcomes[:number], not outcome), (place.node, not outcome), is_use)
+                yield Plan((*outcomes[:number], not outcome), (place.node, not outcome), is_use, place.function.code)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The first outcomes of a run, and the condition that comes out otherwise than in the run before.
 
-    That `is_use` if it stands behind the making of the object.
+    That `is_use` if it stands behind the making of the object; it stands in this code.
     """
 
     outcomes: tuple[bool, ...] = ()
     turn: tuple[ir.Node, bool] | None = None
     is_use: bool = False
+    code: ir.Code | None = None
 
 
 @dataclass(slots=True)
 class Plans:
-    """What to run next: ways to sides of conditions that no run has taken, before others; those of uses by turns."""
+    """What to run next: ways to sides of conditions that no run has taken, before others; those of uses by turns.
 
+    Until a run has captured, conditions in functions that call what `opens` regions, by name, come first.
+    """
+
+    opens: Set[str] = frozenset()
     waiting: list[Plan] = field(default_factory=lambda: [Plan()])
     taken: set[tuple[ir.Node, bool]] = field(default_factory=set)
     is_use: bool = False  # whether the last one was for what the making of an object leaves open
@@ -97,13 +109,20 @@ class Plans:
         if not self.waiting:
             return None
         new = [n for n, plan in enumerate(self.waiting) if plan.turn not in self.taken]
+        near = [n for n in new if self.opens and self._is_near(self.waiting[n].code)]
+        if near:
+            return self.waiting.pop(near[0])
         self.is_use = not self.is_use
         number = next(
             (n for n in new if self.waiting[n].is_use is self.is_use), new[0] if new else len(self.waiting) - 1
         )
         return self.waiting.pop(number)
 
-    def ran(self, decisions: Decisions) -> None:
+    def _is_near(self, code: ir.Code | None) -> bool:
+        return code is not None and any(called_name(call) in self.opens for call in calls_in(code))
+
+    def ran(self, decisions: Decisions, has_captured: bool) -> None:
         """Learn from a run."""
+        self.opens = frozenset() if has_captured else self.opens
         self.taken |= {(place.node, outcome) for place, outcome, _ in decisions.made}
         self.waiting += decisions.other_plans()

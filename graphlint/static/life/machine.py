@@ -25,7 +25,19 @@ from graphlint.static.life.frames import (
     Returned,
 )
 from graphlint.static.life.ledger import Ledger
-from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, MethodOf, Object, Outside, Place, Thing
+from graphlint.static.life.methods import sets
+from graphlint.static.life.objects import (
+    ClassRef,
+    Closure,
+    Container,
+    Frame,
+    Instance,
+    MethodOf,
+    Object,
+    Outside,
+    Place,
+    Thing,
+)
 from graphlint.static.life.players import Player
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name
@@ -102,8 +114,25 @@ class Machine(Calls):
         raise Raised
 
     def _assert(self, node: ir.Assert, frame: Frame) -> None:
-        if self.known_truth(self.eval(node.test, frame)) is False:
+        """What another file asserts holds in a program that works: what is known otherwise, is known wrongly."""
+        fails = self.known_truth(self.eval(node.test, frame)) is False and not self._is_prepared(node.test, frame)
+        if fails and (self.handlers or frame.function.module is self.home):
             raise Raised
+
+    def _is_prepared(self, test: ir.Expr, frame: Frame) -> bool:
+        """Whether an object is asserted to have what another of its methods sets, that nobody has called so far: who
+        runs the program has.
+        """
+        if isinstance(test, ir.Compare) and [sign for sign, _ in test.comparisons] == ["is not"]:
+            test = test.left
+        owner = self.eval(test.value, frame) if isinstance(test, ir.Attribute) else None
+        if not isinstance(test, ir.Attribute) or not isinstance(owner, Instance):
+            return False
+        is_unset = test.attr in owner.attributes and owner.attributes[test.attr] is None
+        if is_unset and any(name != "__init__" and sets(owner.cls, name, test.attr) for name in owner.cls.methods):
+            owner.attributes[test.attr] = Thing(source=(owner,))
+            return True
+        return False
 
     def _delete(self, node: ir.Delete, frame: Frame) -> None:
         place = frame.place(node)
@@ -118,19 +147,22 @@ class Machine(Calls):
                     self.delete_item(self.eval(target.value, frame), self.eval(target.index, frame), place)
 
     def _if(self, node: ir.If, frame: Frame) -> None:
-        self.block(node.body if self.test(node.test, frame, self._likely(node)) else node.orelse, frame)
+        is_guard = _raises(node.body) and not self.handlers and not self.ledger.captures
+        outcome = self.test(node.test, frame, self._likely(node), is_guard)
+        self.block(node.body if outcome else node.orelse, frame)
 
     def _likely(self, node: ir.If) -> bool:
-        """Which side of a condition that nobody knows to try first: not the one that raises, nor one that leaves for
-        a single number of many, or once data of the device says so, such as that all requests are at their end.
+        """Which side of a condition that nobody knows to try first: not the one that raises or does nothing but go on
+        with the next round, nor one that leaves for a single number of many, or once data of the device says so, such
+        as that all requests are at their end.
         """
-        last = node.body[-1] if node.body else None
         match node.test:
             case ir.Compare(comparisons=[("==", ir.Literal(value=int()))]):
                 is_rare = True
             case test:
                 is_rare = called_name(test) in self.interpreter.lexicon.life["waiting"]
-        return not (isinstance(last, ir.Raise) or (is_rare and isinstance(last, (ir.Jump, ir.Return))))
+        leaves = bool(node.body) and isinstance(node.body[-1], (ir.Jump, ir.Return))
+        return not (_raises(node.body) or (leaves and is_rare) or _skips(node.body))
 
     def _for(self, node: ir.For, frame: Frame) -> None:
         def body(value: Object) -> None:
@@ -196,7 +228,7 @@ class Machine(Calls):
     def _try(self, node: ir.Try, frame: Frame) -> None:
         try:
             try:
-                with self.caught(bool(node.handlers)):
+                with self.caught(not all(_raises(one.body) for one in node.handlers)):
                     self.block(node.body, frame)
             except Raised:
                 if not node.handlers:
@@ -282,6 +314,16 @@ class Machine(Calls):
             self.ledger.bound(owner, name, before, value, place)
         elif isinstance(owner, Outside):
             self.ledger.configured(f"{owner.name}.{name}", value, place)
+
+
+def _raises(block: ir.Block) -> bool:
+    """Whether statements end with an exception."""
+    return bool(block) and isinstance(block[-1], ir.Raise)
+
+
+def _skips(block: ir.Block) -> bool:
+    """Whether statements only go on with the next round of a loop."""
+    return len(block) == 1 and isinstance(block[0], ir.Jump) and block[0].kind == "continue"
 
 
 def _names_of(target: ir.Expr) -> list[str]:

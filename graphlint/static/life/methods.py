@@ -59,6 +59,35 @@ def switches_of(owner: ClassDefinition, name: str) -> tuple[tuple[str, str], ...
     return tuple(found)
 
 
+@remembered_in_run
+def setters_of(owner: ClassDefinition, name: str) -> tuple[tuple[str, str], ...]:
+    """The other methods that set an attribute which a method asserts to be there, as `switches_of` has them."""
+    own = leads_to(owner, name)
+    codes = [code for one in own if (code := owner.methods[one][-1].code) is not None]
+    asserted = {  # in the order of the source
+        part.attr: None
+        for code in codes
+        for node in walk(code.body)
+        if isinstance(node, ir.Assert)
+        for part in walk(node.test)
+        if isinstance(part, ir.Attribute) and isinstance(part.value, ir.Name) and part.value.id == "self"
+    }
+    others = [one for one in owner.methods if one not in ("__init__", *own)]
+    return tuple((other, attribute) for other in others for attribute in asserted if sets(owner, other, attribute))
+
+
+def sets(owner: ClassDefinition, name: str, attribute: str) -> bool:
+    """Whether a method gives an attribute something."""
+    code = owner.methods[name][-1].code
+    filling = (one for one in assignments_in(code) if not _is_none(one.value)) if code is not None else ()
+    targets = (target for one in filling for target in one.targets)
+    return any(isinstance(target, ir.Attribute) and target.attr == attribute for target in targets)
+
+
+def _is_none(value: ir.Expr | None) -> bool:
+    return value is None or (isinstance(value, ir.Literal) and value.value is None)
+
+
 def looks_at(owner: ClassDefinition, name: str) -> set[str]:
     """The methods that read an attribute; to assign it is no reading."""
     codes = {method: definitions[-1].code for method, definitions in owner.methods.items()}

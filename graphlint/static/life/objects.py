@@ -185,12 +185,18 @@ class Instance(Thing):
 
 @dataclass(slots=True, eq=False)
 class Container(Thing):
-    """A list, tuple, set or dict: what it is known to hold; `is_open` if there may be more."""
+    """A list, tuple, set or dict: what it is known to hold; `is_open` if there may be more.
+
+    If it `is_guessed`, nobody knows how many a comprehension gives; one that `is_sifted` may give none of it, since it
+    has a condition that nobody knows.
+    """
 
     kind: str = "list"
     elements: list[Object] = field(default_factory=list)
     keyed: dict[object, tuple[Object, Object]] = field(default_factory=dict)  # identity: key, value
     is_open: bool = False
+    is_guessed: bool = False
+    is_sifted: bool = False
 
     def values(self) -> list[Object]:
         return [*self.elements, *(value for _, value in self.keyed.values())]

@@ -65,7 +65,7 @@ def _opened(definition: Definition, lines: Set[int], openers: Set[str]) -> Itera
             continue
         if isinstance(node.value, ir.Call) and called_name(node.value) in openers:
             targets = node.targets if isinstance(node, ir.Assign) else (node.value,)
-            yield from filter(None, map(_attribute, targets))
+            yield from filter(None, map(attribute_of, targets))
 
 
 def _heads(definition: Definition, lines: Set[int]) -> bool:
@@ -76,10 +76,10 @@ def _heads(definition: Definition, lines: Set[int]) -> bool:
 def _calls_any(definition: Definition, opened: Set[str]) -> bool:
     code = definition.code if opened else None
     parts = walk(code.body) if code is not None else ()
-    return any(isinstance(part, ir.Call) and _attribute(part.func) in opened for part in parts)
+    return any(isinstance(part, ir.Call) and attribute_of(part.func) in opened for part in parts)
 
 
-def _attribute(node: ir.Expr) -> str | None:
+def attribute_of(node: ir.Expr) -> str | None:
     """The attribute of an object's own that an expression begins with: `layers` in `self.layers[0].forward`."""
     while isinstance(node, ir.Attribute | ir.Call | ir.Subscript):
         inner = node.func if isinstance(node, ir.Call) else node.value

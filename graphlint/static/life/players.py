@@ -47,27 +47,38 @@ class Player:
         return all(self._answer(question) is answer for question, answer in asked.items())
 
 
+class Mode(NamedTuple):
+    """How a program is run: the machine has these too."""
+
+    is_wide: bool = False
+    is_thrifty: bool = False
+
+
 class Run(NamedTuple):
     """What came of a run, and what it asked of its player: another one that answers the same makes no difference.
 
-    It `is_making` the object that its program is about, or `has_begun` to use it.
+    It `is_making` the object that its program is about, or `has_begun` to use it; or what it called `is_refused`.
     """
 
     decisions: Decisions
     steps: int
     is_making: bool
     has_begun: bool
+    is_refused: bool
+    is_given_up: bool
+    has_captured: bool
+    has_replayed: bool
     asked: dict[object, bool]
 
 
 @dataclass
 class Runs:
-    """The runs of one program, with whatever player, by what was planned for them, and whether that was wide."""
+    """The runs of one program, with whatever player, by what was planned for them, and how."""
 
-    known: defaultdict[tuple[tuple[bool, ...], bool], list[Run]] = field(default_factory=lambda: defaultdict(list))
+    known: defaultdict[tuple[tuple[bool, ...], Mode], list[Run]] = field(default_factory=lambda: defaultdict(list))
 
-    def find(self, plan: Plan, is_wide: bool, player: Player) -> Run | None:
-        return next((one for one in self.known[plan.outcomes, is_wide] if player.is_like(one.asked)), None)
+    def find(self, plan: Plan, mode: Mode, player: Player) -> Run | None:
+        return next((one for one in self.known[plan.outcomes, mode] if player.is_like(one.asked)), None)
 
-    def add(self, plan: Plan, is_wide: bool, run: Run) -> None:
-        self.known[plan.outcomes, is_wide].append(run)
+    def add(self, plan: Plan, mode: Mode, run: Run) -> None:
+        self.known[plan.outcomes, mode].append(run)

@@ -23,11 +23,11 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.changing import Changing
-from graphlint.static.life.frames import MAX_RUNS, MAX_STEPS_IN_ALL, Decisions, Leave, Plans, Stopped
+from graphlint.static.life.frames import Leave, Raised
+from graphlint.static.life.held import calls_held, holders_of
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
-from graphlint.static.life.ledger import Ledger
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, switches_of
+from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, setters_of, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -50,7 +50,6 @@ from graphlint.static.life.opened import (
     openers_in,
     speaks_of,
 )
-from graphlint.static.life.players import Player, Run, Runs
 from graphlint.static.life.questions import spelt
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -169,7 +168,9 @@ class Programs:
             if not self.ran.get(owner, True):
                 continue
             capturing = [one for one in owner.methods if self._captures(owner, one)]
+            setting = [other for one in (name, *capturing) for other, _ in setters_of(owner, one)]
             changes = [*changing.of(owner, ("__init__", name, *capturing), {*capturing} - {"__init__"})]
+            changes = [one for one in changes if one not in setting]  # which comes before
             for change in changes[:MAX_METHODS]:
                 yield Program((owner, change), partial(self.of_class, owner=owner, name=name, change=change))
 
@@ -221,6 +222,7 @@ class Programs:
         made = constructed(machine, owner, frame)
         if made is None:
             return
+        self._prepare(machine, made, name, frame)
         leads = name and any(self._captures(owner, one) for one in leads_to(owner, name)[1:])
         for _ in range(2 if leads else 0):  # it captures what its own request brings
             self._call(machine, made, name, frame)
@@ -240,11 +242,20 @@ class Programs:
                 self._call(machine, one, change, outer_frame(machine, one.cls.module, one.cls.line))
             self._call(machine, made, name, frame)
 
+    def _prepare(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
+        """Call what sets the attributes that are there when somebody captures, or calls this method, as those say."""
+        owner = made.cls
+        needing = [one for one in owner.methods if one == name or (one != "__init__" and self._captures(owner, one))]
+        for other, attribute in dict.fromkeys(pair for one in needing for pair in setters_of(owner, one)):
+            if other not in needing and attribute in made.attributes and made.attributes[attribute] is None:
+                self._call(machine, made, other, frame)
+
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, and call a method as often as it takes until there is a graph, and twice with that."""
         frame = outer_frame(machine, owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is not None:
+            self._prepare(machine, made, name, frame)
             again(machine, lambda: self._call(machine, made, name, frame), made)
 
     def _captures(self, owner: ClassDefinition, name: str) -> bool:
@@ -262,8 +273,12 @@ class Programs:
             return True
         if any(func.attr in self.launching for func, given in methods if given):
             return True
-        held = (func for func, _ in methods if isinstance(func.value, ir.Attribute))  # methods of what it holds
-        return owner.name not in self.helpers and any(func.attr in self.replaying for func in held)
+        if owner.name in self.helpers or not self.replaying:
+            return False
+        holders = holders_of(owner, frozenset(self.helpers))
+        called = {one for other in leads_to(owner, name) for one in calls_held(owner.methods[other][-1], holders)}
+        called |= {func.attr for func, _ in methods if isinstance(func.value, ir.Attribute)}  # of whatever it holds
+        return not called.isdisjoint(self.replaying)
 
     def _call(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
         method = machine.of_class(made.cls, name, made, frame)
@@ -340,7 +355,8 @@ def call_freely(machine: Machine, closure: Closure, given: Arguments, frame: Fra
         if closure.function.code.is_generator:
             machine.iterate(result, frame, NODE, lambda value: None)
         return result
-    except Leave:
+    except Leave as left:
+        machine.is_refused |= isinstance(left, Raised)
         return None
 
 
@@ -348,49 +364,3 @@ def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
     """The frame of a file, from which a program starts; its names are the globals."""
     machine.home = module
     return Frame(Function(MODULE_CODE, module, "<module>", line), env=machine.modules.setdefault(module, {}))
-
-
-class Ran(NamedTuple):
-    """The runs of a program: how many steps they took, and whether one came behind the making of its object."""
-
-    steps: int
-    has_begun: bool
-
-
-def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledger], None], runs: Runs) -> Ran:
-    """Run a program once for every way through what nobody knows, each time with new objects.
-
-    Those that another player came through in the same way are known. Where no way leads behind the making of its
-    object, conditions in other files are tried both ways as well.
-    """
-    plans, planned, steps, has_begun, is_wide = Plans(), 0, 0, False, False
-    for _ in range(MAX_RUNS):
-        plan = plans.next()
-        if plan is None or planned > MAX_STEPS_IN_ALL:
-            break
-        player = Player(program.player, interpreter.classes)
-        run = runs.find(plan, is_wide, player)
-        if run is None:
-            machine = Machine(interpreter, Ledger(), Decisions(plan.outcomes), player)
-            machine.is_wide = is_wide
-            run = _run(machine, program, listen)
-            runs.add(plan, is_wide, run)
-            steps += run.steps
-        plans.ran(run.decisions)
-        planned += run.steps
-        has_begun |= run.has_begun
-        if not (plans.waiting or has_begun or is_wide) and run.is_making:
-            plans, is_wide = Plans(), True
-    return Ran(steps, has_begun)
-
-
-def _run(machine: Machine, program: Program, listen: Callable[[Ledger], None]) -> Run:
-    listen(machine.ledger)
-    try:
-        program.run(machine)
-    except (Leave, Stopped, RecursionError):
-        machine.ledger.is_cut = True
-    machine.ledger.finish()
-    ran = Run(machine.decisions, machine.steps, machine.is_making, machine.has_begun, machine.player.asked)
-    machine.drop()  # the search for what leads to itself took a fifth of a rehearsal
-    return ran

@@ -57,7 +57,8 @@ def same(left: Object, right: Object) -> bool | None:
     if left is right:
         return True
     unknown = [side for side in (left, right) if type(side) is Thing or isinstance(side, Symbol)]
-    return None if unknown else (left == right if isinstance(left, PLAIN) and isinstance(right, PLAIN) else False)
+    are_named = all(isinstance(side, (*PLAIN, Outside, ClassRef)) for side in (left, right))
+    return None if unknown else (left == right if are_named else False)
 
 
 def holds(container: Container, value: Object) -> bool | None:

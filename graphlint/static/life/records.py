@@ -30,7 +30,7 @@ from graphlint.values import Arguments as Values
 _COPIES = frozenset({"copy.replace", "dataclasses.replace"})
 _TUPLES = frozenset({"collections.namedtuple", TYPED})
 _NAMESPACE = "types.SimpleNamespace"
-_DICTIONARIES = frozenset({"collections.OrderedDict", "collections.defaultdict"})
+_DICTIONARIES = {"collections.OrderedDict": 0, "collections.defaultdict": 1}  # what they are given before it
 _FIELD = "dataclasses.field"
 
 
@@ -43,7 +43,8 @@ class Records(Builtins):
         if name in _COPIES and isinstance(first, Instance):
             return self.changed_copy(first, given, node, frame)
         if name in _DICTIONARIES:
-            return self.call_builtin("dict", Arguments(), node, frame)
+            held = Arguments(given.positional[_DICTIONARIES[name] :], given.keywords)
+            return self.call_builtin("dict", held, node, frame)
         if name in _TUPLES and isinstance(node, ir.Call):
             return self._defined(given, node, frame)
         made = super().call_outside(name, given, node, frame)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -56,7 +56,7 @@ from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
-from graphlint.static.life.programs import Program, Programs, rehearse
+from graphlint.static.life.programs import Program, Programs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.shared import Shared
 from graphlint.static.life.silence import Silence
@@ -65,10 +65,12 @@ from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
 from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
+from graphlint.static.life.ways import rehearse
 from graphlint.static.life.witness import Testimony, Witness
 from graphlint.static.life.workers import Workers
 
 LONG = 100_000  # steps, which take a second, before it pays to let two processes run what is left
+VAIN = 150_000  # steps of programs about one subject, after which no other is expected to capture
 MANY = 5_000  # contexts, which take some seconds, after which there is much to run
 
 
@@ -96,7 +98,8 @@ class Rehearsal:
     detectors: Detectors
     found: dict[tuple[str, Span], Told] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
-    stuck: set[object] = field(default_factory=set)  # of which no run came behind the making of its object
+    stuck: set[object] = field(default_factory=set)  # of which no run came behind the making of its object, or far
+    vain: Counter[object] = field(default_factory=Counter)  # the steps of those of which no run captured
     runs: defaultdict[object, Runs] = field(default_factory=lambda: defaultdict(Runs))
     steps: int = 0
     turn: int = 0
@@ -176,7 +179,9 @@ class Rehearsal:
                 continue  # another one, which would run the same
             ran = rehearse(self.interpreter, program, listen, self.runs[program.run])
             self.steps += ran.steps
-            self.stuck |= {program.subject} if not ran.has_begun else set()
+            self.vain[program.subject] += ran.vain
+            if not ran.has_begun or self.vain[program.subject] > VAIN:
+                self.stuck.add(program.subject)
             if self.steps - collected > LONG:
                 collected = self.steps
                 gc.collect()
