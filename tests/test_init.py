@@ -503,6 +503,7 @@ def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, bod
         ("float", False),
         ("bool | None", False),
         ("tuple[int, int]", False),
+        ("list[list[float]]", False),
         ("Literal['decode', 'extend']", False),
     ],
 )
@@ -529,6 +530,13 @@ def test_what_is_called_an_optimizer_has_groups_of_parameters(tmp_path: Path, ho
 def test_a_model_of_records_is_fed_by_the_host(tmp_path: Path, given: str, is_model: bool) -> None:
     text = HOST.format(imports="import math", body="return image", given=given)
     assert (("images.model:Detector.forward",) if is_model else ()) == survey(write(tmp_path, text)).models
+
+
+@pytest.mark.parametrize(("given", "is_model"), [("torch.Tensor", True), ("list[list[float]]", False)])
+def test_a_model_that_gives_numbers_works_for_the_host(tmp_path: Path, given: str, is_model: bool) -> None:
+    head = "import torch\nfrom torch import nn\nclass Aligner(nn.Module):\n"
+    write(tmp_path, f"# file: serve/model.py\n{head}    def forward(self, x) -> {given}:\n        return x\n")
+    assert (("model:Aligner.forward",) if is_model else ()) == survey(tmp_path).models
 
 
 @pytest.mark.parametrize(("folder", "is_offered"), [("examples", False), ("benchmarks", False), ("models", True)])

@@ -218,7 +218,8 @@ def _not_tensor(value: Value | None, condition: Condition) -> Confidence | None:
         return None
     if isinstance(value, Sequence) and value.elements == ():  # nothing to upload
         return None
-    return MEDIUM if UNKNOWN in members(value) else HIGH
+    is_promised = isinstance(value, Sequence) and value.elements is None and value.any_element == UNKNOWN
+    return MEDIUM if is_promised or UNKNOWN in members(value) else HIGH
 
 
 def _number(value: Value | None, condition: Condition) -> Confidence | None:

@@ -1559,3 +1559,11 @@ def test_an_iterator_that_a_region_makes_begins_anew(tmp_path: Path, made: str, 
     (tmp_path / "program.py").write_text(DRAWN.format(made=made), encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402", "GL403")), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+@pytest.mark.parametrize(("seed", "is_told"), [("7", False), ("", True)])
+def test_what_is_drawn_of_a_seed_is_drawn_again(tmp_path: Path, seed: str, is_told: bool) -> None:
+    step = f"def step(x):\n    rng = numpy.random.default_rng({seed})\n    return x * rng.random()\n"
+    (tmp_path / "program.py").write_text(_HEAD + step + _FUNCTION, encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL403",)), RULEBOOK)
+    assert is_told is bool(report.findings)

@@ -244,9 +244,11 @@ class Rehearsal:
         return entry is not None and entry.foreign
 
     def _listen_inside(self, tell: Tell, ledger: Ledger) -> None:
+        self.heard = ledger
         ledger.listen(Streams(tell, self.interpreter.lexicon.life))
 
     def _listen_between(self, ledger: Ledger) -> None:
+        self.heard = ledger
         silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
         ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
         ledger.listen(Holders(self._tell_replaced, self._may_keep))

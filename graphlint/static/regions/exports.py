@@ -117,7 +117,7 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
     Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
     """
     function = function_of(definition, owner)
-    if function is None or _gives_host(interpreter, function.code, definition.module) or takes_records(function.code):
+    if function is None or gives_host(interpreter, function.code, definition.module) or takes_records(function.code):
         return False
     code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters
@@ -147,7 +147,7 @@ def takes_records(code: ir.Code) -> bool:
     return not taken.isdisjoint(asked)
 
 
-def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+def gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
     """Whether a function says that it gives an array of the host, numbers or words."""
     match code.returns:
         case None:
@@ -165,6 +165,8 @@ def _holds_host(value: Value) -> bool:
             return True
         case Sequence(kind="tuple", elements=tuple(given)):
             return any(isinstance(one, Host) and one.kind in _READ for one in given) or all(map(_holds_host, given))
+        case Sequence(elements=None, element=one):
+            return _holds_host(one)
         case Union():
             return all(one == NONE or _holds_host(one) for one in value.members)
     return False

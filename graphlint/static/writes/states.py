@@ -149,6 +149,17 @@ def is_count(source: Source) -> bool:
 
 def is_given_before(target: ir.Expr, node: ir.Node, function: Function) -> bool:
     """Whether a function has assigned something before a node stands in it: `self.rows = iter(x); next(self.rows)`."""
-    given = (one for one in assignments_in(function.code) if stands_before(one, node))
+    return bool(_given_before(target, node, function))
+
+
+def is_seeded(draw: ir.Call, function: Function) -> bool:
+    """Whether a function draws from what it has made of a seed, which gives the same in each run."""
+    made = _given_before(draw.func.value, draw, function) if isinstance(draw.func, ir.Attribute) else []
+    return bool(made) and all(isinstance(one, ir.Call) and one.arguments for one in made)
+
+
+def _given_before(target: ir.Expr, node: ir.Node, function: Function) -> list[ir.Expr | None]:
+    """What a function has assigned to something before a node stands in it."""
     spelt = function.source(target)
-    return any(function.source(one) == spelt for assignment in given for one in assignment.targets)
+    before = (one for one in assignments_in(function.code) if stands_before(one, node))
+    return [one.value for one in before if any(function.source(name) == spelt for name in one.targets)]

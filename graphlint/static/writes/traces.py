@@ -26,6 +26,7 @@ from graphlint.static.writes.states import (
     is_handed,
     is_looked_at_again,
     is_plain,
+    is_seeded,
     is_written_number,
     items_of,
     key_of,
@@ -344,7 +345,7 @@ class Traces:
         if node is None or not frame.in_region or not is_plain(result):
             return
         self.guarded(name, node, frame)
-        for kind in ("draws", "clocks"):
+        for kind in ("clocks",) if is_seeded(node, frame.function) else ("draws", "clocks"):
             if self.evaluator.lexicon.host_state[kind].match(name):
                 draw = Draw(kind, Place.of(frame, node))
                 frame.sources[node] = frame.sources.get(node, NOTHING) | {draw}
