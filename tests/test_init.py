@@ -537,6 +537,8 @@ def test_a_model_that_gives_numbers_works_for_the_host(tmp_path: Path, given: st
     head = "import torch\nfrom torch import nn\nclass Aligner(nn.Module):\n"
     write(tmp_path, f"# file: serve/model.py\n{head}    def forward(self, x) -> {given}:\n        return x\n")
     assert (("model:Aligner.forward",) if is_model else ()) == survey(tmp_path).models
+    (tmp_path / "serve" / "__init__.py").write_text("from serve.model import Aligner")
+    assert (("serve.model:Aligner.forward",) if is_model else ()) == survey(tmp_path).exports
 
 
 @pytest.mark.parametrize(("folder", "is_offered"), [("examples", False), ("benchmarks", False), ("models", True)])

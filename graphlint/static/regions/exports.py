@@ -80,8 +80,19 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
             runs = found.methods.get(RUN)
             if runs and not _is_outside(interpreter, runs[-1], found) and _takes_tensors(interpreter, runs[-1], found):
                 yield f"{found.module.name}:{found.qualname}.{RUN}"
-            elif "forward" in found.methods and module.is_package and interpreter.classes.is_model(found):
+            elif module.is_package and is_captured_whole(interpreter, found):
                 yield f"{found.module.name}:{found.qualname}.forward"
+
+
+def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
+    """Whether a class is a model with a `forward` of its own, which may be captured.
+
+    What takes records, such as a table for each picture, is fed by the host, and what gives numbers works for it.
+    """
+    if "forward" not in cls.methods or not interpreter.classes.is_model(cls):
+        return False
+    code = cls.methods["forward"][-1].code
+    return code is None or not (_takes_records(code) or _gives_host(interpreter, code, cls.module))
 
 
 def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
@@ -117,7 +128,7 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
     Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
     """
     function = function_of(definition, owner)
-    if function is None or gives_host(interpreter, function.code, definition.module) or takes_records(function.code):
+    if function is None or _gives_host(interpreter, function.code, definition.module) or _takes_records(function.code):
         return False
     code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters
@@ -132,7 +143,7 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
     return any(treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
 
 
-def takes_records(code: ir.Code) -> bool:
+def _takes_records(code: ir.Code) -> bool:
     """Whether a function goes through one of its parameters and asks what is in it by a text: `x["image"] for x in`."""
     names = {parameter.name for parameter in code.parameters}
     taken, asked = set[str](), set[str]()
@@ -147,7 +158,7 @@ def takes_records(code: ir.Code) -> bool:
     return not taken.isdisjoint(asked)
 
 
-def gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
     """Whether a function says that it gives an array of the host, numbers or words."""
     match code.returns:
         case None:

@@ -15,7 +15,7 @@ from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.exports import exported, gives_host, only_shown, takes_records
+from graphlint.static.regions.exports import exported, is_captured_whole, only_shown
 from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.static.regions.targets import rows_for
 from graphlint.targets import Target
@@ -105,18 +105,11 @@ def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -
 
 
 def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDefinition]:
-    """The classes that have a `forward` of their own and derive from a module or model of some package.
-
-    What takes records, such as a table for each picture, is fed by the host, and what gives numbers works for it.
-    """
+    """The classes that have a `forward` of their own and derive from a module or model of some package."""
     for path in files:
-        if not interpreter.project.ask(path, Holds(["def forward"])):
-            continue
-        for cls in interpreter.project.module_at(path).index.classes.values():
-            if "forward" in cls.methods and interpreter.classes.is_model(cls):
-                code = cls.methods["forward"][-1].code
-                if code is None or not (takes_records(code) or gives_host(interpreter, code, cls.module)):
-                    yield cls
+        if interpreter.project.ask(path, Holds(["def forward"])):
+            classes = interpreter.project.module_at(path).index.classes.values()
+            yield from (cls for cls in classes if is_captured_whole(interpreter, cls))
 
 
 def _names_in(cls: ClassDefinition) -> set[str]:
