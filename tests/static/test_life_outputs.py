@@ -113,6 +113,31 @@ KEPT = {
             graph.replay()
             results.append(y.detach())  # expect: GL510
         """,
+    "the one before, by its name": """
+        last = first
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            show(last - y)
+            last = y  # expect: GL510
+        """,
+    "the one before, in a list": """
+        last = [first]
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            show(last[0] - y)
+            last = [y, batch]  # expect: GL510
+        """,
+    "a part of the one before": """
+        last, number = first, 0
+        while number < 3:
+            x.copy_(second)
+            graph.replay()
+            show(last.sum())
+            last = y[:2]  # expect: GL510
+            number += 1
+        """,
     "a list that is made anew, and used behind the next replay": """
         parts = []
         for batch in (first, second):
@@ -199,6 +224,27 @@ COPIED = {
             x.copy_(batch)
             graph.replay()
             kept.append(torch.cat([part.view(-1) for part in (y[:1], y[1:])]))
+        """,
+    "the one before, which is fed in before the next replay": """
+        last = first
+        for batch in (first, second):
+            x.copy_(last)
+            graph.replay()
+            last = y
+        """,
+    "a name for the output of this round": """
+        for batch in (first, second):
+            x.copy_(batch)
+            now = y
+            graph.replay()
+            show(now.sum())
+        """,
+    "a name for the output of each round": """
+        now = y
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            show(now.sum())
         """,
     "a list that is emptied": """
         results = []

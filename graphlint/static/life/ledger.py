@@ -113,7 +113,7 @@ class Listener:
         """A graph is reset, or its name is deleted."""
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
-        """A local name is given what a call gave."""
+        """A local name is given a value."""
 
     def loaded(self, name: str, frame: Frame) -> None:
         """A local name is used."""

@@ -88,7 +88,7 @@ class Machine(Calls):
         value = self.eval(node.value, frame)
         for target in node.targets:
             self.store(target, value, frame, node)
-            for name in _names_of(target) if isinstance(node.value, ir.Call) else ():
+            for name in _names_of(target):
                 self.ledger.named(name, frame.env.get(name), frame)
 
     def _augmented(self, node: ir.AugAssign, frame: Frame) -> None:
@@ -180,7 +180,7 @@ class Machine(Calls):
             with self.ledger.loop(frame.place(node)) as loop:
 
                 def once(value: Object) -> None:
-                    loop.value = value
+                    loop.value, loop.began = value, self.ledger.now
                     with suppress(Continued):
                         body(value)
 
@@ -190,8 +190,9 @@ class Machine(Calls):
         return True
 
     def _while(self, node: ir.While, frame: Frame) -> None:
-        with self.ledger.loop(frame.place(node)):
+        with self.ledger.loop(frame.place(node)) as loop:
             for number in range(MAX_ROUNDS):
+                loop.began = self.ledger.now
                 known = self.known_truth(self.eval(node.test, frame))
                 if known is False:
                     break

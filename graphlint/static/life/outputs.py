@@ -34,6 +34,8 @@ class Outputs(Listener):
     posted: set[Container] = field(default_factory=set)  # what was left
     handed: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # outputs, where they were returned
     collections: list[tuple[Capture, Container, Thing, Place, tuple[Loop, ...]]] = field(default_factory=list)
+    carried: dict[tuple[Frame, str], tuple[Capture, Object, Place, Loop, int]] = field(default_factory=dict)
+    """What a local name was given behind a replay, in a round of a loop that has begun at a moment."""
     awaited: dict[tuple[Frame, str], tuple[Container, OutputKept, Place, Capture]] = field(default_factory=dict)
     """What a local name keeps that a replay has written over, told once it is used."""
     given_early: dict[Thing, Place] = field(default_factory=dict)  # outputs, where they were returned before a replay
@@ -161,20 +163,46 @@ class Outputs(Listener):
 
     def named(self, name: str, value: Object, frame: Frame) -> None:
         self.names.pop((frame, name), None)
-        capture = self._written_by(value)
-        where = self._returned_at(value) if capture is not None else None
-        if capture is not None and where is not None:
-            self.names[frame, name] = (capture, value, where, self.ledger.now)
+        self.carried.pop((frame, name), None)
+        match frame.statement:
+            case Place(node=ir.Assign(value=ir.Call())):  # others may name it before each replay, to read it then
+                capture = self._written_by(value)
+                where = self._returned_at(value) if capture is not None else None
+                if capture is not None and where is not None:
+                    self.names[frame, name] = (capture, value, where, self.ledger.now)
+        loops = [one for one in self.ledger.loops if one.place.function.code is frame.function.code]
+        if frame.statement is not None and loops:
+            self._carry(name, value, frame, frame.statement, loops[-1])
+
+    def _carry(self, name: str, value: Object, frame: Frame, place: Place, loop: Loop) -> None:
+        """Note an output that a round of a loop leaves in a name behind its replay."""
+        if any(container is value for _, container, *_ in self.collections):  # which is told of there
+            return
+        parts = tensors_in(value) if isinstance(value, Container) else [value]
+        written = (found for part in parts if (found := self._written_by(part)) is not None)
+        made = next((one for one in written if _is_since(one, loop.began)), None)
+        if made is not None:
+            self.carried[frame, name] = (made, value, place, loop, self.ledger.now)
 
     def loaded(self, name: str, frame: Frame) -> None:
         waiting = self.awaited.pop((frame, name), None)
         if waiting is not None and frame.env.get(name) is waiting[0]:
             self.tell(*waiting[1:])
+        if (frame, name) in self.carried:
+            self._carried_on(frame, name)
         known = self.names.get((frame, name))
         if known is not None and frame.env.get(name) is known[1]:
             capture, value, where, moment = known
             if capture.replays and capture.replays[-1] > moment:
                 self.tell(OutputKept("returned", True, isinstance(value.root, Tensor)), where, capture)
+
+    def _carried_on(self, frame: Frame, name: str) -> None:
+        """Tell of an output that a round of a loop has left in a name, and that is read behind the next replay."""
+        capture, value, place, loop, moment = self.carried[frame, name]
+        is_read = frame.env.get(name) is value and loop.began >= moment and loop in self.ledger.loops
+        if is_read and _is_since(capture, loop.began):
+            del self.carried[frame, name]
+            self.tell(OutputKept("collected", True, is_known=False), place, capture)
 
     def _returned_at(self, value: Object) -> Place | None:
         return next((place for _, thing, place in reversed(self.handed) if thing is value), None)
@@ -265,3 +293,8 @@ def _has_pool(capture: Capture) -> bool:
 
 def _is_reset(write: Write) -> bool:
     return write.is_sure and write.is_whole and write.method == "zero_"
+
+
+def _is_since(capture: Capture, moment: int) -> bool:
+    """Whether a graph was replayed after a moment."""
+    return bool(capture.replays) and capture.replays[-1] >= moment

@@ -47,7 +47,8 @@ class Call:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """A loop that runs: where it stands, and what its target holds in this round."""
+    """A loop that runs: where it stands, what its target holds in this round, and when that has begun."""
 
     place: Place
     value: Object = None
+    began: int = 0
