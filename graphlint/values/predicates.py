@@ -218,6 +218,7 @@ def _not_tensor(value: Value | None, condition: Condition) -> Confidence | None:
         return None
     if isinstance(value, Sequence) and value.elements == ():  # nothing to upload
         return None
+    # An annotation says `list`, and no more: a tensor may be handed in as well.
     is_promised = isinstance(value, Sequence) and value.elements is None and value.any_element == UNKNOWN
     return MEDIUM if is_promised or UNKNOWN in members(value) else HIGH
 

@@ -1527,7 +1527,15 @@ graph.replay()
 """
 
 
-@pytest.mark.parametrize(("left", "is_told"), [("self.depth -= 1", False), ("self.depth -= 2", True), ("pass", True)])
+@pytest.mark.parametrize(
+    ("left", "is_told"),
+    [
+        ("self.depth -= 1", False),
+        ("self.depth -= 2", True),
+        ("self.depth -= 1; self.depth += 2", True),
+        ("pass", True),
+    ],
+)
 def test_a_depth_that_a_run_leaves_as_it_was_is_the_same_in_each(tmp_path: Path, left: str, is_told: bool) -> None:
     (tmp_path / "program.py").write_text(NESTED.format(left=left), encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)

@@ -12,7 +12,7 @@ from graphlint.static.domain.defaults import by_default
 from graphlint.static.domain.program import Function
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, branches_in, walk
+from graphlint.static.syntax.traversal import assignments_to, branches_in, walk
 
 _NEGATED = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -31,7 +31,7 @@ class Assumption:
 
     `known` are the parts of it that are known all the same. `is_named` is false of what nothing speaks for: what the
     program would have to name to choose it, and does not, and a tensor of a region that lies on the host. Of the first
-    call of a cache, `is_keyed_anew` tells that each run may ask for something else, as each tensor is another key.
+    call of a cache, `was_asked` tells that the run before has asked it the same, since it is given no tensor.
     """
 
     function: Function = field(compare=False)
@@ -40,7 +40,7 @@ class Assumption:
     form: str = _AS_IT_IS
     known: Mapping[ir.Expr, bool] = field(default_factory=dict, compare=False)
     is_named: bool = field(default=True, compare=False)
-    is_keyed_anew: bool = True
+    was_asked: bool = False
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -184,11 +184,7 @@ def _is_moved(owner: ir.Expr, wanted: ir.Expr, branch: ir.Block, function: Funct
 
 def _is_looked_up(name: str, function: Function) -> bool:
     """Whether a local name is what a table has under some key, or an object by a name: `kept = table.get(key)`."""
-    return any(
-        (_is_asked_for(part.value) or _is_got(part.value))
-        and any(isinstance(target, ir.Name) and target.id == name for target in part.targets)
-        for part in assignments_in(function.code)
-    )
+    return any(_is_asked_for(part.value) or _is_got(part.value) for part in assignments_to(function.code, name))
 
 
 def _is_got(node: object) -> bool:

@@ -22,7 +22,7 @@ from graphlint.static.index.parts import is_word, rebound_in, segments_with, spe
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import (
-    assignments_in,
+    assignments_to,
     blocks_in,
     children,
     holds,
@@ -238,7 +238,7 @@ def _state(asked: ir.Expr, needs: str, asking: _Asking, depth: int = _DEPTH) -> 
         case ir.Name(id=name) if name in rebound_in(asking.function.module) or _is_table(asked, needs, asking):
             return _Kept(name, False, needs)
         case ir.Name(id=name):
-            values = [one.value for one in _assigned(asking.function.code, name) if _is_read(one.value)]
+            values = [one.value for one in assignments_to(asking.function.code, name) if _is_read(one.value)]
             is_one = len(values) == 1 and depth > 0
             kept = _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
             return replace(kept, alias=name) if kept is not None and needs == "item" else kept
@@ -263,14 +263,8 @@ def _is_table(asked: ir.Name, needs: str, asking: _Asking) -> bool:
     node, holder = list(handed_on_way(asked, asking.function, asking.sites))[-1]
     if needs != "item" or not isinstance(node, ir.Name):
         return needs == "item" and isinstance(node, ir.Attribute)
-    is_local = any(one.name == node.id for one in holder.code.parameters) or any(_assigned(holder.code, node.id))
+    is_local = any(one.name == node.id for one in holder.code.parameters) or bool(assignments_to(holder.code, node.id))
     return not is_local and node.id in holder.module.index.assignments
-
-
-def _assigned(code: ir.Code, name: str) -> Iterator[ir.Assign]:
-    for one in assignments_in(code):
-        if any(isinstance(target, ir.Name) and target.id == name for target in one.targets):
-            yield one
 
 
 def _is_plain(key: ir.Expr, function: Function, depth: int = _DEPTH) -> bool:
@@ -292,7 +286,7 @@ def _is_plain(key: ir.Expr, function: Function, depth: int = _DEPTH) -> bool:
             given = next((one for one in function.code.parameters if one.name == name), None)
             if given is not None:
                 return given.annotation is not None and last_name(given.annotation) in _PLAIN
-            made = [one.value for one in _assigned(function.code, name)] if depth else []
+            made = [one.value for one in assignments_to(function.code, name)] if depth else []
             return bool(made) and all(one is not None and _is_plain(one, function, depth - 1) for one in made)
     return False
 

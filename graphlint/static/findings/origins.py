@@ -19,7 +19,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, nested_cl
 from graphlint.static.index.parts import function_at, stores
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, calls_in, stands_before, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, is_none, stands_before, walk
 
 Order: TypeAlias = Callable[[ClassDefinition], Iterable[ClassDefinition | str]]
 
@@ -123,8 +123,8 @@ def _chosen_by(node: ir.Expr) -> tuple[ir.Expr, bool] | None:
     """The test that decides whether a value is None, and the outcome for which it is; None if no test does."""
     if not isinstance(node, ir.Conditional):
         return None
-    is_none = [isinstance(branch, ir.Literal) and branch.value is None for branch in (node.body, node.orelse)]
-    return (node.test, is_none[0]) if any(is_none) and not all(is_none) else None
+    gives_none = [is_none(branch) for branch in (node.body, node.orelse)]
+    return (node.test, gives_none[0]) if any(gives_none) and not all(gives_none) else None
 
 
 def _origin(asked: _Asked, order: Order) -> _Asked:

@@ -144,9 +144,8 @@ class Ways:
     def is_first(self, way: Way, opened: OpenRegion) -> bool:
         """Whether only the first run of its sizes goes this way, and there surely was one before the region."""
         assumed = [self._assumptions[number] for number in way.assumed]
-        once = self._once
         settled = (
-            one for one in assumed if not one.is_keyed_anew or once.is_put_out(one, assumed, way.sites, of_sizes=True)
+            one for one in assumed if one.was_asked or self._once.is_put_out(one, assumed, way.sites, of_sizes=True)
         )
         return any(not self._asks_clock(one) for one in settled) and self._is_run_first(way, opened)
 

@@ -16,7 +16,16 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, calls_in, given_for, last_name, names_in, walk
+from graphlint.static.syntax.traversal import (
+    assignments_in,
+    assignments_to,
+    calls_in,
+    given_for,
+    is_one_of,
+    last_name,
+    names_in,
+    walk,
+)
 from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, ExternalObject, Value, members, union
 from graphlint.values.queries import tensors_in
 
@@ -146,7 +155,7 @@ class Decorators:
         given = (*arguments.positional, *(value for _, value in arguments.keywords))
         takes_tensors = any(True for value in given for _ in tensors_in(value))
         if node is not None:
-            first = Assumption(frame.function, node.func, form=FIRST_CALL, is_keyed_anew=takes_tensors)
+            first = Assumption(frame.function, node.func, form=FIRST_CALL, was_asked=not takes_tensors)
             frame.assumed = (*assumed, first)
         result = self.interpreter.calls.context(function, arguments, node, frame).result
         frame.assumed = assumed
@@ -219,7 +228,7 @@ def _is_kept(call: ir.Call, code: ir.Code) -> bool:
     assigned, names, before = assignments_in(code), set[str](), -1
     while len(names) > before:
         before = len(names)
-        given = [one for one in assigned if one.value is call or any(_is_any_of(part, names) for part in _parts(one))]
+        given = [one for one in assigned if one.value is call or any(is_one_of(part, names) for part in _parts(one))]
         names |= {target.id for one in given for target in one.targets if isinstance(target, ir.Name)}
     return any(isinstance(target, ir.Attribute) for one in given for target in one.targets)
 
@@ -228,10 +237,6 @@ def _parts(assignment: ir.Assign) -> tuple[ir.Expr | None, ...]:
     """What is assigned, or what stands in it if that is a tuple or a list."""
     value = assignment.value
     return value.elements if isinstance(value, ir.Display) else (value,)
-
-
-def _is_any_of(node: ir.Expr | None, names: set[str]) -> bool:
-    return isinstance(node, ir.Name) and node.id in names
 
 
 @remembered
@@ -270,7 +275,7 @@ def _is_settled(node: ir.Expr, function: Function, handed: set[str], depth: int 
         case ir.Binary(left=left, right=right) | ir.Boolean(left=left, right=right):
             return all(_is_settled(one, function, handed, depth) for one in (left, right))
         case ir.Name(id=name) if depth:
-            given = [one for one in assignments_in(function.code) if _gives(one, name)]
+            given = assignments_to(function.code, name)
             if not given and any(one.name == name for one in function.code.parameters):
                 handed.add(name)
                 return True
@@ -288,11 +293,7 @@ def _varies(node: ir.Expr, function: Function, depth: int = 3) -> bool:
             case ir.Call(func=func) if last_name(func) in _SIZES:
                 return True
             case ir.Name(id=name) if depth:
-                given = [one for one in assignments_in(function.code) if _gives(one, name)]
+                given = assignments_to(function.code, name)
                 if any(one.value is not None and _varies(one.value, function, depth - 1) for one in given):
                     return True
     return False
-
-
-def _gives(node: ir.Assign, name: str) -> bool:
-    return any(isinstance(target, ir.Name) and target.id == name for target in node.targets)

@@ -313,7 +313,9 @@ class Statements:
 
 
 def _open_behind(depth: int, one: list[OpenRegion], other: list[OpenRegion] | None = None) -> list[OpenRegion]:
-    """The regions that are open behind branches, of which so many were before: what both have begun is one capture."""
+    """The regions that are open behind branches, of which so many were before: what both have begun is one capture,
+    else what one of them has ended is ended, and what one has begun is open.
+    """
     if other is None or min(len(one), len(other)) > depth:
         return one
     return min(one, other, key=len) if min(len(one), len(other)) < depth else max(one, other, key=len)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, calls_in, given_for, walk
+from graphlint.static.syntax.traversal import assignments_in, assignments_to, calls_in, given_for, walk
 
 
 def hands_over(project: Project, method: Function, parameter: str) -> str | None:
@@ -24,15 +24,10 @@ def hands_over(project: Project, method: Function, parameter: str) -> str | None
 def may_stay(project: Project, method: Function, parameter: str) -> bool:
     """Whether somebody gives a method what an object holds, so that it may be the same for each call."""
     for _, code, given in _given(project, method, parameter):
-        bound = (one.value for one in assignments_in(code) if _names(one, given))
+        bound = (one.value for one in assignments_to(code, given.id)) if isinstance(given, ir.Name) else ()
         if any(isinstance(one, ir.Attribute) for one in (given, *bound)):
             return True
     return False
-
-
-def _names(assignment: ir.Assign, given: ir.Expr | None) -> bool:
-    names = {one.id for one in assignment.targets if isinstance(one, ir.Name)}
-    return isinstance(given, ir.Name) and given.id in names
 
 
 def asks_before(project: Project, method: Function) -> bool:

@@ -37,6 +37,7 @@ from graphlint.static.life.questions import identity, spelt
 from graphlint.static.life.record import Call
 from graphlint.static.life.records import Records
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import is_none
 from graphlint.values import UNKNOWN, members
 
 MAX_DEPTH = 14  # calls that nest
@@ -294,7 +295,7 @@ class Calls(Records):
                 made.keywords[parameter.name] = self._argument(parameter, function.module)
             elif isinstance(default, ir.Literal) and isinstance(default.value, bool) and is_flagged:
                 made.keywords[parameter.name] = Symbol(likely=default.value)
-            elif isinstance(default, ir.Literal) and default.value is None and self.is_wide:
+            elif is_none(default) and self.is_wide:
                 made.keywords[parameter.name] = self._argument(parameter, function.module)
         return made
 

@@ -15,7 +15,7 @@ from graphlint.static.life.questions import read_in
 from graphlint.static.life.record import Loop
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, walk
+from graphlint.static.syntax.traversal import assignments_to, walk
 
 _BOUNDING = frozenset({"clear", "pop", "popitem", "reset"})
 
@@ -221,10 +221,8 @@ def _is_whole_shape(place: Place) -> bool:
     key = target.index if target is not None else None
     expressions: list[ir.Expr] = [] if key is None else [key]
     if isinstance(key, ir.Name):
-        for part in assignments_in(place.function.code):
-            if part.value is not None:
-                named = any(isinstance(target, ir.Name) and target.id == key.id for target in part.targets)
-                expressions += [part.value] if named else []
+        given = assignments_to(place.function.code, key.id)
+        expressions += [one.value for one in given if one.value is not None]
     parts = [part for expression in expressions for part in walk(expression)]
     sliced = {id(part.value) for part in parts if isinstance(part, ir.Subscript)}
     return any(isinstance(part, ir.Attribute) and part.attr == "shape" and id(part) not in sliced for part in parts)

@@ -9,7 +9,7 @@ from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.life.opened import attribute_of
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, called_name, calls_in
+from graphlint.static.syntax.traversal import assignments_in, called_name, calls_in, is_one_of
 
 CALL = "__call__"
 
@@ -21,7 +21,7 @@ def holders_of(owner: ClassDefinition, names: frozenset[str]) -> frozenset[str]:
     for definitions in owner.methods.values():
         made = _assigned(definitions[-1], lambda value: isinstance(value, ir.Call) and called_name(value) in names)
         local = _names(made)
-        kept = _assigned(definitions[-1], partial(_is_one_of, local))
+        kept = _assigned(definitions[-1], partial(is_one_of, names=local))
         found.update(map(attribute_of, (*made, *kept)))
     return frozenset(one for one in found if one is not None)
 
@@ -31,7 +31,7 @@ def calls_held(definition: Definition, holders: Set[str]) -> Iterator[str]:
     local = _names(_assigned(definition, lambda value: attribute_of(value) in holders))
 
     def is_held(node: ir.Expr) -> bool:
-        return node.id in local if isinstance(node, ir.Name) else attribute_of(node) in holders
+        return is_one_of(node, local) or attribute_of(node) in holders
 
     for call in calls_in(definition.code) if definition.code is not None else ():
         if isinstance(call.func, ir.Attribute) and is_held(call.func.value):
@@ -44,10 +44,6 @@ def _assigned(definition: Definition, is_chosen: Callable[[ir.Expr], bool]) -> l
     """What a function assigns such values to."""
     assigned = assignments_in(definition.code) if definition.code is not None else ()
     return [target for one in assigned if one.value is not None and is_chosen(one.value) for target in one.targets]
-
-
-def _is_one_of(names: Set[str], value: ir.Expr) -> bool:
-    return isinstance(value, ir.Name) and value.id in names
 
 
 def _names(targets: list[ir.Expr]) -> set[str]:

@@ -21,7 +21,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.hooks import classes_of
 from graphlint.static.life.objects import Capture, Place, Thing
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, calls_in, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, is_one_of, walk
 from graphlint.static.syntax.trees import nodes_in, tree_of
 
 _ASKED = HoldsAny(["graph"], r"(?m)^[ \t]+if [^\n]*graph[^\n]*:[^\n]*\n(?:[ \t]*#[^\n]*\n)*[ \t]+self\.\w+ = ")
@@ -77,11 +77,11 @@ def _handed_over(owner: ClassDefinition, buffer: str) -> Iterator[tuple[str, Pla
         made = {name for one in assignments_in(function.code) for name in _made_by_call(one)}
         for part in assignments_in(function.code):
             for target in part.targets:
-                if isinstance(target, ir.Attribute) and _is_for(buffer, target.attr) and _is_fresh(part.value, made):
+                if isinstance(target, ir.Attribute) and _is_for(buffer, target.attr) and is_one_of(part.value, made):
                     yield target.attr, Place(function, part)
         for call in calls_in(function.code):
             for one in call.arguments:
-                if one.keyword is not None and _is_for(buffer, one.keyword) and _is_fresh(one.value, made):
+                if one.keyword is not None and _is_for(buffer, one.keyword) and is_one_of(one.value, made):
                     yield one.keyword, Place(function, call)
 
 
@@ -91,10 +91,6 @@ def _made_by_call(node: ir.Assign) -> Iterator[str]:
         for target in node.targets:
             parts = target.elements if isinstance(target, ir.Display) else (target,)
             yield from (part.id for part in parts if isinstance(part, ir.Name))
-
-
-def _is_fresh(value: ir.Expr | None, made: set[str]) -> bool:
-    return isinstance(value, ir.Name) and value.id in made
 
 
 def _is_for(buffer: str, name: str) -> bool:

@@ -10,12 +10,12 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Instance, Object, Place, Tensor, Thing, things_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import (
-    assignments_in,
     calls_in,
+    fills_attribute,
     given_for,
+    is_none,
     last_name,
     reads_attribute,
-    targets_of,
 )
 
 _CALLED = 3  # how far calls are followed that may set a field
@@ -54,9 +54,7 @@ def _may_set(code: ir.Code, module: Module, name: str, depth: int = _CALLED) -> 
     """Whether a function sets an attribute on one of its ways, by a statement or in an object that it makes, or what it
     calls does, by name, in a file.
     """
-    filling = (one for one in assignments_in(code) if not _is_none(one.value))
-    targets = (target for one in filling for target in targets_of(one))
-    if any(isinstance(target, ir.Attribute) and target.attr == name for target in targets):
+    if fills_attribute(code, name):
         return True
     calls = calls_in(code)
     if any(_gives(call, module, name) for call in calls):
@@ -72,11 +70,7 @@ def _gives(call: ir.Call, module: Module, name: str) -> bool:
     if cls is None or name not in cls.annotations:
         return False
     given = given_for(call, name, [*cls.annotations].index(name))
-    return given is not None and not _is_none(given)
-
-
-def _is_none(value: ir.Expr | None) -> bool:
-    return isinstance(value, ir.Literal) and value.value is None
+    return given is not None and not is_none(given)
 
 
 def _others(module: Module, *places: Place) -> list[Definition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, calls_in, reads_attribute, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, fills_attribute, reads_attribute, walk
 
 CALLED = ("__call__", "forward")  # what objects are made for, if nothing else is known of them
 
@@ -79,13 +79,7 @@ def setters_of(owner: ClassDefinition, name: str) -> tuple[tuple[str, str], ...]
 def sets(owner: ClassDefinition, name: str, attribute: str) -> bool:
     """Whether a method gives an attribute something."""
     code = owner.methods[name][-1].code
-    filling = (one for one in assignments_in(code) if not _is_none(one.value)) if code is not None else ()
-    targets = (target for one in filling for target in one.targets)
-    return any(isinstance(target, ir.Attribute) and target.attr == attribute for target in targets)
-
-
-def _is_none(value: ir.Expr | None) -> bool:
-    return value is None or (isinstance(value, ir.Literal) and value.value is None)
+    return code is not None and fills_attribute(code, attribute)
 
 
 def looks_at(owner: ClassDefinition, name: str) -> set[str]:

@@ -8,10 +8,9 @@ from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition, nested_class
-from graphlint.static.models.asked import is_name
 from graphlint.static.models.uses import promises_plain
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, calls_in, given_for, last_name, words_in
+from graphlint.static.syntax.traversal import assignments_to, calls_in, given_for, is_none, last_name, words_in
 from graphlint.values import External, members
 
 _APPLY = "apply"
@@ -29,7 +28,7 @@ def is_applied_to_numbers(evaluator: Evaluator, function: Function, name: str) -
     position = [one.name for one in function.code.parameters].index(name) - 1  # the first is the context
     calls = list(_calls(evaluator, owner))
     given = [(given_for(call, name, position), caller) for call, caller in calls]
-    handed = [(node, caller) for node, caller in given if node is not None and not _is_none(node)]
+    handed = [(node, caller) for node, caller in given if node is not None and not is_none(node)]
     is_open = any(argument.star for call, _ in calls for argument in call.arguments)
     return bool(handed) and not is_open and all(_is_number(evaluator, node, caller) for node, caller in handed)
 
@@ -55,13 +54,9 @@ def _is_number(evaluator: Evaluator, node: ir.Expr, caller: Function, depth: int
             return all(isinstance(one, External) and one.name in _MADE for one in called)
         case ir.Name(id=name) if depth:
             taken = [one for one in caller.code.parameters if one.name == name]
-            bound = [one.value for one in assignments_in(caller.code) if any(is_name(t, name) for t in one.targets)]
+            bound = [one.value for one in assignments_to(caller.code, name)]
             return bool(taken or bound) and (
                 all(promises_plain(evaluator, caller, one) for one in taken)
                 and all(one is not None and _is_number(evaluator, one, caller, depth - 1) for one in bound)
             )
     return False
-
-
-def _is_none(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Literal) and node.value is None

@@ -8,7 +8,7 @@ from graphlint.static.index.module import Module
 from graphlint.static.models.asked import is_name
 from graphlint.static.models.uses import MAX_HANDS, called_by, handed_to
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, stands_before, walk
+from graphlint.static.syntax.traversal import assignments_to, stands_before, walk
 
 _CONVERTING = frozenset({"builtins.bool", "builtins.float", "builtins.int"})
 _SAME = ("is", "is not")
@@ -29,7 +29,7 @@ def is_only_converted(evaluator: Evaluator, function: Function, name: str, hands
     ]
     allowed = [argument.value for call in made for argument in call.arguments]
     allowed += [part.left for part in parts if isinstance(part, ir.Compare) and part.comparisons[0][0] in _SAME]
-    assigned = [one for one in assignments_in(function.code) if any(is_name(target, name) for target in one.targets)]
+    assigned = assignments_to(function.code, name)
     allowed += [target for one in assigned for target in one.targets]
     number = next((one for one in assigned if one.value in made), None)  # what follows reads that
     read = [part for part in parts if is_name(part, name) and part not in allowed]
@@ -41,9 +41,8 @@ def is_made_on_host(evaluator: Evaluator, code: ir.Code, module: Module, name: s
 
     One that is given as a tensor is hardly on the device, or what follows would get both.
     """
-    for one in assignments_in(code):
-        chosen = (one.value.body, one.value.orelse) if isinstance(one.value, ir.Conditional) else (one.value,)
-        for made in chosen if any(is_name(target, name) for target in one.targets) else ():
+    for one in assignments_to(code, name):
+        for made in (one.value.body, one.value.orelse) if isinstance(one.value, ir.Conditional) else (one.value,):
             if isinstance(made, ir.Call) and any(is_name(a.value, name) for a in made.arguments[:1]):
                 factories = [evaluator.lexicon.factories.get(called) for called in called_by(evaluator, made, module)]
                 if all(a.keyword not in ("device", None) for a in made.arguments[1:]):

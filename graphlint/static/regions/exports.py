@@ -124,8 +124,7 @@ def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: Clas
     """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised.
 
     What gives something of the host, or takes an array of it, works there, and so does what reads records: nobody
-    captures that.
-    Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
+    captures that. Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
     """
     function = function_of(definition, owner)
     if function is None or _gives_host(interpreter, function.code, definition.module) or _takes_records(function.code):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import fields, is_dataclass
 from functools import cache
 from operator import attrgetter
@@ -41,7 +41,7 @@ def assignments_in(code: ir.Code) -> tuple[ir.Assign, ...]:
 def unset_in(code: ir.Code) -> frozenset[str]:
     """The parameters of a function that are nothing unless they are given."""
     defaults = ((one.name, one.default) for one in code.parameters)
-    return frozenset(name for name, one in defaults if isinstance(one, ir.Literal) and one.value is None)
+    return frozenset(name for name, one in defaults if is_none(one))
 
 
 @remembered
@@ -84,6 +84,32 @@ def targets_of(assignment: ir.Assign) -> Iterator[ir.Expr]:
             pending[:0] = target.elements
         else:
             yield target
+
+
+def assignments_to(code: ir.Code, name: str) -> list[ir.Assign]:
+    """The assignments that give a local name a value, and not a part of one."""
+    return [
+        one
+        for one in assignments_in(code)
+        if any(isinstance(target, ir.Name) and target.id == name for target in one.targets)
+    ]
+
+
+def is_one_of(node: object, names: Set[str]) -> bool:
+    """Whether a node is one of these names, and no part of something."""
+    return isinstance(node, ir.Name) and node.id in names
+
+
+def is_none(node: ir.Expr | None) -> bool:
+    """Whether an expression is `None`, written down."""
+    return isinstance(node, ir.Literal) and node.value is None
+
+
+def fills_attribute(code: ir.Code, name: str) -> bool:
+    """Whether a function gives something an attribute of this name that is not None."""
+    given = (one for one in assignments_in(code) if one.value is not None and not is_none(one.value))
+    targets = (target for one in given for target in targets_of(one))
+    return any(isinstance(target, ir.Attribute) and target.attr == name for target in targets)
 
 
 def reads_attribute(code: ir.Code, name: str) -> bool:

@@ -15,7 +15,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Definition, Module
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in, given_for, names_in, unset_in, walk
+from graphlint.static.syntax.traversal import calls_in, given_for, is_none, names_in, unset_in, walk
 from graphlint.static.writes.traces import Traces
 
 _RECEIVERS = ("self", "cls")
@@ -120,7 +120,7 @@ def _value_of(name: str, call: ir.Call, code: ir.Code) -> ir.Expr | None:
     """What a call gives for a parameter; None if that is nothing."""
     names = [one.name for one in code.parameters if one.kind == "positional" and one.name not in _RECEIVERS]
     value = given_for(call, name, names.index(name) if name in names else -1)
-    return None if isinstance(value, ir.Literal) and value.value is None else value
+    return None if is_none(value) else value
 
 
 def _asked_for(name: str, code: ir.Code) -> ir.Expr | None:

@@ -160,10 +160,9 @@ class Judged:
     def _find(self, state: State, timing: Timing) -> list[tuple[Written, When]]:
         found: list[tuple[Written, When]] = []
         inside = [one for one in self.writers.of(state) if (one.module, one.qualname) in self.traces.captured]
-        is_depth = goes_back(one.store for one in inside)  # the next run begins where this one has begun
         for written in self.writers.of(state):
-            if is_depth and written in inside and written.store.form == "augment":
-                continue
+            if written in inside and any(goes_back((written.store, other.store)) for other in inside):
+                continue  # the next run begins where this one has begun
             if _hands_on(written) or self._prepares(written) or self._is_held(written, state, timing):
                 continue
             if written in inside and not isinstance(state.owner, Scope):

@@ -345,8 +345,9 @@ class Traces:
         if node is None or not frame.in_region or not is_plain(result):
             return
         self.guarded(name, node, frame)
-        for kind in ("clocks",) if is_seeded(node, frame.function) else ("draws", "clocks"):
-            if self.evaluator.lexicon.host_state[kind].match(name):
+        for kind in ("draws", "clocks"):
+            is_told = self.evaluator.lexicon.host_state[kind].match(name) is not None
+            if is_told and not (kind == "draws" and is_seeded(node, frame.function)):
                 draw = Draw(kind, Place.of(frame, node))
                 frame.sources[node] = frame.sources.get(node, NOTHING) | {draw}
 
