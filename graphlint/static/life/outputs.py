@@ -1,4 +1,7 @@
-"""Whether outputs of a graph are read after a replay and before the next one, and what replays leave behind."""
+"""Whether outputs of a graph are read after a replay and before the next one, and what replays leave behind.
+
+Long, because an output is kept in several ways: it is returned, collected, left in a name, or added to.
+"""
 
 from __future__ import annotations
 
@@ -170,18 +173,20 @@ class Outputs(Listener):
                 where = self._returned_at(value) if capture is not None else None
                 if capture is not None and where is not None:
                     self.names[frame, name] = (capture, value, where, self.ledger.now)
-        loops = [one for one in self.ledger.loops if one.place.function.code is frame.function.code]
-        if frame.statement is not None and loops:
-            self._carry(name, value, frame, frame.statement, loops[-1])
+                    return
+        if frame.statement is not None and self.ledger.loops:
+            self._carry(name, value, frame, frame.statement)
 
-    def _carry(self, name: str, value: Object, frame: Frame, place: Place, loop: Loop) -> None:
+    def _carry(self, name: str, value: Object, frame: Frame, place: Place) -> None:
         """Note an output that a round of a loop leaves in a name behind its replay."""
         if any(container is value for _, container, *_ in self.collections):  # which is told of there
             return
         parts = tensors_in(value) if isinstance(value, Container) else [value]
-        written = (found for part in parts if (found := self._written_by(part)) is not None)
-        made = next((one for one in written if _is_since(one, loop.began)), None)
-        if made is not None:
+        written = [found for part in parts if (found := self._written_by(part)) is not None]
+        loops = [one for one in self.ledger.loops if one.place.function.code is frame.function.code]
+        pairs = ((made, loop) for loop in reversed(loops) for made in written if _is_since(made, loop.began))
+        made, loop = next(pairs, (None, None))
+        if made is not None and loop is not None:
             self.carried[frame, name] = (made, value, place, loop, self.ledger.now)
 
     def loaded(self, name: str, frame: Frame) -> None:
