@@ -152,10 +152,11 @@ def test_a_process_that_dies_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("forks", [True, False])
-def test_each_piece_of_work_is_done_once(monkeypatch: pytest.MonkeyPatch, forks: bool) -> None:
+@pytest.mark.parametrize("count", [0, 1, 300, 1300])
+def test_each_piece_of_work_is_done_once(monkeypatch: pytest.MonkeyPatch, forks: bool, count: int) -> None:
     """Whoever is done with a piece takes the next, and where one process does them all, they stay in order."""
     monkeypatch.setattr(parallel, "can_fork", lambda: forks)
-    pieces = [f"piece {number}" for number in range(300)]
+    pieces = [f"piece {number}" for number in range(count)]
     turns = parallel.Turns(pieces)
     other = parallel.begin(lambda: [*turns])
     here = [*turns]
@@ -163,6 +164,17 @@ def test_each_piece_of_work_is_done_once(monkeypatch: pytest.MonkeyPatch, forks:
     turns.close()
     assert pieces == sorted(here + there, key=pieces.index)
     assert forks or (pieces, []) == (here, there)
+
+
+@pytest.mark.skipif(not parallel.can_fork(), reason="one processor, or a system that does not fork")
+def test_a_process_that_dies_with_a_piece_keeps_no_other_waiting() -> None:
+    """The others do what is left, and then its end is an error."""
+    turns = parallel.Turns(["first", "second"])
+    dying = parallel.begin(lambda: os._exit(len(next(iter(turns)))))
+    with pytest.raises(RuntimeError, match="status 5"):
+        dying()
+    assert ["second"] == [*turns]
+    turns.close()
 
 
 def test_no_process_is_begun_beside_threads() -> None:

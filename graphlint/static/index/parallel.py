@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 
-_WIDTH = 8  # bytes of a number
+_WIDTH = 4  # bytes of a number
+_MOST = 512  # numbers, which a pipe holds even where its user has many
 _PAUSE = 0.5  # seconds until a process looks again whether the one that began it is there
 _is_begun = False  # whether this process was begun by another one, which then keeps the second processor busy
 
@@ -58,26 +59,27 @@ def begin(work: Callable[[], Result]) -> Callable[[], Result]:
 
 
 class Turns(Generic[Item]):
-    """Work for this process and for those that it begins from now on: whoever is done with a piece takes the next."""
+    """Work for this process and for those that it begins from now on: whoever is done with a piece takes the next.
+
+    A pipe holds the numbers of all pieces, and is read up to its end: nobody waits for what another one has taken.
+    """
 
     def __init__(self, pieces: Sequence[Item]) -> None:
         self._pieces = pieces
-        self._reader, self._writer = os.pipe()  # which holds the number of the next piece, unless someone is taking it
-        self._put(0)
+        self._at_once = -(-len(pieces) // _MOST)  # neighbours that are taken together
+        self._reader, writer = os.pipe()
+        numbers = range(0, len(pieces), max(self._at_once, 1))
+        os.write(writer, b"".join(number.to_bytes(_WIDTH) for number in numbers))
+        os.close(writer)
 
     def __iter__(self) -> Iterator[Item]:
-        while (number := int.from_bytes(os.read(self._reader, _WIDTH))) < len(self._pieces):
-            self._put(number + 1)
-            yield self._pieces[number]
-        self._put(number)
-
-    def _put(self, number: int) -> None:
-        os.write(self._writer, number.to_bytes(_WIDTH))
+        while taken := os.read(self._reader, _WIDTH):
+            number = int.from_bytes(taken)
+            yield from self._pieces[number : number + self._at_once]
 
     def close(self) -> None:
         """All work is done, here and elsewhere."""
         os.close(self._reader)
-        os.close(self._writer)
 
 
 def _end_with(parent: int) -> None:
